@@ -1,0 +1,74 @@
+"""tokviz: see what a tokenizer does.
+
+>>> import tokviz
+>>> tok = tokviz.load("gpt-4")
+>>> tok.encode("hello world")
+[15339, 1917]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokviz.errors import (
+        InputFileError,
+        OutputFileError,
+        PatternError,
+        SpecialTokenError,
+        TokenIdError,
+        TokvizError,
+        UnknownTokenizerError,
+        VocabularyError,
+    )
+    from tokviz.formats.registry import load
+    from tokviz.pretokenize.patterns import SplitPattern
+    from tokviz.tokenizer import Tokenization, Tokenizer
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "load": "tokviz.formats.registry",
+    "SplitPattern": "tokviz.pretokenize.patterns",
+    "Tokenization": "tokviz.tokenizer",
+    "Tokenizer": "tokviz.tokenizer",
+    "InputFileError": "tokviz.errors",
+    "OutputFileError": "tokviz.errors",
+    "PatternError": "tokviz.errors",
+    "SpecialTokenError": "tokviz.errors",
+    "TokenIdError": "tokviz.errors",
+    "TokvizError": "tokviz.errors",
+    "UnknownTokenizerError": "tokviz.errors",
+    "VocabularyError": "tokviz.errors",
+}
+
+__all__ = [
+    "InputFileError",
+    "OutputFileError",
+    "PatternError",
+    "SpecialTokenError",
+    "SplitPattern",
+    "TokenIdError",
+    "Tokenization",
+    "Tokenizer",
+    "TokvizError",
+    "UnknownTokenizerError",
+    "VocabularyError",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that a command loads only what it needs."""
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tokviz' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names before they are imported."""
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Byte pair encoding: encoding, tracing and recovering merges."""

@@ -1,0 +1,67 @@
+r"""Byte text: a `str` that stands for bytes, exactly.
+
+Text that is valid UTF-8 stands for itself. A byte that is not part of valid UTF-8 is one character,
+U+DC80 to U+DCFF (PEP 383, `surrogateescape`). So a file with a broken byte can be shown, edited and
+saved again without losing it, and offsets in characters still make sense.
+
+>>> from_bytes(b"caf\xe9")
+'caf\udce9'
+>>> to_bytes('caf\udce9')
+b'caf\xe9'
+"""
+
+from __future__ import annotations
+
+import re
+
+RAW_BYTES = re.compile("[\udc80-\udcff]")
+"""Matches one character that stands for a raw byte."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def from_bytes(data: bytes) -> str:
+    """Turn any bytes into byte text."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    """Turn byte text back into its bytes, the exact inverse of `from_bytes`.
+
+    Raises:
+        UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+    """
+    return text.encode("utf-8", "surrogateescape")
+
+
+def n_bytes(text: str) -> int:
+    """Count the bytes that byte text stands for."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+def has_raw_bytes(text: str) -> bool:
+    """Tell whether any character stands for a raw byte."""
+    return not text.isascii() and RAW_BYTES.search(text) is not None
+
+
+def n_raw_bytes(text: str) -> int:
+    """Count the characters that stand for a raw byte."""
+    return 0 if text.isascii() else len(RAW_BYTES.findall(text))
+
+
+def replace_surrogates(text: str) -> tuple[str, int]:
+    r"""Make a `str` encodable as tiktoken does: pairs join, lone surrogates become U+FFFD.
+
+    Source: `Encoding.encode` in tiktoken/core.py.
+
+    Returns:
+        The text and the number of characters that became U+FFFD.
+
+    >>> replace_surrogates('\ud83d\udc4d \ud83d')
+    ('👍 \ufffd', 1)
+    """
+    if text.isascii() or _SURROGATES.search(text) is None:
+        return text, 0
+    before = text.count("\ufffd")
+    mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return mended, mended.count("\ufffd") - before

@@ -1,0 +1,118 @@
+"""Vocabularies given as a merge list: two neighbours merge if this very pair is in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from tokviz import bytetext
+from tokviz.encoding.merging import merge_piece
+from tokviz.encoding.model import Merge
+from tokviz.errors import VocabularyError
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.split import split
+
+_CACHED_PIECES = 65_536
+_LONGEST_CACHED_PIECE = 64
+
+
+class MergeListModel:
+    """Byte pair encoding by an ordered list of merges.
+
+    The merge with the lowest index is applied first, of equal ones the leftmost. This differs from
+    ranks of concatenations where two pairs have the same concatenation and only one is listed.
+    """
+
+    def __init__(
+        self, vocab: Mapping[int, bytes], merges: Sequence[Merge], split_pattern: SplitPattern
+    ) -> None:
+        """Take the vocabulary, the merges in order, and the split pattern.
+
+        Raises:
+            VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
+                part or a product that is no token.
+        """
+        self._tokens = dict(sorted(vocab.items()))
+        self._id_of: dict[bytes, int] = {}
+        for token_id, token in self._tokens.items():
+            if token_id < 0:
+                raise VocabularyError(f"token id {token_id} is negative")
+            if not token:
+                raise VocabularyError(f"token {token_id} is empty: remove it")
+            other = self._id_of.setdefault(token, token_id)
+            if other != token_id:
+                raise VocabularyError(f"tokens {other} and {token_id} are both {token!r}")
+        self._ranks: dict[Merge, int] = {}
+        self._rank_of_product: dict[bytes, int] = {}
+        for index, (left, right) in enumerate(merges):
+            for token in (left, right, left + right):
+                if token not in self._id_of:
+                    raise VocabularyError(
+                        f"merge {index} ({left!r} + {right!r}): {token!r} is no token"
+                    )
+            self._ranks.setdefault((left, right), index)
+            self._rank_of_product.setdefault(left + right, index)
+        self._merges = [(left, right) for left, right in merges]
+        self._pattern = split_pattern
+        self._pieces: dict[bytes, list[int]] = {}
+
+    def token(self, token_id: int) -> bytes | None:
+        """Give a token's bytes, None if there is no such id."""
+        return self._tokens.get(token_id)
+
+    def id_of(self, token: bytes) -> int | None:
+        """Give a token's id, None if there is no such token."""
+        return self._id_of.get(token)
+
+    def ids(self) -> list[int]:
+        """List every id, ascending."""
+        return list(self._tokens)
+
+    def rank(self, token_id: int) -> int | None:
+        """Give the index of the merge that makes a token, None if no merge does."""
+        token = self._tokens.get(token_id)
+        return None if token is None else self._rank_of_product.get(token)
+
+    def pair_rank(self, left: bytes, right: bytes) -> int | None:
+        """Give the index of a merge in the list, None if it is not listed."""
+        return self._ranks.get((left, right))
+
+    def merge_of(self, token_id: int) -> Merge | None:
+        """Give the first merge that makes a token, None if no merge does."""
+        rank = self.rank(token_id)
+        return None if rank is None else self._merges[rank]
+
+    def merges(self) -> list[Merge]:
+        """List all merges in order."""
+        return list(self._merges)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode byte text that holds no special token.
+
+        Raises:
+            VocabularyError: If the text holds a byte that has no token.
+        """
+        ids: list[int] = []
+        for start, end in split(self._pattern, text).spans():
+            ids.extend(self._encode_piece(bytetext.to_bytes(text[start:end])))
+        return ids
+
+    def prepare(self) -> None:
+        """Nothing takes long here."""
+
+    def _encode_piece(self, piece: bytes) -> list[int]:
+        known = self._pieces.get(piece)
+        if known is not None:
+            return known
+        ids = []
+        for token in merge_piece(piece, self.pair_rank):
+            token_id = self._id_of.get(token)
+            if token_id is None:
+                raise VocabularyError(f"the byte 0x{token[0]:02x} has no token in this vocabulary")
+            ids.append(token_id)
+        if len(piece) <= _LONGEST_CACHED_PIECE:
+            if len(self._pieces) >= _CACHED_PIECES:
+                for old in list(islice(self._pieces, _CACHED_PIECES // 2)):
+                    self._pieces.pop(old, None)
+            self._pieces[piece] = ids
+        return ids

@@ -1,0 +1,66 @@
+"""The merge loop: lowest rank first, leftmost first, until no neighbouring pair has a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+PairRank = Callable[[bytes, bytes], int | None]
+"""Gives the rank at which two neighbouring tokens merge, None if they never do."""
+
+
+def merge_piece(piece: bytes, pair_rank: PairRank, *, below: int | None = None) -> list[bytes]:
+    """Merge the bytes of one piece into tokens.
+
+    A heap holds every neighbouring pair that can merge. An entry whose tokens have changed since
+    is stale and skipped, so that n bytes take O(n log n) steps.
+
+    Args:
+        piece: The bytes of one pre-token.
+        pair_rank: When two neighbouring tokens merge.
+        below: Apply only merges of a lower rank than this.
+
+    Returns:
+        The tokens, whose concatenation is the piece.
+
+    >>> ranks = {b"ab": 0, b"cd": 1, b"abcd": 2}
+    >>> merge_piece(b"abcde", lambda left, right: ranks.get(left + right))
+    [b'abcd', b'e']
+    """
+    n = len(piece)
+    # Token i covers piece[i:ends[i]]; it is alive while some neighbour still points to it.
+    ends = list(range(1, n + 1))
+    starts_before = list(range(-1, n - 1))
+    alive = bytearray(b"\x01") * n
+
+    def entry(left: int) -> tuple[int, int, int, int] | None:
+        middle = ends[left]
+        if middle >= n:
+            return None
+        end = ends[middle]
+        rank = pair_rank(piece[left:middle], piece[middle:end])
+        if rank is None or (below is not None and rank >= below):
+            return None
+        return rank, left, middle, end
+
+    heap = [found for left in range(n - 1) if (found := entry(left)) is not None]
+    heapify(heap)
+    while heap:
+        _, left, middle, end = heappop(heap)
+        if not alive[left] or ends[left] != middle or ends[middle] != end:
+            continue
+        alive[middle] = 0
+        ends[left] = end
+        if end < n:
+            starts_before[end] = left
+            if (found := entry(left)) is not None:
+                heappush(heap, found)
+        before = starts_before[left]
+        if before >= 0 and (found := entry(before)) is not None:
+            heappush(heap, found)
+    tokens = []
+    left = 0
+    while left < n:
+        tokens.append(piece[left : ends[left]])
+        left = ends[left]
+    return tokens

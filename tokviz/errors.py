@@ -1,0 +1,88 @@
+"""Errors whose message is meant for the user: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+
+
+class TokvizError(Exception):
+    """Base of every error that tokviz raises on purpose. `str(error)` is the sentence to show."""
+
+
+class UnknownTokenizerError(TokvizError):
+    """A tokenizer name that is neither built in nor a file."""
+
+    def __init__(self, name: str, suggestions: Sequence[str] = ()) -> None:
+        """Take the unknown name and the nearest known ones, best first."""
+        self.name = name
+        self.suggestions = tuple(suggestions)
+        hint = f"did you mean {_listed(self.suggestions)}?" if suggestions else _SEE_ALL
+        super().__init__(f"unknown tokenizer {name!r}: {hint}")
+
+
+_SEE_ALL = "run `tokviz tokenizers` for the names that are built in"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+class InputFileError(TokvizError):
+    """A file that cannot be read."""
+
+    def __init__(self, path: str | PathLike[str], reason: str) -> None:
+        """Take the path as the user gave it and the reason in words."""
+        self.path = fspath(path)
+        self.reason = reason
+        super().__init__(f"{self.path}: {reason}")
+
+
+class OutputFileError(TokvizError):
+    """A file that cannot be written. What was there before is untouched."""
+
+    def __init__(self, path: str | PathLike[str], reason: str) -> None:
+        """Take the path as the user gave it and the reason in words."""
+        self.path = fspath(path)
+        self.reason = reason
+        super().__init__(f"{self.path}: {reason}")
+
+
+class PatternError(TokvizError):
+    """A split pattern that does not compile, or takes too long."""
+
+    def __init__(self, pattern: str, reason: str, position: int | None = None) -> None:
+        """Take the regex text, the reason, and the character offset in the text if known."""
+        self.pattern = pattern
+        self.reason = reason
+        self.position = position
+        where = "" if position is None else f" at character {position}"
+        shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
+        super().__init__(f"split pattern {shown!r}: {reason}{where}")
+
+
+class TokenIdError(TokvizError):
+    """A token id that the vocabulary does not hold."""
+
+    def __init__(self, token_id: object, tokenizer: str, n_vocab: int, index: int | None = None):
+        """Take the id, the tokenizer's name and size, and the position in the list of ids."""
+        self.token_id = token_id
+        self.index = index
+        where = "" if index is None else f" (number {index + 1} of the ids)"
+        super().__init__(
+            f"no token has the id {token_id}{where} in {tokenizer}: its ids end at {n_vocab - 1}"
+            if not isinstance(token_id, int) or not 0 <= token_id < n_vocab
+            else f"no token has the id {token_id}{where} in {tokenizer}: the id is a gap"
+        )
+
+
+class VocabularyError(TokvizError):
+    """A vocabulary or merge list that does not hold together."""
+
+
+class SpecialTokenError(TokvizError):
+    """Special tokens that collide, are empty or are not known."""
+
+
+class JobError(TokvizError):
+    """A child process that failed, with its last words."""

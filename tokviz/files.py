@@ -1,0 +1,115 @@
+"""Reading and writing the user's files without ever leaving a half-written one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from tokviz.errors import InputFileError, OutputFileError
+
+MAX_FILE_BYTES = 200_000_000
+"""Largest file that is read into memory whole."""
+
+
+def read_file(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> bytes:
+    """Read a whole file.
+
+    Raises:
+        InputFileError: If it is missing, a folder, unreadable or larger than `limit` bytes.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise InputFileError(path, f"{size:,} bytes are too many, the limit is {limit:,}")
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None
+    if len(data) > limit:
+        raise InputFileError(path, f"more than {limit:,} bytes")
+    return data
+
+
+def input_error(path: str | os.PathLike[str], error: OSError | ValueError) -> InputFileError:
+    """Say in words why a file could not be opened or read."""
+    if isinstance(error, IsADirectoryError):
+        return InputFileError(path, "is a folder, not a file")
+    if isinstance(error, FileNotFoundError):
+        return InputFileError(path, "there is no such file")
+    if isinstance(error, PermissionError):
+        return InputFileError(path, "no permission to read it")
+    return InputFileError(path, _reason(error))
+
+
+def looks_binary(data: bytes) -> bool:
+    """Guess whether bytes are no text: a NUL early on, or many bytes that are not UTF-8.
+
+    A guess for a warning only; binary data is tokenized like any other.
+    """
+    head = data[:8192]
+    if b"\0" in head:
+        return True
+    broken = sum(0xDC80 <= ord(char) <= 0xDCFF for char in head.decode("utf-8", "surrogateescape"))
+    return broken > max(4, len(head) // 10)
+
+
+def write_file(path: str | os.PathLike[str], data: bytes, *, private: bool = False) -> None:
+    """Replace a file's content in one step: a temporary neighbour is written, synced and renamed.
+
+    An existing file keeps its permissions and, where it is a link, stays one (its target is
+    replaced).
+
+    Args:
+        path: The file to write.
+        data: Its new content.
+        private: Give a new file the permissions 0600.
+
+    Raises:
+        OutputFileError: If anything fails; the old content is then still there.
+    """
+    target = Path(os.path.realpath(path))
+    temporary: str | None = None
+    try:
+        if target.is_dir():
+            raise OutputFileError(path, "is a folder")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode_for(target, private))
+        os.replace(temporary, target)
+        temporary = None
+    except FileNotFoundError:
+        raise OutputFileError(path, "its folder does not exist") from None
+    except PermissionError:
+        raise OutputFileError(path, "no permission to write there") from None
+    except (OSError, ValueError) as error:
+        raise OutputFileError(path, _reason(error)) from None
+    finally:
+        if temporary is not None:
+            _remove(temporary)
+
+
+def _mode_for(target: Path, private: bool) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        if private:
+            return 0o600
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,1 @@
+"""Tokenizer files and names, read and written."""

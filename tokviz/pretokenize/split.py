@@ -1,0 +1,120 @@
+r"""Lossless splitting: every character belongs to exactly one piece, whatever the regex does.
+
+Where a regex leaves a stretch of text unmatched, the stretch becomes a piece of its own and is
+flagged as a gap. Matches of no width cut nothing and are only counted. Groups mean nothing.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tokviz.errors import PatternError
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The pieces of a text.
+
+    Attributes:
+        ends: The character offset at which each piece ends; the first starts at 0 and the last
+            ends with the text. Typecode "q".
+        gaps: Indexes of the pieces that the regex did not match, ascending.
+        n_zero_width: Number of matches without any character.
+    """
+
+    ends: array[int]
+    gaps: tuple[int, ...] = ()
+    n_zero_width: int = 0
+
+    def __len__(self) -> int:
+        """Count the pieces."""
+        return len(self.ends)
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Give each piece's character span."""
+        start = 0
+        for end in self.ends:
+            yield start, end
+            start = end
+
+
+@dataclass(frozen=True, slots=True)
+class SplitProgress:
+    """Some pieces of a text whose splitting goes on: the same fields as `Split`, from `start`."""
+
+    start: int
+    ends: array[int]
+    gaps: tuple[int, ...]
+    n_zero_width: int
+
+
+def split(pattern: SplitPattern, text: str) -> Split:
+    r"""Cut text into pieces.
+
+    Args:
+        pattern: The split pattern.
+        text: Any text, also byte text.
+
+    Raises:
+        PatternError: If the regex is invalid.
+
+    >>> from tokviz.pretokenize.patterns import get_split_pattern
+    >>> list(split(get_split_pattern("gpt2"), "I can't").spans())
+    [(0, 1), (1, 5), (5, 7)]
+    >>> split(get_split_pattern("[a-z]+"), "ab1cd").gaps
+    (1,)
+    """
+    if pattern.gapless:
+        seen = as_tiktoken_sees(text) if pattern.unicode_of_tiktoken else text
+        return Split(array("q", accumulate(map(len, pattern.compile().findall(seen)))))
+    ends: array[int] = array("q")
+    gaps: list[int] = []
+    n_zero_width = 0
+    for part in split_in_steps(pattern, text):
+        gaps.extend(len(ends) + index for index in part.gaps)
+        ends.extend(part.ends)
+        n_zero_width += part.n_zero_width
+    return Split(ends, tuple(gaps), n_zero_width)
+
+
+def split_in_steps(
+    pattern: SplitPattern, text: str, *, n_chars: int = 65_536
+) -> Iterator[SplitProgress]:
+    """Cut text into pieces and report after every `n_chars` characters or so.
+
+    The whole is the same as `split` gives: the regex always sees the whole text.
+
+    Raises:
+        PatternError: If the regex is invalid or fails on this text.
+    """
+    seen = as_tiktoken_sees(text) if pattern.unicode_of_tiktoken else text
+    ends: array[int] = array("q")
+    gaps: list[int] = []
+    n_zero_width = 0
+    start = position = 0
+    try:
+        for match in pattern.compile().finditer(seen):
+            first, last = match.span()
+            if first == last:
+                n_zero_width += 1
+                continue
+            if first > position:
+                gaps.append(len(ends))
+                ends.append(first)
+            ends.append(last)
+            position = last
+            if position - start >= n_chars:
+                yield SplitProgress(start, ends, tuple(gaps), n_zero_width)
+                start, ends, gaps, n_zero_width = position, array("q"), [], 0
+    except (MemoryError, RecursionError) as error:
+        reason = "needs too much memory on this text"
+        raise PatternError(pattern.regex, reason) from error
+    if position < len(text):
+        gaps.append(len(ends))
+        ends.append(len(text))
+    yield SplitProgress(start, ends, tuple(gaps), n_zero_width)

@@ -1,0 +1,381 @@
+"""The tokenizer: a vocabulary, its merges, a split pattern and special tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal
+
+from tokviz import bytetext
+from tokviz.encoding.merge_list import MergeListModel
+from tokviz.encoding.model import Merge, Model
+from tokviz.encoding.ranks import RankModel, RankSource
+from tokviz.errors import SpecialTokenError, TokenIdError
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.pretokenize.split import split
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+AllowedSpecial = Literal["all", "none"] | Collection[str]
+"""Which special tokens are recognised in a text; the others are plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenization:
+    """The tokens of one text.
+
+    Attributes:
+        ids: The token ids, n of them.
+        byte_spans: Start and end of every token in the text's bytes; shape (n, 2), int64. The spans
+            tile the bytes.
+        pieces: Start and end of every piece (pre-token or special token) in bytes; shape (m, 2),
+            int64. They tile the bytes too.
+        special: Whether each token is a special token; shape (n,), bool.
+        n_replaced: Number of lone surrogates in the text that became U+FFFD; the spans count the
+            bytes of the text after that.
+    """
+
+    ids: list[int]
+    byte_spans: npt.NDArray[np.int64]
+    pieces: npt.NDArray[np.int64]
+    special: npt.NDArray[np.bool_]
+    n_replaced: int = 0
+
+
+class Tokenizer:
+    """Byte-level BPE: text → pieces → tokens, and back without loss.
+
+    Attributes:
+        name: A name to show, such as "cl100k_base".
+        split_pattern: How text is cut into pieces before any merge.
+        special_tokens: Special token text → id.
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Sequence[Merge],
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        *,
+        split_pattern: str | SplitPattern = "gpt2",
+        name: str = "custom",
+    ) -> None:
+        """Make a tokenizer from a vocabulary and an ordered merge list.
+
+        Args:
+            vocab: Token id → bytes. It may hold special tokens too.
+            merges: The merges in the order in which they apply.
+            special_tokens: Special tokens with their ids; or a list of them, which get the ids
+                after the rest unless the vocabulary already holds them.
+            split_pattern: A named split pattern or any regex.
+            name: A name to show.
+
+        Raises:
+            VocabularyError: If the vocabulary and the merges do not hold together.
+            SpecialTokenError: If a special token is empty or its id is another token's.
+            PatternError: If the split pattern is no valid regex.
+        """
+        pattern = get_split_pattern(split_pattern)
+        specials = _special_ids(special_tokens, vocab)
+        texts = {name.encode() for name in specials}
+        ordinary = {i: token for i, token in vocab.items() if token not in texts}
+        self._set(MergeListModel(ordinary, merges, pattern), specials, pattern, name)
+
+    @classmethod
+    def from_ranks(
+        cls,
+        source: RankSource,
+        special_tokens: Mapping[str, int] | None = None,
+        *,
+        split_pattern: str | SplitPattern,
+        name: str = "custom",
+    ) -> Tokenizer:
+        """Make a tokenizer from a rank vocabulary (tiktoken's kind).
+
+        Raises:
+            VocabularyError: If a single byte has no token.
+            SpecialTokenError: If a special token is empty or its id is another token's.
+            PatternError: If the split pattern is no valid regex.
+        """
+        pattern = get_split_pattern(split_pattern)
+        self = cls.__new__(cls)
+        self._set(RankModel(source, pattern), dict(special_tokens or {}), pattern, name)
+        return self
+
+    def _set(
+        self, model: Model, special_tokens: dict[str, int], pattern: SplitPattern, name: str
+    ) -> None:
+        self._model = model
+        self.name = name
+        self.split_pattern = pattern
+        self.special_tokens = special_tokens
+        self._special_bytes = {i: text.encode() for text, i in special_tokens.items()}
+        for text, token_id in special_tokens.items():
+            if not text:
+                raise SpecialTokenError(f"the special token with the id {token_id} is empty")
+            if model.token(token_id) is not None:
+                raise SpecialTokenError(
+                    f"special token {text!r}: its id {token_id} is the token "
+                    f"{model.token(token_id)!r}"
+                )
+        if len(self._special_bytes) < len(special_tokens):
+            raise SpecialTokenError("two special tokens have the same id")
+        ids = model.ids()
+        last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
+        self.n_vocab = last + 1
+        """One more than the largest id: the size of a model's embedding."""
+        self.special_pattern = _special_pattern(special_tokens)
+        """Matches any special token, the longest first; None if there are none."""
+        self.longest_special = max(map(len, special_tokens), default=0)
+        """Characters of the longest special token."""
+
+    def __repr__(self) -> str:
+        """Say the name and the size."""
+        return f"<Tokenizer {self.name}: {self.n_vocab:,} tokens>"
+
+    # -- encoding
+
+    def encode(self, text: str, allowed_special: AllowedSpecial = "all") -> list[int]:
+        """Encode text.
+
+        Args:
+            text: Any `str`. Surrogate pairs join and lone surrogates become U+FFFD, as in tiktoken.
+            allowed_special: "all", "none" or the special tokens to recognise; text of the others
+                is plain text. Where special tokens overlap, the leftmost wins, then the longest.
+
+        Returns:
+            The token ids.
+        """
+        mended, _ = bytetext.replace_surrogates(text)
+        return self._encode(mended, self._pattern_of(allowed_special))
+
+    def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
+        """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
+
+        A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
+        """
+        return self._encode(bytetext.from_bytes(data), self._pattern_of(allowed_special))
+
+    def encode_byte_text(self, text: str, parse_specials: bool = True) -> list[int]:
+        """Encode byte text (see `tokviz.bytetext`) with all special tokens recognised, or none."""
+        return self._encode(text, self.special_pattern if parse_specials else None)
+
+    def encode_iterable(
+        self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
+    ) -> Iterator[int]:
+        """Encode items one by one, lazily; memory is bounded by the longest item.
+
+        Each item is encoded by itself: no piece reaches over its end.
+        """
+        for line in lines:
+            yield from self.encode(line, allowed_special)
+
+    def prepare(self) -> None:
+        """Do now, perhaps in a thread, what would otherwise delay the first long text."""
+        self._model.prepare()
+
+    def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
+        ids: list[int] = []
+        for segment, special in _segments(text, specials):
+            if special:
+                ids.append(self.special_tokens[segment])
+            elif segment:
+                ids.extend(self._model.encode(segment))
+        return ids
+
+    # -- decoding
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Join the bytes of tokens.
+
+        Raises:
+            TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+        """
+        parts = []
+        for index, token_id in enumerate(ids):
+            token = self._bytes_of(token_id)
+            if token is None:
+                raise TokenIdError(token_id, self.name, self.n_vocab, index)
+            parts.append(token)
+        return b"".join(parts)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join tokens to text; bytes that are not UTF-8 become U+FFFD.
+
+        Raises:
+            TokenIdError: If an id is not in the vocabulary.
+        """
+        return self.decode_bytes(ids).decode("utf-8", "replace")
+
+    # -- the whole story of a text
+
+    def tokenize(self, text: str, allowed_special: AllowedSpecial = "all") -> Tokenization:
+        """Encode text and say where its tokens and pieces lie.
+
+        Args:
+            text: Any `str`; see `encode`.
+            allowed_special: See `encode`.
+        """
+        mended, n_replaced = bytetext.replace_surrogates(text)
+        return self._tokenize(mended, self._pattern_of(allowed_special), n_replaced)
+
+    def tokenize_byte_text(self, text: str, parse_specials: bool = True) -> Tokenization:
+        """Do what `tokenize` does, for byte text."""
+        return self._tokenize(text, self.special_pattern if parse_specials else None, 0)
+
+    def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
+        """Give the character spans of the pieces of byte text; special tokens are pieces."""
+        spans: list[tuple[int, int]] = []
+        offset = 0
+        for segment, special in _segments(text, self.special_pattern if parse_specials else None):
+            if special:
+                spans.append((offset, offset + len(segment)))
+            else:
+                pieces = split(self.split_pattern, segment).spans()
+                spans.extend((offset + start, offset + end) for start, end in pieces)
+            offset += len(segment)
+        return spans
+
+    def _tokenize(
+        self, text: str, specials: re.Pattern[str] | None, n_replaced: int
+    ) -> Tokenization:
+        import numpy as np
+
+        ids: list[int] = []
+        token_lengths: list[int] = []
+        piece_lengths: list[int] = []
+        special_indexes: list[int] = []
+        for segment, special in _segments(text, specials):
+            if special:
+                special_indexes.append(len(ids))
+                ids.append(self.special_tokens[segment])
+                token_lengths.append(len(segment.encode()))
+                piece_lengths.append(token_lengths[-1])
+            elif segment:
+                encoded = self._model.encode(segment)
+                ids.extend(encoded)
+                token_lengths.extend(len(self.token_bytes(i)) for i in encoded)
+                pieces = split(self.split_pattern, segment).spans()
+                piece_lengths.extend(bytetext.n_bytes(segment[a:b]) for a, b in pieces)
+        flags = np.zeros(len(ids), dtype=bool)
+        flags[special_indexes] = True
+        return Tokenization(ids, _spans(token_lengths), _spans(piece_lengths), flags, n_replaced)
+
+    def _pattern_of(self, allowed: AllowedSpecial) -> re.Pattern[str] | None:
+        if allowed == "all":
+            return self.special_pattern
+        if allowed == "none" or not allowed:
+            return None
+        if isinstance(allowed, str):
+            raise SpecialTokenError(
+                f"allowed_special is {allowed!r}: give 'all', 'none' or a set of special tokens"
+            )
+        return _special_pattern(name for name in self.special_tokens if name in allowed)
+
+    # -- the vocabulary
+
+    @cached_property
+    def vocab(self) -> dict[int, bytes]:
+        """Every token id → bytes, special tokens too."""
+        tokens = {i: self.token_bytes(i) for i in self._model.ids()}
+        return tokens | self._special_bytes
+
+    @property
+    def merges(self) -> list[Merge]:
+        """All merges in the order in which they apply; recovered where only ranks are given."""
+        return self._model.merges()
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Give a token's bytes.
+
+        Raises:
+            TokenIdError: If the id is not in the vocabulary.
+        """
+        token = self._bytes_of(token_id)
+        if token is None:
+            raise TokenIdError(token_id, self.name, self.n_vocab)
+        return token
+
+    def token_id(self, token: bytes) -> int | None:
+        """Give the id of an ordinary token, None if the vocabulary does not hold it."""
+        return self._model.id_of(token)
+
+    def is_special(self, token_id: int) -> bool:
+        """Tell whether an id is a special token's."""
+        return token_id in self._special_bytes
+
+    def rank(self, token_id: int) -> int | None:
+        """Give the rank of the merge that makes a token; None for special tokens.
+
+        In a rank vocabulary every token has one, the single bytes too: its id. With a merge list it
+        is the merge's index, and tokens that no merge makes have none.
+        """
+        return None if self.is_special(token_id) else self._model.rank(token_id)
+
+    def pair_rank(self, left: bytes, right: bytes) -> int | None:
+        """Give the rank at which two neighbouring tokens merge, None if they never do."""
+        return self._model.pair_rank(left, right)
+
+    def merge_of(self, token_id: int) -> Merge | None:
+        """Give the merge that makes a token, None if no merge does."""
+        return (
+            None
+            if self._bytes_of(token_id) is None or self.is_special(token_id)
+            else (self._model.merge_of(token_id))
+        )
+
+    def _bytes_of(self, token_id: int) -> bytes | None:
+        special = self._special_bytes.get(token_id)
+        return self._model.token(token_id) if special is None else special
+
+
+def _segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
+    """Cut special tokens out of a text: give (text, whether it is a special token)."""
+    if specials is None:
+        yield text, False
+        return
+    position = 0
+    for match in specials.finditer(text):
+        start, end = match.span()
+        if start > position:
+            yield text[position:start], False
+        yield match.group(), True
+        position = end
+    if position < len(text):
+        yield text[position:], False
+
+
+def _special_pattern(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
+def _special_ids(
+    special_tokens: Sequence[str] | Mapping[str, int] | None, vocab: Mapping[int, bytes]
+) -> dict[str, int]:
+    if special_tokens is None:
+        return {}
+    if isinstance(special_tokens, Mapping):
+        return dict(special_tokens)
+    id_of = {token: token_id for token_id, token in vocab.items()}
+    next_id = max(vocab, default=-1) + 1
+    ids: dict[str, int] = {}
+    for name in special_tokens:
+        if name in ids:
+            raise SpecialTokenError(f"special token {name!r} is listed twice")
+        held = id_of.get(name.encode())
+        ids[name] = next_id if held is None else held
+        next_id += held is None
+    return ids
+
+
+def _spans(lengths: list[int]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    edges = np.fromiter(accumulate(lengths, initial=0), dtype=np.int64, count=len(lengths) + 1)
+    return np.stack([edges[:-1], edges[1:]], axis=1)

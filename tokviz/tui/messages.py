@@ -1,0 +1,51 @@
+"""The messages that widgets send and screens answer."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+
+class TokenHovered(Message):
+    """The mouse is over a token, or over none."""
+
+    def __init__(self, index: int | None) -> None:
+        """Take the token's index in the document, None where there is no token."""
+        super().__init__()
+        self.index = index
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest position matters."""
+        return isinstance(message, TokenHovered)
+
+
+class TokenPicked(Message):
+    """The user chose a token: the editor and every panel go there."""
+
+    def __init__(self, index: int) -> None:
+        """Take the token's index in the document."""
+        super().__init__()
+        self.index = index
+
+
+class SpecialsToggled(Message):
+    """The user asked for the other way of treating special-token text."""
+
+
+class CopyRequested(Message):
+    """The user asked to copy something that a panel shows."""
+
+    def __init__(self, text: str, what: str) -> None:
+        """Take the text and its name for the notice, such as "token id"."""
+        super().__init__()
+        self.text = text
+        self.what = what
+
+
+class Notice(Message):
+    """A sentence for the user."""
+
+    def __init__(self, text: str, severity: str = "information") -> None:
+        """Take the sentence and "information", "warning" or "error"."""
+        super().__init__()
+        self.text = text
+        self.severity = severity
