@@ -1,0 +1,403 @@
+"""Why tokens are what they are: where a token comes from, and how a piece of text is encoded.
+
+Everything here is computed for one token or one short piece, when somebody looks at it. Tokens and
+pieces that are too long for a person to read are not taken apart; a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tokviz import bytetext
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+MAX_LINEAGE_BYTES = 1024
+"""Longer tokens are not taken apart."""
+MAX_LINEAGE_DEPTH = 64
+MAX_LINEAGE_NODES = 512
+MAX_TRACE_BYTES = 512
+"""Longer pieces are encoded, but not step by step."""
+MAX_EXPLAINED_BYTES = 65_536
+"""Longer stretches of text are not split to see why they are no token."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """A token and the two tokens that a merge made it from.
+
+    Attributes:
+        token: Its bytes.
+        id: Its id, None if the vocabulary does not hold it.
+        rank: When it is merged, lower first; None for specials.
+        merge: The two parts; None for a leaf.
+        children: The parts' own nodes, two or none.
+        note: Why a leaf is one; empty otherwise.
+    """
+
+    token: bytes
+    id: int | None
+    rank: int | None
+    merge: tuple[bytes, bytes] | None = None
+    children: tuple[LineageNode, ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A node of a lineage whose children are still being found."""
+
+    token: bytes
+    id: int | None
+    depth: int
+    merge: tuple[bytes, bytes] | None
+    children: list[_Draft]
+    note: str
+
+
+def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
+    """Trace a token back through its merges down to bytes.
+
+    The parts of the parts are looked up breadth first, so that the top of a tree too large to show
+    is complete and the limits cut its deepest branches.
+
+    Raises:
+        TokenIdError: If no token has this id.
+    """
+    root = _draft(tok, tok.token_bytes(token_id), token_id, 0)
+    drafts = [root]
+    for draft in drafts:
+        if draft.merge is None:
+            continue
+        if len(drafts) + 2 > MAX_LINEAGE_NODES or draft.depth >= MAX_LINEAGE_DEPTH:
+            draft.merge, draft.note = None, f"{len(draft.token):,} bytes, not taken apart further"
+            continue
+        for part in draft.merge:
+            draft.children.append(_draft(tok, part, tok.token_id(part), draft.depth + 1))
+        drafts.extend(draft.children)
+    nodes: dict[int, LineageNode] = {}
+    for draft in reversed(drafts):
+        nodes[id(draft)] = LineageNode(
+            draft.token,
+            draft.id,
+            None if draft.id is None else tok.rank(draft.id),
+            draft.merge,
+            tuple(nodes[id(child)] for child in draft.children),
+            draft.note,
+        )
+    return nodes[id(root)]
+
+
+def _draft(tok: Tokenizer, token: bytes, token_id: int | None, depth: int) -> _Draft:
+    merge, note = None, ""
+    if token_id is not None and tok.is_special(token_id):
+        note = "a special token: no merge makes it"
+    elif len(token) == 1:
+        note = "a single byte"
+    elif len(token) > MAX_LINEAGE_BYTES:
+        note = f"{len(token):,} bytes: too long to take apart"
+    else:
+        merge = None if token_id is None else tok.merge_of(token_id)
+        note = "" if merge is not None else "no merge makes it"
+    return _Draft(token, token_id, depth, merge, [], note)
+
+
+@dataclass(frozen=True, slots=True)
+class LineageRow:
+    """One row of a drawn lineage.
+
+    Attributes:
+        prefix: The lines of the tree, made of box characters.
+        node: The token in this row.
+        times: 2 if both parts of a merge are this token and are drawn once.
+    """
+
+    prefix: str
+    node: LineageNode
+    times: int = 1
+
+    def __str__(self) -> str:
+        """Read the row as ASCII and box characters: `├─ b' t' 256`."""
+        count = f" ×{self.times}" if self.times > 1 else ""
+        name = "" if self.node.id is None else f" {self.node.id}"
+        return f"{self.prefix}{self.node.token!r}{count}{name}"
+
+
+def render_lineage(node: LineageNode) -> list[LineageRow]:
+    """Draw a lineage as a tree, the token itself in the first row.
+
+    A token merged from two equal parts has one branch: eight spaces take four rows, not fifteen.
+    """
+    rows: list[LineageRow] = []
+    waiting: list[tuple[str, str, LineageNode, int]] = [("", "", node, 1)]
+    while waiting:
+        before, branch, current, times = waiting.pop()
+        rows.append(LineageRow(before + branch, current, times))
+        inner = before + {"├─ ": "│  ", "└─ ": "   "}.get(branch, "")
+        children = current.children
+        if len(children) == 2 and children[0] == children[1]:
+            waiting.append((inner, "└─ ", children[0], 2))
+            continue
+        for place, child in reversed(list(enumerate(children))):
+            last = place == len(children) - 1
+            waiting.append((inner, "└─ " if last else "├─ ", child, 1))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One merge while a piece is encoded.
+
+    Attributes:
+        position: The place of the left part among the tokens before the step.
+        start: The byte offset of the left part in the piece.
+        left: The left part.
+        right: The right part.
+        rank: The rank of the merge: no pair in the piece had a lower one.
+    """
+
+    position: int
+    start: int
+    left: bytes
+    right: bytes
+    rank: int
+
+    @property
+    def token(self) -> bytes:
+        """The token that the step makes."""
+        return self.left + self.right
+
+    @property
+    def end(self) -> int:
+        """The byte offset at which the new token ends."""
+        return self.start + len(self.left) + len(self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeTrace:
+    """How one piece is encoded, merge by merge.
+
+    Attributes:
+        piece: The bytes of the piece.
+        steps: The merges in the order they are applied.
+        tokens: What is left at the end.
+        note: What the steps do not show; empty if they show everything.
+    """
+
+    piece: bytes
+    steps: tuple[TraceStep, ...]
+    tokens: tuple[bytes, ...]
+    note: str = ""
+
+    def states(self) -> Iterator[tuple[bytes, ...]]:
+        """Give the tokens before the first step, then after every step."""
+        tokens = [self.piece[at : at + 1] for at in range(len(self.piece))]
+        yield tuple(tokens)
+        for step in self.steps:
+            tokens[step.position : step.position + 2] = [step.token]
+            yield tuple(tokens)
+
+
+def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
+    """Encode one piece step by step: the lowest rank first, of equal ones the leftmost.
+
+    Args:
+        tok: The tokenizer.
+        piece: The bytes of one piece of its split pattern.
+
+    Returns:
+        The steps. Longer pieces than `MAX_TRACE_BYTES` have none, and a note.
+    """
+    if len(piece) > MAX_TRACE_BYTES:
+        note = f"{len(piece):,} bytes are too many to show step by step"
+        return EncodeTrace(piece, (), (), note)
+    steps, tokens = _merge_slowly(tok, piece)
+    if len(tokens) > 1 and _is_looked_up_whole(tok, piece):
+        note = "No merges lead there: the whole piece is in the vocabulary and is taken at once."
+        return EncodeTrace(piece, (), (piece,), note)
+    return EncodeTrace(piece, tuple(steps), tuple(tokens))
+
+
+def _merge_slowly(tok: Tokenizer, piece: bytes) -> tuple[list[TraceStep], list[bytes]]:
+    """Apply the best merge again and again; quadratic, for pieces that people read."""
+    tokens = [piece[at : at + 1] for at in range(len(piece))]
+    never = float("inf")
+
+    def rank_at(position: int) -> float:
+        if not 0 <= position < len(tokens) - 1:
+            return never
+        rank = tok.pair_rank(tokens[position], tokens[position + 1])
+        return never if rank is None else rank
+
+    ranks = [rank_at(position) for position in range(len(tokens))]
+    steps = []
+    while ranks and (lowest := min(ranks)) != never:
+        position = ranks.index(lowest)
+        left, right = tokens[position : position + 2]
+        start = sum(map(len, tokens[:position]))
+        steps.append(TraceStep(position, start, left, right, int(lowest)))
+        tokens[position : position + 2] = [left + right]
+        del ranks[position]
+        ranks[position] = rank_at(position)
+        if position:
+            ranks[position - 1] = rank_at(position - 1)
+    return steps, tokens
+
+
+def _is_looked_up_whole(tok: Tokenizer, piece: bytes) -> bool:
+    """Tell whether the encoder gives one token for a piece that its merges do not join.
+
+    tiktoken looks up a whole piece before it merges.
+    """
+    return tok.token_id(piece) is not None and len(tok.encode_bytes(piece, "none")) == 1
+
+
+Reason = Literal[
+    "one token",
+    "empty",
+    "special",
+    "split",
+    "not in the vocabulary",
+    "too late",
+    "unreachable",
+    "too long",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a stretch of text is not one token.
+
+    Attributes:
+        reason: The kind of reason.
+        sentences: What to tell the user; each is a mix of words and of bytes, which the screen
+            shows as it shows tokens.
+        trace: How the text is encoded, if it is one piece and short enough to read.
+    """
+
+    reason: Reason
+    sentences: tuple[tuple[str | bytes, ...], ...]
+    trace: EncodeTrace | None = None
+
+    def __str__(self) -> str:
+        """Read the sentences, bytes as Python writes them."""
+        return " ".join(
+            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
+            for sentence in self.sentences
+        )
+
+
+def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) -> Explanation:
+    """Explain why a stretch of text, standing alone, is not one token.
+
+    Args:
+        tok: The tokenizer.
+        data: The bytes of the text; need not be valid UTF-8.
+        parse_specials: Whether the text of special tokens is recognised.
+    """
+    if not data:
+        return Explanation("empty", (("There is no text.",),))
+    whole = tok.token_id(data)
+    unknown = f"No token of the vocabulary is these {len(data):,} bytes"
+    if whole is None and len(data) > MAX_EXPLAINED_BYTES:
+        return Explanation("not in the vocabulary", ((f"{unknown}.",),))
+    text = bytetext.from_bytes(data)
+    spans = tok.split_byte_text(text, parse_specials)
+    if len(spans) > 1:
+        pieces = [text[start:end] for start, end in spans]
+        return _crosses_pieces(tok, pieces, whole, parse_specials)
+    ids = tok.encode_byte_text(text, parse_specials)
+    if len(ids) == 1:
+        return _is_one_token(tok, data, ids[0])
+    trace = encode_trace(tok, data)
+    if whole is None:
+        so_far = ": the merges end at " if trace.tokens else "."
+        sentence = (unknown + so_far, *_joined(trace.tokens), "." if trace.tokens else "")
+        return Explanation("not in the vocabulary", (sentence,), trace)
+    if len(data) > MAX_TRACE_BYTES:
+        sentence = (f"The vocabulary holds it (id {whole}), but {trace.note}.",)
+        return Explanation("too long", (sentence,), trace)
+    return _blocked(tok, whole, trace)
+
+
+def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
+    parts: list[str | bytes] = []
+    for token in tokens:
+        if parts:
+            parts.append(" + ")
+        parts.append(token)
+    return parts
+
+
+def _is_one_token(tok: Tokenizer, data: bytes, token_id: int) -> Explanation:
+    kind = "the special token" if tok.is_special(token_id) else "one token:"
+    sentence = (f"Standing alone it is {kind} ", data, f", id {token_id}.")
+    trace = None if tok.is_special(token_id) else encode_trace(tok, data)
+    return Explanation("one token", (sentence,), trace)
+
+
+def _crosses_pieces(
+    tok: Tokenizer, pieces: list[str], whole: int | None, parse_specials: bool
+) -> Explanation:
+    special = next((piece for piece in pieces if piece in tok.special_tokens), None)
+    if special is not None and parse_specials:
+        name = special.encode("utf-8")
+        sentence = ("It holds the special token ", name, ", which nothing merges with.")
+        return Explanation("special", (sentence,))
+    left, right = (bytetext.to_bytes(piece) for piece in pieces[:2])
+    where = f"at byte {len(left):,}" if len(pieces) == 2 else f"first at byte {len(left):,}"
+    cut = (
+        f"The split pattern {tok.split_pattern.name} cuts it into {len(pieces):,} pieces, {where}, "
+        "between ", left, " and ", right, ". No token crosses a cut.",
+    )  # fmt: skip
+    if whole is None:
+        return Explanation("split", (cut,))
+    unused = f"The vocabulary holds it (id {whole}), but this pattern never lets it form."
+    return Explanation("split", (cut, (unused,)))
+
+
+def _blocked(tok: Tokenizer, whole: int, trace: EncodeTrace) -> Explanation:
+    """Find the step that took a byte which the token's own merges needed."""
+    root = lineage(tok, whole)
+    wanted = list(_spans(root))
+    for step in trace.steps:
+        crossed = [
+            (end - start, start, end, node)
+            for start, end, node in wanted
+            if step.start < end and start < step.end
+            and not (start <= step.start and step.end <= end)
+            and not (step.start <= start and end <= step.end)
+        ]  # fmt: skip
+        if crossed:
+            _, start, end, node = min(crossed, key=lambda found: found[0])
+            taken = trace.piece[max(start, step.start) : min(end, step.end)]
+            return _too_late(whole, node, step, taken, trace)
+    sentence = f"The vocabulary holds it (id {whole}), but its merges never make it from bytes."
+    return Explanation("unreachable", ((sentence,),), trace)
+
+
+def _too_late(
+    whole: int, node: LineageNode, step: TraceStep, taken: bytes, trace: EncodeTrace
+) -> Explanation:
+    assert node.merge is not None
+    left, right = node.merge
+    held = f"The vocabulary holds it (id {whole}), but the merge "
+    late = (held, left, " + ", right, f" (rank {node.rank:,}) comes too late: ")
+    first = (step.left, " + ", step.right, f" (rank {step.rank:,}) is applied before it and takes ")
+    return Explanation("too late", ((*late, *first, taken, " away."),), trace)
+
+
+def _spans(root: LineageNode) -> Iterator[tuple[int, int, LineageNode]]:
+    """Give the byte span of every merged token of a lineage."""
+    waiting = [(0, root)]
+    while waiting:
+        start, node = waiting.pop()
+        if node.merge is None:
+            continue
+        yield start, start + len(node.token), node
+        if node.children:
+            left, right = node.children
+            waiting.extend(((start, left), (start + len(left.token), right)))
