@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from tokviz.errors import PatternError
 
 if TYPE_CHECKING:
-    import regex
+    from regex import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class SplitPattern:
     gapless: bool = False
     unicode_of_tiktoken: bool = False
 
-    def compile(self) -> regex.Pattern[str]:
+    def compile(self) -> Pattern[str]:
         """Compile the regex, once for every text.
 
         Raises:
@@ -60,13 +60,15 @@ class SplitPattern:
 
 
 @lru_cache(maxsize=64)
-def _compile(text: str) -> regex.Pattern[str]:
+def _compile(text: str) -> Pattern[str]:
     import regex
 
     try:
         return regex.compile(text)
     except regex.error as error:
-        raise PatternError(text, error.msg, error.pos) from None
+        raise PatternError(
+            text, getattr(error, "msg", str(error)), getattr(error, "pos", None)
+        ) from None
     except (RecursionError, OverflowError, ValueError) as error:
         raise PatternError(text, str(error) or type(error).__name__) from None
 

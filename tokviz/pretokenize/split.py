@@ -96,21 +96,22 @@ def split_in_steps(
     ends: array[int] = array("q")
     gaps: list[int] = []
     n_zero_width = 0
-    start = position = 0
+    start = position = reported = 0
     try:
         for match in pattern.compile().finditer(seen):
             first, last = match.span()
             if first == last:
                 n_zero_width += 1
-                continue
-            if first > position:
-                gaps.append(len(ends))
-                ends.append(first)
-            ends.append(last)
-            position = last
-            if position - start >= n_chars:
+            else:
+                if first > position:
+                    gaps.append(len(ends))
+                    ends.append(first)
+                ends.append(last)
+                position = last
+            if last - reported >= n_chars:
                 yield SplitProgress(start, ends, tuple(gaps), n_zero_width)
                 start, ends, gaps, n_zero_width = position, array("q"), [], 0
+                reported = last
     except (MemoryError, RecursionError) as error:
         reason = "needs too much memory on this text"
         raise PatternError(pattern.regex, reason) from error

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+import tokviz
+from tokviz.formats.registry import builtin_names, resolve_name
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("gpt2", "gpt2"),
+        ("r50k_base", "gpt2"),
+        ("gpt-3.5-turbo", "cl100k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("cl100k_base", "cl100k_base"),
+        ("gpt-4o", "o200k_base"),
+        ("GPT-5", "o200k_base"),
+        ("o200k_base", "o200k_base"),
+        ("qwen2", "qwen2"),
+        ("qwen2.5", "qwen2"),
+    ],
+)
+def test_usual_names_are_known(name: str, canonical: str) -> None:
+    assert resolve_name(name).name == canonical
+
+
+def test_unknown_name_offers_the_nearest() -> None:
+    with pytest.raises(tokviz.UnknownTokenizerError, match="did you mean") as caught:
+        tokviz.load("cl100_base")
+    assert caught.value.suggestions[0] == "cl100k_base"
+
+
+@pytest.mark.parametrize("builtin", builtin_names(), ids=lambda b: b.name)
+def test_stated_size_is_true(builtin: object) -> None:
+    tok = tokviz.load(builtin.name)  # type: ignore[attr-defined]
+    assert tok.n_vocab == builtin.n_vocab  # type: ignore[attr-defined]
+    assert max(tok.vocab) + 1 == tok.n_vocab
+    assert len(set(tok.vocab.values())) == len(tok.vocab)
+
+
+def test_names_are_unambiguous() -> None:
+    names = [name for builtin in builtin_names() for name in (builtin.name, *builtin.aliases)]
+    assert len(names) == len(set(names))

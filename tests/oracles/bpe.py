@@ -1,0 +1,34 @@
+"""Byte pair encoding as the textbook has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+
+def encode_by_merges(piece: bytes, merges: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Apply the listed merges: always the lowest in the list, of equal ones the leftmost."""
+    tokens = [bytes([byte]) for byte in piece]
+    while True:
+        candidates = [
+            (merges.index(pair), i) for i, pair in enumerate(pairwise(tokens)) if pair in merges
+        ]
+        if not candidates:
+            return tokens
+        _, i = min(candidates)
+        tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+
+
+def encode_by_ranks(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
+    """Join the neighbours whose concatenation has the lowest rank, of equal ones the leftmost."""
+    if piece in ranks:
+        return [piece]
+    tokens = [bytes([byte]) for byte in piece]
+    while True:
+        candidates = [
+            (ranks[a + b], i) for i, (a, b) in enumerate(pairwise(tokens)) if a + b in ranks
+        ]
+        if not candidates:
+            return tokens
+        _, i = min(candidates)
+        tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]

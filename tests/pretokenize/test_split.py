@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+import regex
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tokviz import bytetext
+from tokviz.errors import PatternError
+from tokviz.pretokenize import probe, unicode_classes
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.pretokenize.split import split, split_in_steps
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def pieces_by_tiktoken(pattern: str, text: str) -> list[bytes]:
+    """Let tiktoken show its pieces: whole pieces are looked up first, so each gets one token."""
+    candidates = {text[a:b].encode() for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
+    ranks = dict(BYTES)
+    for candidate in sorted(candidates):
+        ranks.setdefault(candidate, len(ranks))
+    encoding = tiktoken.Encoding("t", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return encoding.decode_tokens_bytes(encoding.encode_ordinary(text))
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=10))
+def test_pieces_are_tiktokens(name: str, parts: list[str]) -> None:
+    text = "".join(parts)[:24]
+    pattern = SPLIT_PATTERNS[name]
+    ours = [text[a:b].encode() for a, b in split(pattern, text).spans()]
+    assert ours == pieces_by_tiktoken(pattern.regex, text)
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+@given(text=byte_texts)
+def test_named_patterns_leave_no_gap(name: str, text: str) -> None:
+    result = split(SPLIT_PATTERNS[name], text)
+    assert "".join(text[a:b] for a, b in result.spans()) == text
+    assert result.gaps == ()
+
+
+@given(text=texts, pattern=st.sampled_from([r"[a-z]*", r"(\w)(\d)?", r"(?=x)", r"\b", "é+|1", "$"]))
+def test_any_regex_is_lossless(text: str, pattern: str) -> None:
+    result = split(get_split_pattern(pattern), text)
+    spans = list(result.spans())
+    assert "".join(text[a:b] for a, b in spans) == text
+    assert all(a < b for a, b in spans)
+    matched = [m.span() for m in regex.finditer(pattern, text) if m.start() < m.end()]
+    assert [span for i, span in enumerate(spans) if i not in result.gaps] == matched
+
+
+def test_gaps_zero_width_matches_and_groups() -> None:
+    result = split(get_split_pattern("(a)(b)?|x*"), "ab1xx2")
+    assert list(result.spans()) == [(0, 2), (2, 3), (3, 5), (5, 6)]
+    assert result.gaps == (1, 3)
+    assert result.n_zero_width > 0
+
+
+@given(text=texts, n_chars=st.integers(1, 30))
+def test_steps_give_the_same_pieces(text: str, n_chars: int) -> None:
+    pattern = get_split_pattern(r"\w+|\s")
+    whole = split(pattern, text)
+    ends: list[int] = []
+    gaps: list[int] = []
+    for part in split_in_steps(pattern, text, n_chars=n_chars):
+        assert part.start == (ends[-1] if ends else 0)
+        gaps.extend(len(ends) + gap for gap in part.gaps)
+        ends.extend(part.ends)
+    assert (ends, tuple(gaps)) == (list(whole.ends), whole.gaps)
+
+
+def test_invalid_regex_says_where() -> None:
+    with pytest.raises(PatternError, match="at character 2") as caught:
+        get_split_pattern("a(")
+    assert caught.value.position == 2
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+@given(left=texts, right=texts)
+def test_safe_cuts_are_piece_boundaries(name: str, left: str, right: str) -> None:
+    pattern = SPLIT_PATTERNS[name]
+    if pattern.safe_cut is None:
+        assert name == "none"
+        return
+    text = left + right
+    ends = set(split(pattern, text).ends)
+    for match in regex.finditer(pattern.safe_cut, text):
+        cut = match.start()
+        assert cut in ends
+        # ... and cutting there changes nothing on either side.
+        parts = {
+            *split(pattern, text[:cut]).ends,
+            *(cut + e for e in split(pattern, text[cut:]).ends),
+        }
+        assert parts == ends
+
+
+def test_stored_classes_are_tiktokens() -> None:
+    assert unicode_classes.asset_path(unicode_classes.TABLE).read_text() == probe.render_table()
+
+
+def test_common_blocks_need_no_table() -> None:
+    """The blocks that skip the table hold no character on which the two versions disagree."""
+    wrong = [c for c in unicode_classes._stand_ins() if unicode_classes._AGREED.fullmatch(chr(c))]
+    assert wrong == []
+
+
+def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
+    everything = "".join(
+        map(chr, (c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000))
+    )
+    seen = unicode_classes.as_tiktoken_sees(everything)
+    for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M"):
+        ours = [m.start() for m in regex.finditer(rf"\p{{{name}}}", seen)]
+        assert [ord(everything[i]) for i in ours] == probe.code_points_of(name)
+    ours = [m.start() for m in regex.finditer(r"\s", seen)]
+    assert [ord(everything[i]) for i in ours] == probe.code_points_of("White_Space")
+
+
+def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:
+    text = bytetext.from_bytes(b"ab\xff cd")
+    assert list(split(SPLIT_PATTERNS["gpt2"], text).spans()) == [(0, 2), (2, 3), (3, 6)]

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokviz import bytetext
+
+
+@given(st.binary())
+def test_any_bytes_survive(data: bytes) -> None:
+    text = bytetext.from_bytes(data)
+    assert bytetext.to_bytes(text) == data
+    assert bytetext.n_bytes(text) == len(data)
+
+
+def test_broken_bytes_are_counted() -> None:
+    text = bytetext.from_bytes(b"ok \xff\xe4\xb8 \xe4\xb8\x96")
+    assert bytetext.has_raw_bytes(text)
+    assert bytetext.n_raw_bytes(text) == 3
+    assert not bytetext.has_raw_bytes("世界")
+
+
+def test_surrogate_pairs_join_and_lone_ones_are_replaced() -> None:
+    assert bytetext.replace_surrogates("\ud83d\udc4d") == ("👍", 0)
+    assert bytetext.replace_surrogates("a\ud83d\ufffd") == ("a\ufffd\ufffd", 1)
+    assert bytetext.replace_surrogates("plain é") == ("plain é", 0)
