@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokviz
+from tokviz.bpe.describe import CutCharacter, cut_characters, kind, look_alikes
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (b"the", "Latin letters"),
+        (b" the", "Latin letters after a space"),
+        (b"a", "Latin letter"),
+        ("你好".encode(), "Han letters"),
+        ("привет".encode(), "Cyrillic letters"),
+        (b" ", "1 space"),
+        (b"    ", "4 spaces"),
+        (b"\n\n", "2 line breaks"),
+        (b"\r\n", "1 Windows line break"),
+        (b"  \n", "2 spaces, 1 line break"),
+        (b"7", "a digit"),
+        (b" 123", "3 digits after a space"),
+        (b'("', "punctuation"),
+        (b"a1", "letters and digits"),
+        (b"a1!", "letters, digits and punctuation"),
+        (b"a b ", "letters and white space before a space"),
+        (b"  x ", "Latin letter between spaces"),
+        ("\u200d".encode(), "format characters"),
+        ("\u0378".encode(), "unassigned characters"),
+        (b"\xe4", "a byte"),
+        (b"\xe4\xb8", "bytes that are no whole characters"),
+    ],
+)
+def test_kinds_are_told_in_words(token: bytes, words: str) -> None:
+    assert kind(token) == words
+
+
+@given(st.binary(min_size=1, max_size=20))
+def test_any_bytes_have_a_kind(token: bytes) -> None:
+    assert kind(token)
+
+
+def test_a_part_of_a_character_names_it_and_its_bytes() -> None:
+    first, second, third = (bytes([byte]) for byte in "世".encode())
+    assert cut_characters(b"", first, second + third) == [CutCharacter("世", 1, 1, 3)]
+    assert cut_characters(b"a" + first, second, third + b"b") == [CutCharacter("世", 2, 2, 3)]
+    assert cut_characters(first + second, third, b"") == [CutCharacter("世", 3, 3, 3)]
+
+
+def test_a_token_may_end_one_character_and_begin_another() -> None:
+    both = "é世".encode()
+    assert cut_characters(both[:1], both[1:3], both[3:]) == [
+        CutCharacter("é", 2, 2, 2),
+        CutCharacter("世", 1, 1, 3),
+    ]
+
+
+@given(st.text(max_size=6), st.integers(0, 24), st.integers(0, 24))
+def test_whole_characters_are_never_called_cut(text: str, start: int, length: int) -> None:
+    data = text.encode("utf-8", "replace")
+    start = min(start, len(data))
+    end = min(start + length, len(data))
+    found = cut_characters(data[max(0, start - 3) : start], data[start:end], data[end : end + 3])
+    edges = [0]
+    for character in data.decode():
+        edges.append(edges[-1] + len(character.encode()))
+    expected = [
+        (character, max(a, start) - a + 1, min(b, end) - a, b - a)
+        for character, a, b in zip(data.decode(), edges, edges[1:], strict=False)
+        if a < end and b > start and (a < start or b > end)
+    ]
+    assert found == (expected if end > start else [])
+
+
+def test_look_alikes_differ_by_a_space_or_by_case() -> None:
+    tok = tokviz.load("cl100k_base")
+    tokens = [token for token, _ in look_alikes(tok, b" the")]
+    assert tokens[0] == b"the"
+    assert b" The" in tokens and b"THE" in tokens and b" the" not in tokens
+    assert all(tok.token_id(token) == i for token, i in look_alikes(tok, b" the"))
+
+
+@pytest.mark.parametrize("token", [b"\n", b" ", b"\xe4\xb8", b"a" * 100_000])
+def test_white_space_and_bytes_have_no_look_alikes(token: bytes) -> None:
+    assert look_alikes(tokviz.load("cl100k_base"), token) == []
