@@ -1,4 +1,4 @@
-"""tiktoken's own encodings, built from the shipped vocabularies with tiktoken's published regexes."""
+"""tiktoken's own encodings: the shipped vocabularies with tiktoken's published regexes."""
 
 from __future__ import annotations
 

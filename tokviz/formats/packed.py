@@ -22,7 +22,7 @@ import sys
 from array import array
 from base64 import b64decode, b64encode
 from bisect import bisect_left
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from tokviz.errors import InputFileError, VocabularyError
 
@@ -81,7 +81,7 @@ class PackedRanks:
         """List all tokens by rank."""
         blob = self._data[self._blob_start :]
         starts = self._starts.tolist()
-        return [blob[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        return [blob[a:b] for a, b in pairwise(starts)]
 
 
 def pack(tokens: list[bytes]) -> bytes:

@@ -1,4 +1,7 @@
-"""From a tokenizer's name to the tokenizer. To build one in, add an entry to `BUILTIN_TOKENIZERS`."""
+"""From a tokenizer's name to the tokenizer.
+
+To build one in, add an entry to `BUILTIN_TOKENIZERS`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Make the table of tiktoken's character classes: `python -m tokviz.pretokenize.probe`.
+r"""Make the table of tiktoken's character classes: `python -m tokviz.pretokenize.probe`.
 
 tiktoken keeps only what its split pattern matches, so an encoder of single bytes with the pattern
-`\\p{L}` returns exactly the letters among all code points.
+`\p{L}` returns exactly the letters among all code points.
 """
 
 from __future__ import annotations
