@@ -1,0 +1,128 @@
+"""Opening a large file: first coloured frame, all tokens known, and how long the UI is deaf.
+
+The deafness is measured in runs of their own: from the first coloured frame on, a letter is typed
+every 50 ms at the start of the document, and its echo is looked for on the screen.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+from pathlib import Path
+
+from _report import Report, Target, arguments, median, p95
+from _terminal import (
+    NoFrameError,
+    Terminal,
+    peer_command,
+    temporary_folder,
+    tokviz_command,
+)
+from _texts import count_tokens, mixed_text, parse_size
+
+FIRST_LINE = "first-line-of-the-document"
+KEY_INTERVAL = 0.05
+LETTERS_PER_LINE = 30
+COLUMNS = ("what", "median", "p95", "unit")
+
+
+def open_file(path: Path, n_tokens: int, folder: Path) -> tuple[float, float, float, float]:
+    """Open the file once.
+
+    Returns:
+        Seconds until the first coloured frame, seconds until all tokens are known, resident and
+        peak megabytes then.
+    """
+    with Terminal(tokviz_command(str(path)), folder) as terminal:
+        coloured = terminal.wait_until(lambda: terminal.shows_coloured(FIRST_LINE), 120)
+        known = terminal.wait_counted(n_tokens, 300)
+        memory = terminal.resident_megabytes(), terminal.peak_megabytes()
+        return coloured - terminal.started, known - terminal.started, *memory
+
+
+def echo_delays(path: Path, seconds: float, folder: Path) -> list[float]:
+    """Open the file and type while it loads.
+
+    Returns:
+        The seconds from each letter to the frame that shows it.
+    """
+    with Terminal(tokviz_command(str(path)), folder) as terminal:
+        terminal.wait_until(lambda: terminal.shows_coloured(FIRST_LINE), 120)
+        return type_steadily(terminal, seconds)
+
+
+def type_steadily(terminal: Terminal, seconds: float) -> list[float]:
+    """Type a letter every 50 ms and return the seconds until each was seen."""
+    choose = random.Random(1)
+    typed = ""
+    waiting: list[tuple[str, float]] = []
+    delays: list[float] = []
+    start = time.perf_counter()
+    next_key = start
+    while next_key < start + seconds or waiting:
+        now = time.perf_counter()
+        if now >= next_key and next_key < start + seconds:
+            if len(typed) == LETTERS_PER_LINE:
+                terminal.send(b"\r")
+                typed = ""
+            typed += choose.choice(string.ascii_letters)
+            waiting.append((typed, time.perf_counter()))
+            terminal.send(typed[-1].encode())
+            next_key += KEY_INTERVAL
+        if terminal.pump(max(0.0, min(0.002, next_key - now))):
+            seen = [text for text, _ in waiting if terminal.shows(text)]
+            arrived = terminal.last_arrival
+            delays += [arrived - sent for text, sent in waiting if text in seen]
+            waiting = [(text, sent) for text, sent in waiting if text not in seen]
+        if waiting and now - waiting[0][1] > 20:
+            raise NoFrameError(f"{waiting[0][0]!r} not shown:\n{terminal.screen().text()}")
+    return delays
+
+
+def peer_first_frame(path: Path, folder: Path) -> float:
+    """Return the seconds until a stock TextArea shows the file."""
+    with Terminal(peer_command("_textarea_app.py", str(path)), folder) as terminal:
+        return terminal.wait_until(lambda: terminal.shows(FIRST_LINE), 300) - terminal.started
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = arguments(__doc__)
+    parser.add_argument("--size", default="10M")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--typing-runs", type=int, default=3)
+    options = parser.parse_args()
+    with temporary_folder() as folder:
+        path = folder / "document.txt"
+        text = f"{FIRST_LINE}\n{mixed_text(parse_size(options.size))}"
+        path.write_text(text, encoding="utf-8", newline="")
+        n_tokens = count_tokens(path)
+        opened, peers = [], []
+        for _ in range(options.runs):
+            opened.append(open_file(path, n_tokens, folder))
+            peers.append(peer_first_frame(path, folder))
+        coloured, known, resident, peak = (list(values) for values in zip(*opened, strict=True))
+        typing_time = max(1.0, 1.5 * (median(known) - median(coloured)))
+        runs = [echo_delays(path, typing_time, folder) for _ in range(options.typing_runs)]
+    delays = [delay * 1000 for run in runs for delay in run]
+    worst = [max(run) * 1000 for run in runs]
+    rows: list[list[str | float]] = [
+        ["first coloured frame", median(coloured), p95(coloured), "s"],
+        ["all tokens known", median(known), p95(known), "s"],
+        ["TextArea's first frame", median(peers), p95(peers), "s"],
+        ["echo of a key meanwhile", median(delays), p95(delays), "ms"],
+        ["longest echo of a run", median(worst), p95(worst), "ms"],
+        ["resident memory", median(resident), max(resident), "MB"],
+        ["peak memory", median(peak), max(peak), "MB"],
+    ]
+    targets = [
+        Target("first coloured frame", median(coloured), "≤", 1.0, "s"),
+        Target("all tokens known", median(known), "≤", 2.5, "s"),
+        Target("longest echo", median(worst), "≤", 100, "ms"),
+    ]
+    Report("opening", COLUMNS, rows, targets).show(options.json)
+
+
+if __name__ == "__main__":
+    main()
