@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from tests.jobs.conftest import EXPLODING, WAIT, Splitter
+from tokviz.errors import JobError, TokvizError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.runner import JobClient, RunHandlers
+from tokviz.jobs.split_result import SplitPart
+
+HANGS = "a" * 100 + "b"
+
+
+def _gone(pid: int) -> bool:
+    """Wait until a process is gone or a zombie; False after `WAIT` seconds."""
+    until = time.monotonic() + WAIT
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@linux
+def test_close_ends_a_child_that_hangs(make_splitter: Callable[..., Splitter]) -> None:
+    splitter = make_splitter(patience=60)
+    splitter.pieces("a", "a")
+    pid = splitter.client.pid
+    assert pid is not None
+    splitter.start_and_hang()
+    splitter.client.close()
+    assert _gone(pid)
+
+
+@linux
+def test_cancel_kills_a_child_that_does_not_stop(
+    make_splitter: Callable[..., Splitter],
+) -> None:
+    splitter = make_splitter(patience=60)
+    splitter.pieces("a", "a")
+    pid = splitter.client.pid
+    assert pid is not None
+    splitter.start_and_hang()
+    splitter.client.cancel()
+    assert _gone(pid)
+    assert splitter.pieces("b", "b") == ["b"]
+
+
+def test_cancel_lets_a_child_live_that_stops_when_asked(
+    splitter: Splitter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.jobs.runner.GRACE_SECONDS", WAIT)
+    splitter.pieces("a", "a")
+    pid = splitter.client.pid
+    run = splitter.start(r"\w", "word " * 400_000)
+    first_run, first_part = splitter.events.get(timeout=WAIT)
+    assert first_run == run and isinstance(first_part, SplitPart)
+    splitter.client.cancel()
+    while not splitter.events.empty():
+        splitter.events.get()
+    assert splitter.pieces("b", "b") == ["b"]
+    assert splitter.client.pid == pid
+
+
+def test_a_crash_is_told_with_the_signals_name(make_splitter: Callable[..., Splitter]) -> None:
+    splitter = make_splitter(patience=60)
+    splitter.pieces("a", "a")
+    run = splitter.start_and_hang()
+    assert splitter.client.pid is not None
+    os.kill(splitter.client.pid, signal.SIGSEGV)
+    with pytest.raises(JobError, match=r"SIGSEGV: Fatal Python error"):
+        splitter.result_of(run)
+    assert splitter.pieces("b", "b") == ["b"]
+
+
+@linux
+def test_a_child_that_died_between_runs_is_replaced(splitter: Splitter) -> None:
+    splitter.pieces("a", "a")
+    pid = splitter.client.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert _gone(pid)
+    try:
+        pieces = splitter.pieces("b", "b")
+    except JobError:
+        # The death had not yet been noticed when the run was sent.
+        pieces = splitter.pieces("b", "b")
+    assert pieces == ["b"]
+
+
+def test_ctrl_c_is_not_for_the_child(splitter: Splitter) -> None:
+    splitter.pieces("a", "a")
+    pid = splitter.client.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGINT)
+    assert splitter.pieces("a", "aa") == ["a", "a"]
+    assert splitter.client.pid == pid
+
+
+def test_a_run_that_burns_its_processor_time_is_ended(
+    make_splitter: Callable[..., Splitter],
+) -> None:
+    splitter = make_splitter(limits=Limits(cpu_seconds=1), patience=60)
+    with pytest.raises(JobError, match="processor time"):
+        splitter.pieces(EXPLODING, HANGS)
+
+
+@linux
+def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = f"""
+        import sys, threading
+        from tokviz.jobs.split_client import SplitClient
+        started = threading.Event()
+        client = SplitClient(lambda *_: None, lambda *_: started.set(), print, patience=60)
+        client.split("a", ["a"])
+        started.wait({WAIT})
+        client.split({EXPLODING!r}, [{HANGS!r}])
+        print(client.pid, flush=True)
+        threading.Event().wait()
+    """
+    parent = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    assert _gone(pid)
+
+
+def test_an_unknown_job_is_a_readable_error() -> None:
+    errors: Queue[TokvizError] = Queue()
+    client = JobClient("nonsense")
+    client.run(
+        lambda memory: [{"do": "nothing"}],
+        RunHandlers(lambda *_: None, lambda *_: None, lambda run, error: errors.put(error)),
+    )
+    assert "nonsense" in str(errors.get(timeout=WAIT))
+    client.close()
+
+
+def test_a_request_the_job_does_not_know_is_an_error() -> None:
+    errors: Queue[TokvizError] = Queue()
+    client = JobClient("split")
+    client.run(
+        lambda memory: [{"do": "dance"}],
+        RunHandlers(lambda *_: None, lambda *_: None, lambda run, error: errors.put(error)),
+    )
+    assert "dance" in str(errors.get(timeout=WAIT))
+    client.close()
+
+
+def test_a_closed_client_takes_no_more_runs(splitter: Splitter) -> None:
+    splitter.client.close()
+    splitter.client.close()
+    with pytest.raises(JobError, match="closed"):
+        splitter.start("a", "a")

@@ -1,0 +1,1 @@
+"""Work in a child process that can be limited, cancelled and killed."""

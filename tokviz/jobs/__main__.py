@@ -1,0 +1,38 @@
+"""Run a job for a parent process: `python -m tokviz.jobs NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import sys
+
+from tokviz.errors import JobError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.registry import JOBS
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve the job named in the arguments on stdin and stdout (see `tokviz.jobs.protocol`)."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tokviz.jobs",
+        description="Serves a job to tokviz itself; not meant to be typed by people.",
+    )
+    parser.add_argument("job", choices=sorted(JOBS))
+    parser.add_argument("--memory-mb", type=int, default=0)
+    parser.add_argument("--cpu-seconds", type=int, default=0)
+    parser.add_argument("--niceness", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    faulthandler.enable()
+    from tokviz.jobs.child import serve
+
+    limits = Limits(arguments.memory_mb or None, arguments.cpu_seconds or None, arguments.niceness)
+    try:
+        serve(arguments.job, limits)
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""The child's side: read requests, run the job, write answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from tokviz.jobs.limits import Limits, allow_cpu, settle_in
+from tokviz.jobs.protocol import Message, decode_line, describe_error, encode_line
+from tokviz.jobs.registry import Job, load_job
+
+
+def serve(name: str, limits: Limits) -> None:
+    """Run a job's requests from stdin until stdin closes. Does not return."""
+    requests, answers = _take_over_streams()
+    settle_in(limits)
+    child = _Child(load_job(name), limits, answers)
+    threading.Thread(target=child.listen, args=(requests,), daemon=True).start()
+    child.say("ready")
+    while True:
+        child.handle(child.inbox.get())
+
+
+def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep stdin and stdout for the protocol.
+
+    Whatever a job or a library prints goes to stderr, and nothing else reads the requests.
+    """
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115  the old one may have read ahead
+    return requests, answers
+
+
+class _Child:
+    """One job with its state. `listen` runs in a thread of its own, the rest in the main one."""
+
+    def __init__(self, job: Job, limits: Limits, answers: BinaryIO) -> None:
+        self.inbox: SimpleQueue[Message] = SimpleQueue()
+        self._job = job
+        self._limits = limits
+        self._answers = answers
+        self._state: dict[str, Any] = {}
+        self._cancelled_run = -1
+        self._over_run = -1
+
+    def listen(self, requests: BinaryIO) -> None:
+        """Queue requests and note cancellations; when the parent is gone, leave at once."""
+        try:
+            for line in requests:
+                message = decode_line(line)
+                if message["type"] == "cancel":
+                    self._cancelled_run = message["run"]
+                else:
+                    self.inbox.put(message)
+        except BaseException as error:
+            # Without this thread the child would never notice the end of its parent.
+            print(describe_error(error)["error"]["text"], file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+
+    def say(self, message_type: str, run: int | None = None, **fields: object) -> None:
+        """Write one message to the parent; when it is gone, leave."""
+        try:
+            self._answers.write(encode_line(message_type, run, **fields))
+            self._answers.flush()
+        except OSError:
+            os._exit(0)
+
+    def handle(self, message: Message) -> None:
+        """Work on one message of the parent.
+
+        Requests of a cancelled run are begun all the same: they may change the job's state, and
+        the parent believes in what it has sent.
+        """
+        run = message["run"]
+        if message["type"] == "end":
+            if run != self._over_run:
+                self.say("done", run)
+            return
+        allow_cpu(self._limits.cpu_seconds)
+        try:
+            self._answer(run, message["body"])
+        except BaseException as error:
+            self._over_run = run
+            self.say("error", run, **describe_error(error))
+
+    def _answer(self, run: int, body: Message) -> None:
+        for answer in self._job(body, self._state):
+            if self._cancelled_run == run:
+                if self._over_run != run:
+                    self._over_run = run
+                    self.say("cancelled", run)
+                return
+            self.say("answer", run, body=answer)
+        self.say("handled", run)

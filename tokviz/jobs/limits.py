@@ -1,0 +1,85 @@
+"""Limits that a child process sets on itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use. None stands for no limit."""
+
+    memory_mb: int | None = 2048
+    """Address space, in 2**20 bytes."""
+    cpu_seconds: int | None = 120
+    """Processor time of one run."""
+    niceness: int = 5
+    """How far the child steps back behind the app, 0 to 19."""
+
+    def arguments(self) -> list[str]:
+        """Give the limits as arguments for `python -m tokviz.jobs`; 0 stands for no limit."""
+        return [
+            f"--memory-mb={self.memory_mb or 0}",
+            f"--cpu-seconds={self.cpu_seconds or 0}",
+            f"--niceness={self.niceness}",
+        ]
+
+
+def settle_in(limits: Limits) -> None:
+    """Prepare this process for being a child: the user's Ctrl+C is not for it, limits hold."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "win32":
+        return
+    os.nice(limits.niceness)
+    if limits.memory_mb is not None:
+        _lower_limit("RLIMIT_AS", limits.memory_mb << 20)
+    _lower_limit("RLIMIT_CORE", 0)
+    if sys.platform == "linux":
+        _die_with_parent()
+
+
+def allow_cpu(seconds: int | None) -> None:
+    """Let this process use so much more processor time from now on, then die by SIGXCPU."""
+    if sys.platform == "win32" or seconds is None:
+        return
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _lower_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
+
+
+def _lower_limit(name: str, wanted: int) -> None:
+    """Set a soft limit, never above the hard one. Systems that lack a limit go without."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    which = getattr(resource, name, None)
+    if which is None:
+        return
+    _, hard = resource.getrlimit(which)
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    try:
+        resource.setrlimit(which, (soft, hard))
+    except (OSError, ValueError):
+        # macOS knows RLIMIT_AS but refuses it.
+        return
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when the thread that started it ends.
+
+    The net below the other rule (a child leaves when its stdin closes), for native code that
+    keeps the interpreter from noticing.
+    """
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return

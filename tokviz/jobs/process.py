@@ -1,0 +1,157 @@
+"""One child process as the parent sees it: start, write, read, kill, last words."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tokviz
+from tokviz.errors import JobError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.protocol import Message, decode_line
+
+_LAST_WORDS_BYTES = 2000
+
+
+class ChildProcess:
+    """A running `python -m tokviz.jobs NAME`.
+
+    Attributes:
+        memory: What the parent knows of the child's state; gone with the process, like the state.
+        last_sign: `time.monotonic()` of the last thing heard from the child or said to it.
+        ready: True once the child has started.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        limits: Limits,
+        on_message: Callable[[ChildProcess, Message], None],
+        on_end: Callable[[ChildProcess], None],
+    ) -> None:
+        """Start the child. Both callbacks come from a thread of this object.
+
+        Raises:
+            JobError: If no process can be started.
+        """
+        self.memory: dict[str, Any] = {}
+        self.ready = False
+        self.last_sign = time.monotonic()
+        self._job = job
+        self._on_message = on_message
+        self._on_end = on_end
+        self._garbled: JobError | None = None
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in `reap`
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "tokviz.jobs", job, *limits.arguments()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=_environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise JobError(f"the {job} job cannot be started: {error}") from error
+        self._reader = threading.Thread(target=self._read, name=f"{job} answers", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def write(self, line: bytes) -> None:
+        """Send one line.
+
+        Raises:
+            JobError: If the child is gone.
+        """
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise JobError(f"the {self._job} job is gone") from error
+        self.last_sign = time.monotonic()
+
+    def kill(self) -> None:
+        """End the process at once, without waiting."""
+        self._process.kill()
+
+    def reap(self) -> JobError:
+        """Wait for the end of a killed or crashed child and tell how it came."""
+        self._process.kill()
+        code = self._process.wait()
+        # It ends with the pipe, unless somebody else holds the other end.
+        self._reader.join(timeout=1.0)
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except OSError:
+                # A line that the child never read is lost with it.
+                continue
+        with self._stderr:
+            words = self._last_words()
+        return self._garbled or JobError(_obituary(self._job, code, words))
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self.last_sign = time.monotonic()
+                message = decode_line(line)
+                if message["type"] == "ready":
+                    self.ready = True
+                self._on_message(self, message)
+        except JobError as error:
+            self._garbled = error
+        except (OSError, ValueError):
+            # The stream was closed under us by `reap`.
+            return
+        finally:
+            self._on_end(self)
+
+    def _last_words(self) -> str:
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - _LAST_WORDS_BYTES))
+        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        # A traceback ends with its reason, a fault handler's dump begins with it.
+        fatal = next((line for line in lines if line.startswith("Fatal Python error")), None)
+        return fatal or (lines[-1] if lines else "")
+
+
+def _obituary(job: str, code: int, words: str) -> str:
+    if -code == getattr(signal, "SIGXCPU", None):
+        return f"the {job} job used more processor time than it may"
+    if code < 0:
+        try:
+            end = f"was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            end = f"was ended by signal {-code}"
+    else:
+        end = f"ended with code {code}"
+    return f"the {job} job {end}: {words}" if words else f"the {job} job {end}"
+
+
+def _environment() -> dict[str, str]:
+    """Let the child find this very package, and nothing in the working directory.
+
+    (`-P` keeps the working directory off the child's path: a `regex.py` lying there is not ours.)
+    """
+    root = str(Path(tokviz.__file__).resolve().parents[1])
+    if root == str(Path(sysconfig.get_path("purelib")).resolve()):
+        return dict(os.environ)
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

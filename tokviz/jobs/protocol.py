@@ -1,0 +1,101 @@
+r"""What parent and child say to each other: one JSON object per line, UTF-8, versioned.
+
+Every message holds `v` (the version), `type` and, but for `ready`, `run` (the run it belongs to).
+
+| from | type | more fields | meaning |
+|---|---|---|---|
+| child | `ready` | | the child has started |
+| parent | `request` | `body` | one request of the run; a run may have several, in order |
+| parent | `end` | | the run has no more requests |
+| parent | `cancel` | | stop the run at the next answer |
+| child | `answer` | `body` | a part of the result |
+| child | `handled` | | one request is done |
+| child | `done` | | the run is complete |
+| child | `cancelled` | | the run was stopped |
+| child | `error` | `error`, `expected` | the run failed; see `describe_error` |
+
+JSON escapes everything that is not ASCII, so lone surrogates of byte text pass unharmed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from tokviz.errors import JobError, PatternError, TokvizError
+
+VERSION = 1
+
+Message = dict[str, Any]
+Body = Mapping[str, Any]
+
+
+def encode_line(message_type: str, run: int | None = None, **fields: object) -> bytes:
+    """Write one message as a line."""
+    message: Message = {"v": VERSION, "type": message_type, **fields}
+    if run is not None:
+        message["run"] = run
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def decode_line(line: bytes) -> Message:
+    """Read one message.
+
+    Raises:
+        JobError: If the line is no message, or one of another version.
+    """
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise JobError(f"a job sent what is no message: {line[:80]!r}") from error
+    if not isinstance(message, dict) or "type" not in message:
+        raise JobError(f"a job sent what is no message: {line[:80]!r}")
+    if message.get("v") != VERSION:
+        raise JobError(
+            f"a job speaks version {message.get('v')!r} of the protocol, not {VERSION}: "
+            "tokviz was changed while it ran; start it again"
+        )
+    return message
+
+
+def describe_error(error: BaseException) -> Message:
+    """Turn a child's exception into the fields of an `error` message.
+
+    `expected` is true for errors that the job raised on purpose (`TokvizError`): the child goes
+    on. After any other its state is not to be trusted.
+    """
+    if isinstance(error, PatternError):
+        fields = {"pattern": error.pattern, "reason": error.reason, "position": error.position}
+        return {"error": {"name": "PatternError", **fields}, "expected": True}
+    text = str(error)
+    if not isinstance(error, TokvizError):
+        name = type(error).__name__
+        text = f"{name}: {text}" if text else name
+    return {
+        "error": {"name": type(error).__name__, "text": text},
+        "expected": isinstance(error, TokvizError),
+    }
+
+
+def restore_error(job: str, described: Body) -> TokvizError:
+    """Make the parent's exception from the `error` field of an `error` message."""
+    if described.get("name") == "PatternError":
+        return PatternError(described["pattern"], described["reason"], described["position"])
+    if described.get("name") == "MemoryError":
+        return JobError(f"the {job} job needs more memory than it may have")
+    return JobError(f"the {job} job failed: {described.get('text')}")
+
+
+def pack_numbers(numbers: array[int]) -> str:
+    """Write an array of typecode "I" compactly (base64 of its bytes)."""
+    return base64.b64encode(numbers.tobytes()).decode("ascii")
+
+
+def unpack_numbers(packed: str) -> array[int]:
+    """Read what `pack_numbers` wrote."""
+    numbers: array[int] = array("I")
+    numbers.frombytes(base64.b64decode(packed))
+    return numbers

@@ -1,0 +1,37 @@
+"""The jobs by name. To add one, write its module and add one entry to `JOBS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from tokviz.errors import JobError
+from tokviz.jobs.protocol import Body
+
+Job = Callable[[Body, dict[str, Any]], Iterator[Body]]
+"""A job answers one request: `job(request, state)` yields the bodies of its answers.
+
+`state` is the job's own memory between requests, empty when the child starts. A job that works
+for long yields often: between two answers it can be cancelled, and silence is taken for a hang.
+Errors for the user are raised as `TokvizError`.
+"""
+
+JOBS: dict[str, str] = {
+    "split": "tokviz.jobs.split:answer",
+}
+"""Where each job is: "module:function"."""
+
+
+def load_job(name: str) -> Job:
+    """Import a job.
+
+    Raises:
+        JobError: If there is no such job.
+    """
+    place = JOBS.get(name)
+    if place is None:
+        raise JobError(f"no job is called {name!r}; there are: {', '.join(sorted(JOBS))}")
+    module, function = place.split(":")
+    job: Job = getattr(import_module(module), function)
+    return job

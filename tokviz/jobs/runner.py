@@ -1,0 +1,255 @@
+"""The parent's side: run jobs in a child without ever waiting for it.
+
+A `JobClient` owns one persistent child, started when it is first needed and again after it had
+to be killed. Only the newest run counts: a new one takes the place of the one before.
+
+One thread of the client starts the child, writes to it and watches the clock; another reads the
+answers. (On Linux a child dies with the *thread* that started it, so that thread lives as long as
+the client.)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tokviz.errors import JobError, TokvizError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.process import ChildProcess
+from tokviz.jobs.protocol import Body, Message, encode_line, restore_error
+
+START_SECONDS = 30.0
+"""How long a child may take to start, on a machine under load."""
+
+GRACE_SECONDS = 0.25
+"""How long a child that was asked to stop may go on before it is killed."""
+
+
+class JobTimeoutError(JobError):
+    """A run that gave no sign of life for longer than it may."""
+
+    def __init__(self, job: str, seconds: float) -> None:
+        """Take the job's name and its patience in seconds."""
+        self.seconds = seconds
+        super().__init__(f"the {job} job gave no answer for {seconds:g} s and was stopped")
+
+
+Requests = Callable[[dict[str, Any]], Iterable[Body]]
+"""Makes a run's requests, in the client's thread, just before they are sent.
+
+The argument is the parent's memory of what this very child holds; the function keeps it true.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHandlers:
+    """What to call as a run goes on; always with the run id first, from a thread of the client.
+
+    Handlers of a run that was cancelled or replaced are not called any more, except when they
+    are being called already: compare the run id where it matters.
+    """
+
+    on_answer: Callable[[int, Message], None]
+    on_done: Callable[[int], None]
+    on_error: Callable[[int, TokvizError], None]
+
+
+@dataclass(slots=True)
+class _Run:
+    id: int
+    requests: Requests
+    handlers: RunHandlers
+    over: bool = False
+    unwanted: bool = False
+    child_unusable: bool = False
+
+
+class JobClient:
+    """Runs one kind of job in a child process. No method waits; all are safe in any thread."""
+
+    def __init__(
+        self, job: str, *, limits: Limits | None = None, patience: float | None = None
+    ) -> None:
+        """Prepare a client; the child starts with the first run.
+
+        Args:
+            job: A name from `tokviz.jobs.registry.JOBS`.
+            limits: What the child may use.
+            patience: Seconds of wall clock without any answer after which a run is killed and
+                fails with `JobTimeoutError`; None for no such limit.
+        """
+        self._job = job
+        self._limits = limits or Limits()
+        self._patience = patience
+        self._changed = threading.Condition()
+        self._last_id = 0
+        self._next: _Run | None = None
+        self._active: _Run | None = None
+        self._child: ChildProcess | None = None
+        self._ended: ChildProcess | None = None
+        self._closed = False
+        self._owner: threading.Thread | None = None
+
+    def run(self, requests: Requests, handlers: RunHandlers) -> int:
+        """Begin a run in place of any other and return its id."""
+        with self._changed:
+            if self._closed:
+                raise JobError(f"the {self._job} job is closed")
+            self._last_id += 1
+            self._drop_runs()
+            self._next = _Run(self._last_id, requests, handlers)
+            if self._owner is None:
+                self._owner = threading.Thread(
+                    target=self._serve, name=f"{self._job} job", daemon=True
+                )
+                self._owner.start()
+            self._changed.notify_all()
+            return self._last_id
+
+    def cancel(self) -> None:
+        """Give up the current run: the child is asked to stop and, if it does not, killed."""
+        with self._changed:
+            self._drop_runs()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the child at once. Safe to call twice."""
+        with self._changed:
+            self._closed = True
+            self._drop_runs()
+            if self._child is not None:
+                self._child.kill()
+            self._changed.notify_all()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while there is a child."""
+        child = self._child
+        return None if child is None else child.pid
+
+    def _drop_runs(self) -> None:
+        self._next = None
+        if self._active is not None:
+            self._active.unwanted = True
+
+    # In the owner's thread.
+
+    def _serve(self) -> None:
+        while (run := self._wait_for_run()) is not None:
+            try:
+                self._send(run, self._living_child())
+            except JobError as error:
+                self._fail(run, self._bury() or error)
+                continue
+            self._watch(run)
+            if run.child_unusable:
+                self._bury()
+        self._bury()
+
+    def _wait_for_run(self) -> _Run | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._next is not None)
+            if self._closed:
+                return None
+            self._active, self._next = self._next, None
+            return self._active
+
+    def _living_child(self) -> ChildProcess:
+        if self._child is not None and self._child is self._ended:
+            # It died between two runs; nobody was waiting for it.
+            self._bury()
+        if self._child is None:
+            child = ChildProcess(self._job, self._limits, self._hear, self._note_end)
+            with self._changed:
+                self._child = child
+                if self._closed:
+                    child.kill()
+        return self._child
+
+    def _send(self, run: _Run, child: ChildProcess) -> None:
+        """Send all requests, also of a run that is unwanted by now: the memory must stay true."""
+        for body in run.requests(child.memory):
+            child.write(encode_line("request", run.id, body=body))
+        child.write(encode_line("end", run.id))
+
+    def _watch(self, run: _Run) -> None:
+        """Wait until the run is over, by itself or by force."""
+        child = self._child
+        assert child is not None
+        give_up_at: float | None = None
+        with self._changed:
+            while not run.over and not self._closed and self._ended is not child:
+                now = time.monotonic()
+                if run.unwanted and give_up_at is None:
+                    give_up_at = now + GRACE_SECONDS
+                    self._ask_to_stop(run, child)
+                deadline = self._deadline(child) if give_up_at is None else give_up_at
+                if deadline is not None and now >= deadline:
+                    break
+                self._changed.wait(None if deadline is None else deadline - now)
+            if run.over or self._closed:
+                return
+            died = self._ended is child
+        end = self._bury()
+        if not died:
+            patience = self._patience if child.ready else None
+            end = JobTimeoutError(self._job, patience or START_SECONDS)
+        self._fail(run, end or JobError(f"the {self._job} job is gone"))
+
+    def _deadline(self, child: ChildProcess) -> float | None:
+        patience = self._patience if child.ready else START_SECONDS
+        return None if patience is None else child.last_sign + patience
+
+    def _ask_to_stop(self, run: _Run, child: ChildProcess) -> None:
+        try:
+            child.write(encode_line("cancel", run.id))
+        except JobError:
+            # Gone already; the reader will note it.
+            return
+
+    def _bury(self) -> JobError | None:
+        """End the child for good and tell how it died; None if there was none."""
+        with self._changed:
+            child, self._child = self._child, None
+        return None if child is None else child.reap()
+
+    def _fail(self, run: _Run, error: TokvizError) -> None:
+        with self._changed:
+            wanted = not run.over and not run.unwanted and not self._closed
+            run.over = True
+        if wanted:
+            run.handlers.on_error(run.id, error)
+
+    # In the child's reading thread.
+
+    def _hear(self, child: ChildProcess, message: Message) -> None:
+        with self._changed:
+            run = self._active
+            if run is None or run.over or message.get("run") != run.id:
+                self._changed.notify_all()
+                return
+            wanted = not run.unwanted and not self._closed
+        if wanted:
+            self._deliver(run, message)
+        with self._changed:
+            if message["type"] in ("done", "cancelled", "error"):
+                run.over = True
+                run.child_unusable = not message.get("expected", True)
+            self._changed.notify_all()
+
+    def _deliver(self, run: _Run, message: Message) -> None:
+        match message["type"]:
+            case "answer":
+                run.handlers.on_answer(run.id, message["body"])
+            case "done":
+                run.handlers.on_done(run.id)
+            case "error":
+                run.handlers.on_error(run.id, restore_error(self._job, message["error"]))
+
+    def _note_end(self, child: ChildProcess) -> None:
+        with self._changed:
+            self._ended = child
+            self._changed.notify_all()

@@ -1,0 +1,82 @@
+"""The job `split`: cut a text by an untrusted regex.
+
+The child keeps the text, so that a new regex costs no new copy, and an edit sends only what
+changed. Requests:
+
+- `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
+- `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
+- `{"do": "split", "regex": text}`: cut the kept text and answer with its pieces, in order:
+  `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
+  pieces' ends counted from `start` and `gaps` counts the answer's own pieces.
+
+Offsets are characters of the byte text.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from tokviz.errors import JobError
+from tokviz.jobs.protocol import Body, pack_numbers
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.split import SplitProgress, split_in_steps
+
+ANSWER_SECONDS = 0.05
+"""How much work goes into one answer; well below any watchdog's patience."""
+
+_STEP_CHARS = 4096
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job.
+
+    Raises:
+        PatternError: If the regex is invalid or fails on the text.
+    """
+    match request["do"]:
+        case "text":
+            state.setdefault("gathered", []).append(request["text"])
+        case "replace":
+            _replace(state, request["start"], request["removed"])
+        case "split":
+            pattern = SplitPattern("custom", request["regex"], "custom")
+            yield from _pieces(pattern, state.get("text", ""))
+        case unknown:
+            raise JobError(f"the split job has no request {unknown!r}")
+
+
+def _replace(state: dict[str, Any], start: int, removed: int) -> None:
+    text: str = state.get("text", "")
+    state["text"] = "".join((text[:start], *state.pop("gathered", ()), text[start + removed :]))
+
+
+def _pieces(pattern: SplitPattern, text: str) -> Iterator[Body]:
+    """Cut the text, one answer for every `ANSWER_SECONDS` of work."""
+    gathered: list[SplitProgress] = []
+    due = time.monotonic() + ANSWER_SECONDS
+    for step in split_in_steps(pattern, text, n_chars=_STEP_CHARS):
+        gathered.append(step)
+        if time.monotonic() >= due:
+            yield _joined(gathered)
+            gathered = []
+            due = time.monotonic() + ANSWER_SECONDS
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(steps: list[SplitProgress]) -> Body:
+    start = steps[0].start
+    ends: array[int] = array("I")
+    gaps: list[int] = []
+    for step in steps:
+        gaps.extend(len(ends) + index for index in step.gaps)
+        ends.extend([end - start for end in step.ends])
+    return {
+        "start": start,
+        "ends": pack_numbers(ends),
+        "gaps": gaps,
+        "n_zero_width": sum(step.n_zero_width for step in steps),
+    }

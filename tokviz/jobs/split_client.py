@@ -1,0 +1,102 @@
+"""Splitting by an untrusted regex, seen from the parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tokviz.errors import PatternError, TokvizError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.protocol import Body, Message
+from tokviz.jobs.runner import JobClient, JobTimeoutError, RunHandlers
+from tokviz.jobs.split_result import SplitPart
+from tokviz.snapshots import changed_range
+
+PATIENCE_SECONDS = 1.0
+"""How long a regex may run, or compile, without cutting off anything."""
+
+_PART_CHARS = 262_144
+
+
+class SplitClient:
+    """Splits a text by a regex in a child process; the text is sent once, then only edits."""
+
+    def __init__(
+        self,
+        on_part: Callable[[int, SplitPart], None],
+        on_done: Callable[[int], None],
+        on_error: Callable[[int, TokvizError], None],
+        *,
+        limits: Limits | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Take the callbacks (from a thread, run id first); the child starts when needed.
+
+        A regex that is invalid or takes too long comes to `on_error` as a `PatternError`.
+        """
+        self._on_part = on_part
+        self._on_done = on_done
+        self._on_error = on_error
+        self._jobs = JobClient("split", limits=limits, patience=patience)
+
+    def split(self, regex: str, chunks: Sequence[str]) -> int:
+        """Split a text in place of any other splitting that goes on.
+
+        Args:
+            regex: The regex.
+            chunks: The text in chunks; not to be changed any more. Chunks that did not change
+                since the last call should be the same objects.
+
+        Returns:
+            The run id.
+        """
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            yield from _text_requests(memory, chunks)
+            yield {"do": "split", "regex": regex}
+
+        def on_error(run: int, error: TokvizError) -> None:
+            self._on_error(run, _as_pattern_error(regex, error))
+
+        return self._jobs.run(requests, RunHandlers(self._take_answer, self._on_done, on_error))
+
+    def cancel(self) -> None:
+        """Give up what goes on."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """End the child at once."""
+        self._jobs.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while there is a child."""
+        return self._jobs.pid
+
+    def _take_answer(self, run: int, body: Message) -> None:
+        self._on_part(run, SplitPart.from_answer(body))
+
+
+def _text_requests(memory: dict[str, Any], chunks: Sequence[str]) -> Iterator[Body]:
+    """Bring the child's text up to date, in parts small enough to let other threads work."""
+    old: Sequence[str] = memory.get("chunks", ())
+    first, old_last, new_last = changed_range(old, chunks)
+    if first == old_last and first == new_last:
+        return
+    text = "".join(chunks[first:new_last])
+    for start in range(0, len(text), _PART_CHARS):
+        yield {"do": "text", "text": text[start : start + _PART_CHARS]}
+    yield {
+        "do": "replace",
+        "start": sum(map(len, old[:first])),
+        "removed": sum(map(len, old[first:old_last])),
+    }
+    memory["chunks"] = chunks
+
+
+def _as_pattern_error(regex: str, error: TokvizError) -> TokvizError:
+    if isinstance(error, JobTimeoutError):
+        seconds = f"{error.seconds:g} s"
+        reason = f"took longer than {seconds} without cutting off a piece and was stopped"
+        return PatternError(regex, reason)
+    return error
