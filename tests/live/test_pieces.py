@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokviz.live.pieces import PieceCounter
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.pretokenize.split import split
+
+ALPHABET = "aB1 \n\r\t'!/.s中\u0301\u2003\u0558é\udcff"
+CHUNKS = st.lists(st.text(ALPHABET, max_size=8), max_size=8)
+
+
+@pytest.mark.parametrize("name", sorted(SPLIT_PATTERNS))
+@settings(max_examples=150, deadline=None)
+@given(snapshots=st.lists(CHUNKS, min_size=1, max_size=4))
+def test_counts_of_any_chunks_equal_a_split_of_the_whole(
+    name: str, snapshots: list[list[str]]
+) -> None:
+    counter = PieceCounter(SPLIT_PATTERNS[name])
+    for chunks in snapshots:
+        counter.update(chunks)
+        assert counter.advance(60)
+        assert counter.n_pieces == len(split(counter.pattern, "".join(chunks)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    data=st.data(),
+    chunks=st.lists(st.text(ALPHABET, min_size=1, max_size=5), min_size=1, max_size=12),
+)
+def test_counts_survive_edits_in_the_middle(data: st.DataObject, chunks: list[str]) -> None:
+    counter = PieceCounter(SPLIT_PATTERNS["gpt4o"])
+    for _ in range(4):
+        counter.update(chunks)
+        counter.advance(data.draw(st.sampled_from([0.0, 60.0])))
+        first = data.draw(st.integers(0, len(chunks)))
+        last = data.draw(st.integers(first, min(len(chunks), first + 2)))
+        new = data.draw(st.lists(st.text(ALPHABET, max_size=5), max_size=3))
+        chunks = [*chunks[:first], *new, *chunks[last:]]
+    counter.update(chunks)
+    assert counter.advance(60)
+    assert counter.n_pieces == len(split(counter.pattern, "".join(chunks)))
+
+
+def test_an_edit_splits_only_the_chunk_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    split_texts: list[str] = []
+
+    def spy(pattern: object, text: str) -> object:
+        split_texts.append(text)
+        return split(counter.pattern, text)
+
+    monkeypatch.setattr("tokviz.live.pieces.split", spy)
+    counter = PieceCounter(SPLIT_PATTERNS["gpt2"])
+    counter.update(["one", " two", " three", " four"])
+    counter.advance(60)
+    split_texts.clear()
+    counter.update(["one", " two", " 3", " four"])
+    counter.advance(60)
+    assert split_texts == [" 3"]
+
+
+def test_counting_goes_in_slices() -> None:
+    counter = PieceCounter(SPLIT_PATTERNS["gpt4"])
+    counter.update(["a", " b", " c"])
+    assert not counter.complete
+    assert not counter.advance(0)
+    assert counter.n_pieces == 1
+    assert not counter.advance(0)
+    assert counter.advance(0)
+    assert counter.n_pieces == 3
+
+
+def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
+    counter = PieceCounter(SPLIT_PATTERNS["none"])
+    counter.update(["a", " b", " c"])
+    assert counter.advance(60)
+    assert counter.n_pieces == 1

@@ -1,0 +1,126 @@
+"""How many pieces a named split pattern cuts an edited text into, counted a little at a time.
+
+A snapshot of the text is a list of chunks: strings that stay the same objects where nothing
+changed. Neighbouring chunks form a *group* where a piece could reach over the border between them;
+borders at which the pattern's `safe_cut` matches separate groups. Groups are split one by one, and
+a new snapshot keeps the counts of all groups but those it touches.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from array import array
+from collections.abc import Sequence
+
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.split import split
+from tokviz.snapshots import changed_range
+
+_UNKNOWN = -1
+_CONTEXT = 2
+"""Characters that a safe cut may look back at."""
+
+
+class PieceCounter:
+    """Counts the pieces of a text for one pattern. Used from one thread at a time.
+
+    Attributes:
+        pattern: The split pattern.
+        n_pieces: Pieces counted so far. May be read from any thread.
+    """
+
+    def __init__(self, pattern: SplitPattern) -> None:
+        """Begin with an empty text."""
+        self.pattern = pattern
+        self.n_pieces = 0
+        self._cut = None if pattern.safe_cut is None else re.compile(pattern.safe_cut)
+        self._chunks: Sequence[str] = ()
+        # For each chunk: whether a group begins with it.
+        self._begins = bytearray()
+        # For the first chunk of a group its pieces, or _UNKNOWN; 0 for its other chunks.
+        self._counts: array[int] = array("q")
+        self._unknown_from = 0
+
+    def update(self, chunks: Sequence[str]) -> None:
+        """Take a new snapshot of the text, without splitting anything yet.
+
+        Args:
+            chunks: The text in chunks, the list must not change any more.
+        """
+        first, old_last, new_last = changed_range(self._chunks, chunks)
+        if first == old_last == new_last:
+            return
+        # Groups reach into the unchanged chunks on either side if they do so now or did before.
+        went_on_before = self._goes_on(first)
+        went_on_behind = self._goes_on(old_last)
+        self._chunks = chunks
+        self._replace(first, old_last, new_last - first)
+        for index in range(first, min(new_last + 1, len(chunks))):
+            self._begins[index] = self._cut_before(index)
+        if went_on_before or self._goes_on(first):
+            first = self._group_start(first - 1)
+        last = self._group_end(new_last + 1 if went_on_behind else new_last)
+        self._forget(first, last)
+        self._unknown_from = min(self._unknown_from, first)
+
+    def advance(self, seconds: float) -> bool:
+        """Split groups for about that long.
+
+        Returns:
+            True if every piece is counted.
+        """
+        deadline = time.monotonic() + seconds
+        while not self.complete:
+            start = self._unknown_from
+            text = "".join(self._chunks[start : self._group_end(start + 1)])
+            self._counts[start] = len(split(self.pattern, text))
+            self.n_pieces += self._counts[start]
+            if time.monotonic() >= deadline:
+                break
+        return self.complete
+
+    @property
+    def complete(self) -> bool:
+        """Whether every piece is counted."""
+        try:
+            self._unknown_from = self._counts.index(_UNKNOWN, self._unknown_from)
+        except ValueError:
+            self._unknown_from = len(self._counts)
+        return self._unknown_from == len(self._counts)
+
+    def _replace(self, first: int, old_last: int, n_new: int) -> None:
+        """Make room for `n_new` changed chunks in place of those from `first` to `old_last`."""
+        self.n_pieces -= _known(self._counts[first:old_last])
+        self._counts[first:old_last] = array("q", bytes(8 * n_new))
+        self._begins[first:old_last] = bytes(n_new)
+
+    def _forget(self, start: int, end: int) -> None:
+        """Forget the counts of the groups that the chunks `start` to `end` make up."""
+        self.n_pieces -= _known(self._counts[start:end])
+        for index in range(start, end):
+            self._counts[index] = _UNKNOWN if self._begins[index] else 0
+
+    def _cut_before(self, index: int) -> bool:
+        """Tell whether a piece must end before a chunk, whatever stands elsewhere."""
+        if index == 0:
+            return True
+        if self._cut is None:
+            return False
+        before = self._chunks[index - 1][-_CONTEXT:]
+        return self._cut.match(before + self._chunks[index][:1], len(before)) is not None
+
+    def _goes_on(self, index: int) -> bool:
+        """Tell whether a chunk continues the group of the chunk before."""
+        return index < len(self._begins) and not self._begins[index]
+
+    def _group_start(self, index: int) -> int:
+        return self._begins.rindex(1, 0, index + 1)
+
+    def _group_end(self, index: int) -> int:
+        end = self._begins.find(1, index)
+        return len(self._begins) if end < 0 else end
+
+
+def _known(counts: array[int]) -> int:
+    return sum(count for count in counts if count > 0)
