@@ -1,0 +1,16 @@
+"""Cut text to a number of columns."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+ELLIPSIS = "…"
+
+
+def fit(text: str, width: int) -> str:
+    """Return the text, or its beginning with an ellipsis if it is wider than `width` columns."""
+    if len(text) <= width and cell_len(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    return set_cell_size(text[:width], width - 1).rstrip(" ") + ELLIPSIS

@@ -1,0 +1,264 @@
+"""One line of numbers: what the document comes to, and what the selection does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokviz.tui.glyphs import safe
+from tokviz.tui.messages import SpecialsToggled
+from tokviz.tui.widgets.fit import fit
+
+SEPARATOR = " · "
+_BAR_COLUMNS = 10
+
+Role = Literal["count", "plain", "good", "warning", "toggle", "progress", "selection"]
+ROLES: tuple[Role, ...] = (
+    "count", "plain", "good", "warning", "toggle", "progress", "selection"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionCounts:
+    """What the selection comes to."""
+
+    tokens: int
+    chars: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusState:
+    """Everything the status line knows."""
+
+    tokens: int = 0
+    """Tokens known so far."""
+    chars: int = 0
+    bytes: int = 0
+    pending_chars: int = 0
+    """Characters whose tokens are not known yet."""
+    lossless: bool = True
+    loss: str = ""
+    """Why the tokens do not give the text back, in a word or two; only if not lossless."""
+    specials_parsed: bool = True
+    seconds: float | None = None
+    """How long the last update took."""
+    selection: SelectionCounts | None = None
+    notes: tuple[str, ...] = ()
+    """Things to know about the document, such as "2 invalid bytes kept"."""
+    tokenizer_known: bool = True
+    """False until the vocabulary is loaded: no token can be counted before."""
+
+
+class StatusSegment(NamedTuple):
+    """A piece of the line and what it is, for its colour and for clicks."""
+
+    text: str
+    role: Role | None
+    """None for the separators."""
+
+
+class _Part(NamedTuple):
+    """A part of the line in shorter and shorter forms.
+
+    `forms` is a sequence of (squeeze, text): the form is used from that squeeze on. The line is
+    drawn with the smallest squeeze at which it fits; an empty text leaves the part out.
+    """
+
+    role: Role
+    forms: Sequence[tuple[int, str]]
+
+    def at(self, squeeze: int) -> str:
+        return next((text for start, text in reversed(self.forms) if start <= squeeze), "")
+
+
+_MOST_SQUEEZED = 15
+
+
+def status_text(state: StatusState, width: int) -> list[StatusSegment]:
+    """Lay the line out in at most `width` columns, leaving out what matters least."""
+    parts = list(_parts(state))
+    segments: list[StatusSegment] = []
+    for squeeze in range(_MOST_SQUEEZED + 1):
+        segments = list(_joined(parts, squeeze))
+        if sum(cell_len(segment.text) for segment in segments) <= width:
+            return segments
+    return [StatusSegment(fit(segments[0].text, width), segments[0].role)]
+
+
+def _joined(parts: list[_Part], squeeze: int) -> Iterator[StatusSegment]:
+    first = True
+    for part in parts:
+        text = part.at(squeeze)
+        if text:
+            if not first:
+                yield StatusSegment(SEPARATOR, None)
+            yield StatusSegment(text, part.role)
+            first = False
+
+
+def _parts(state: StatusState) -> Iterator[_Part]:
+    """Give the parts in the order of the line; the numbers in them are their importance."""
+    yield _tokens(state)
+    yield _Part("plain", [(0, _count(state.chars, "char")), (11, "")])
+    yield _Part("plain", [(0, _count(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
+    if state.tokens and not state.pending_chars:
+        ratio = f"{state.bytes / state.tokens:.2f}"
+        yield _Part("plain", [(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
+    yield _lossless(state)
+    specials = "parsed" if state.specials_parsed else "as text"
+    yield _Part("toggle", [(0, f"specials: {specials}"), (9, "")])
+    if state.pending_chars:
+        yield _progress(state)
+    elif state.seconds is not None:
+        yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
+    for note in state.notes:
+        yield _Part("warning", [(0, f"⚠ {safe(note)}"), (8, f"⚠ {fit(safe(note), 10)}"), (10, "")])
+    if state.selection is not None:
+        yield _selection(state.selection)
+
+
+def _tokens(state: StatusState) -> _Part:
+    if not state.tokenizer_known:
+        return _Part("count", [(0, "loading vocabulary…"), (12, "loading…")])
+    more = "+" if state.pending_chars else ""
+    unit = "token" if state.tokens == 1 and not more else "tokens"
+    number = f"{state.tokens:,}{more}"
+    return _Part("count", [(0, f"{number} {unit}"), (15, f"{number} tok")])
+
+
+def _lossless(state: StatusState) -> _Part:
+    if state.lossless:
+        return _Part("good", [(0, "✓ lossless"), (6, "✓"), (12, "")])
+    loss = f"⚠ lossy: {safe(state.loss)}" if state.loss else "⚠ lossy"
+    return _Part("warning", [(0, loss), (6, "⚠ lossy"), (14, "⚠")])
+
+
+def _progress(state: StatusState) -> _Part:
+    done = 1 - state.pending_chars / max(state.chars, state.pending_chars)
+    percent = f"{int(done * 100)} %"
+    filled = int(done * _BAR_COLUMNS)
+    bar = "━" * filled + "╌" * (_BAR_COLUMNS - filled)
+    return _Part("progress", [(0, f"{bar} {percent}"), (5, percent), (15, "")])
+
+
+def _selection(counts: SelectionCounts) -> _Part:
+    tokens, chars = _count(counts.tokens, "token"), _count(counts.chars, "char")
+    full = f"selected: {tokens} · {chars} · {_count(counts.bytes, 'byte')}"
+    return _Part(
+        "selection",
+        [(0, full), (2, f"selected: {tokens} · {chars}"), (4, f"selected: {tokens}"),
+         (8, f"{counts.tokens:,} selected"), (14, f"sel {counts.tokens:,}"), (15, "")],
+    )  # fmt: skip
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+
+
+def duration(seconds: float) -> str:
+    """Write a short time the way people read it: 0.4 ms, 37 ms, 1.24 s."""
+    if seconds < 0.00995:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.2f} s"
+
+
+class StatusLine(Widget):
+    """The status line. A click on `specials:` asks for the other way of treating them."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in ROLES}
+    DEFAULT_CSS = """
+    StatusLine {
+        height: 1;
+        width: 1fr;
+        padding: 0 1;
+        color: $text-muted;
+    }
+    StatusLine > .status-line--count {
+        color: $text;
+        text-style: bold;
+    }
+    StatusLine > .status-line--good {
+        color: $text-success;
+    }
+    StatusLine > .status-line--warning {
+        color: $text-warning;
+    }
+    StatusLine > .status-line--toggle {
+        text-style: underline;
+    }
+    StatusLine > .status-line--progress {
+        color: $text-accent;
+    }
+    StatusLine > .status-line--selection {
+        color: $text;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        """Start with the numbers of an empty document."""
+        super().__init__(id=id, classes=classes)
+        self._state = StatusState()
+        self._laid_out: tuple[int, list[StatusSegment]] | None = None
+
+    @property
+    def state(self) -> StatusState:
+        """What the line shows."""
+        return self._state
+
+    @property
+    def text(self) -> str:
+        """The line as it reads now."""
+        return "".join(segment.text for segment in self._segments())
+
+    def show(self, state: StatusState) -> None:
+        """Show these numbers, drawing only if the line reads differently."""
+        if state == self._state:
+            return
+        before = self._segments()
+        self._state = state
+        self._laid_out = None
+        if self._segments() != before:
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the line."""
+        base = self.rich_style
+        segments = [
+            Segment(text, base if role is None else base + self._style(role))
+            for text, role in self._segments()
+        ]
+        return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    def on_click(self, event: events.Click) -> None:
+        """Toggle the specials when they are what was clicked."""
+        place = event.get_content_offset(self)
+        if place is not None and self._role_at(place.x) == "toggle":
+            self.post_message(SpecialsToggled())
+
+    def _style(self, role: Role) -> Style:
+        return self.get_component_rich_style(f"status-line--{role}", partial=True)
+
+    def _role_at(self, x: int) -> Role | None:
+        end = 0
+        for text, role in self._segments():
+            end += cell_len(text)
+            if x < end:
+                return role
+        return None
+
+    def _segments(self) -> list[StatusSegment]:
+        width = self.size.width
+        if self._laid_out is None or self._laid_out[0] != width:
+            self._laid_out = width, status_text(self._state, width)
+        return self._laid_out[1]
