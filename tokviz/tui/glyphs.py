@@ -1,0 +1,233 @@
+"""Turn any text into what a terminal may receive: the one sanitizer of the project.
+
+A terminal obeys some characters instead of drawing them (escapes and other controls), draws others
+nowhere (zero width, tags) or elsewhere (bidi controls), and disagrees with other terminals about
+the width of some sequences (emoji joined by U+200D, variation selectors, skin tones, keycaps,
+flags, spacing marks). None of these passes through here: each becomes visible glyphs of its own.
+
+There are four ways to draw them, as `Glyphs` tables: `PLAIN` for a line of text in a message or a
+command's output, `LABEL` for the text of a token in a panel, and `SHOWN` and `HIDDEN` for the
+editor with its invisible characters shown and hidden.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from tokviz.bytetext import from_bytes
+
+NEWLINE = "⏎"
+TAB = "→"
+RAW_BYTE_RUNS = re.compile("[\udc80-\udcff]+")
+"""Matches the characters of byte text that stand for bytes which are no UTF-8."""
+
+UNSAFE = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1
+    "\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # formats, bidi controls, line separators
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0"  # ignorable
+    "\U000e0000-\U000e0fff"  # tags, variation selectors
+    "\ud800-\udfff\ufdd0-\ufdef"  # surrogates, noncharacters
+    + "".join(chr((plane << 16) + last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+"""Matches a character that must never reach a terminal.
+
+Unicode 17: general categories Cc, Cf, Cs, Zl and Zp, Default_Ignorable_Code_Point and the
+noncharacters (DerivedCoreProperties.txt, UnicodeData.txt).
+"""
+
+_RING = "◌"
+_DOT = "◦"
+_BOX = "▯"
+_SKIN_TONE = "▒"
+_BLANKS = {" ": "·", "\xa0": "⍽", "\u3000": "□ "}
+_BRAILLE_BLANK = "\u2800"
+_MARKS_PER_BASE = 2
+_CACHE_SIZE = 16_384
+_SPACING_MARK, _ENCLOSING_MARK, _SIMPLE_MARK = "Mc", "Me", "Mn"
+# The letters of a decomposed Korean syllable and their look-alikes that stand alone.
+_JAMO_VOWELS = {0x1161 + i: chr(0x314F + i) for i in range(21)}
+_FINAL_LETTERS = "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+_JAMO_FINALS = {0x11A8 + i: letter for i, letter in enumerate(_FINAL_LETTERS)}
+_JAMO = _JAMO_VOWELS | _JAMO_FINALS
+
+
+@dataclass(frozen=True, slots=True)
+class GlyphStyle:
+    """How a table draws what cannot be drawn as it is."""
+
+    blanks: bool
+    """Draw spaces as glyphs."""
+    names: bool
+    """Draw an invisible character as its name, ‹U+200B›, instead of as one cell."""
+    compact: bool
+    """Draw skin tones and spacing marks in one cell even where others have names."""
+    clusters: bool
+    """Leave simple combining marks on their letters instead of drawing them apart."""
+
+
+class Glyphs(dict[str, str]):
+    """What stands for each character; worked out when first asked for.
+
+    Every value is safe and takes at least one cell. A simple combining mark is drawn on a dotted
+    circle, `◌́`; `display` puts it back on its letter if the style says so.
+    """
+
+    def __init__(self, style: GlyphStyle) -> None:
+        """Take the style; the table fills itself."""
+        super().__init__()
+        self.style = style
+        self.marks: set[str] = set()
+        """The simple combining marks seen so far."""
+
+    def __missing__(self, char: str) -> str:
+        """Work out a character's glyph and remember it."""
+        if len(self) > _CACHE_SIZE:
+            self.clear()
+        glyph = _glyph(char, self.style)
+        if len(glyph) == 2 and glyph[1] == char:
+            self.marks.add(char)
+        self[char] = glyph
+        return glyph
+
+
+PLAIN = Glyphs(GlyphStyle(blanks=False, names=True, compact=False, clusters=True))
+"""For a line of text."""
+LABEL = Glyphs(GlyphStyle(blanks=True, names=True, compact=False, clusters=False))
+"""For the text of a token."""
+SHOWN = Glyphs(GlyphStyle(blanks=True, names=True, compact=True, clusters=False))
+"""For the editor with invisible characters shown."""
+HIDDEN = Glyphs(GlyphStyle(blanks=False, names=False, compact=True, clusters=True))
+"""For the editor with invisible characters hidden: the dangerous ones are one cell."""
+
+
+def safe(text: str) -> str:
+    r"""Turn any text into one line that a terminal may receive.
+
+    >>> safe("a\tb\x1b[0m\n")
+    'a→b␛[0m⏎'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(display(text, PLAIN))
+
+
+def safe_lines(text: str) -> str:
+    """Do what `safe` does, but leave the line feeds as they are."""
+    return "\n".join(map(safe, text.split("\n")))
+
+
+def token_label(data: bytes) -> str:
+    r"""Show a token's bytes to people: text where they are text, else hexadecimal.
+
+    >>> token_label(b" the"), token_label(b"\xe4\xb8")
+    ('·the', '‹e4 b8›')
+    """
+    text = from_bytes(data)
+    if text.isascii() and text.isprintable():
+        return text.replace(" ", "·")
+    parts = []
+    end = 0
+    for run in RAW_BYTE_RUNS.finditer(text):
+        parts += display(text[end : run.start()], LABEL)
+        parts.append(f"‹{' '.join(f'{ord(char) - 0xDC00:02x}' for char in run[0])}›")
+        end = run.end()
+    return "".join(parts + display(text[end:], LABEL))
+
+
+def display(text: str, glyphs: Glyphs) -> list[str]:
+    r"""Return the glyph of every character.
+
+    A mark that stays on its letter belongs to the letter's glyph; its own is empty.
+
+    >>> display("e\u0301x", HIDDEN)
+    ['é', '', 'x']
+    """
+    drawn = [glyphs[char] for char in text]
+    if glyphs.style.clusters and not glyphs.marks.isdisjoint(text):
+        _put_marks_on_letters(text, drawn, glyphs.marks)
+    return drawn
+
+
+def _put_marks_on_letters(text: str, drawn: list[str], marks: set[str]) -> None:
+    """Move marks to the letter before them, as many as terminals agree about."""
+    base, room = 0, 0
+    for index, char in enumerate(text):
+        if char in marks:
+            if room:
+                drawn[base] += char
+                drawn[index] = ""
+                room -= 1
+        else:
+            base, room = index, _room_for_marks(char) if drawn[index] == char else 0
+
+
+def _room_for_marks(char: str) -> int:
+    if char == _RING:
+        return 1
+    return _MARKS_PER_BASE if unicodedata.category(char)[0] in "LN" else 0
+
+
+def _glyph(char: str, style: GlyphStyle) -> str:
+    if " " < char < "\x7f":
+        return char
+    if style.blanks and char in _BLANKS:
+        return _BLANKS[char]
+    if UNSAFE.match(char):
+        return _unsafe_glyph(char, style)
+    return _part_glyph(char, style) or char
+
+
+def _unsafe_glyph(char: str, style: GlyphStyle) -> str:
+    """Draw a control, a format character, a raw byte and the like."""
+    code = ord(char)
+    if code == 0x0A:
+        return NEWLINE
+    if code == 0x09:
+        return TAB
+    if code == 0x0D and not style.names:
+        return " "
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"‹{code - 0xDC00:02x}›"
+    return _name(code) if style.names else _DOT
+
+
+def _part_glyph(char: str, style: GlyphStyle) -> str:
+    """Draw a part of a sequence whose width is uncertain; "" for every other character."""
+    code, category = ord(char), unicodedata.category(char)
+    one_cell = _name(code) if style.names else _BOX
+    if category == _SIMPLE_MARK:
+        return _RING + char
+    if category == _SPACING_MARK:
+        return _RING if style.compact else _name(code)
+    if category == _ENCLOSING_MARK:
+        return one_cell
+    if 0x1F3FB <= code <= 0x1F3FF:
+        return _SKIN_TONE if style.compact else _name(code)
+    if 0x1F1E6 <= code <= 0x1F1FF:
+        return chr(0x24B6 + code - 0x1F1E6)
+    if code in _JAMO:
+        return _JAMO[code]
+    if style.blanks and (category == "Zs" or char == _BRAILLE_BLANK):
+        return _name(code)
+    return "" if category in ("Lu", "Ll") or _cells(char) else one_cell
+
+
+def _cells(char: str) -> int:
+    """Return the width of one character as Rich and so Textual assume it."""
+    from rich.cells import get_character_cell_size
+
+    return get_character_cell_size(char)
+
+
+def _name(code: int) -> str:
+    return f"‹U+{code:04X}›"
