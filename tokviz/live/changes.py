@@ -1,0 +1,66 @@
+"""What happened to a text since something was last worked out about it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+_REMEMBERED = 1024
+
+
+class Change(NamedTuple):
+    """The characters `start` to `old_end` became those from `start` to `new_end`."""
+
+    start: int
+    old_end: int
+    new_end: int
+
+    @property
+    def shift(self) -> int:
+        """How far everything behind the change moved."""
+        return self.new_end - self.old_end
+
+    def followed_by(self, later: Change) -> Change:
+        """Make one change of two: it covers both and whatever lies between them.
+
+        >>> Change(5, 5, 8).followed_by(Change(2, 3, 3))
+        Change(start=2, old_end=5, new_end=8)
+        """
+        more_old = max(0, later.old_end - self.new_end)
+        end = max(self.new_end, later.old_end) + later.shift
+        return Change(min(self.start, later.start), self.old_end + more_old, end)
+
+
+class ChangeLog:
+    """The last changes of a text by its revision numbers."""
+
+    def __init__(self) -> None:
+        """Begin without any change."""
+        self._changes: deque[tuple[int, Change]] = deque(maxlen=_REMEMBERED)
+        self._known_from = 0
+
+    def note(self, revision: int, offset: int, n_removed: int, n_inserted: int) -> None:
+        """Note the edit that led to a revision."""
+        if len(self._changes) == _REMEMBERED:
+            self._known_from = self._changes[0][0]
+        self._changes.append((revision, Change(offset, offset + n_removed, offset + n_inserted)))
+
+    def restart(self, revision: int) -> None:
+        """Note that at this revision everything is new."""
+        self._changes.clear()
+        self._known_from = revision
+
+    def since(self, revision: int) -> Change | None:
+        """Sum up all changes since a revision.
+
+        Returns:
+            One change that covers them all, empty if there was none; None if it is not known any
+            more what the text was like at that revision.
+        """
+        if revision < self._known_from:
+            return None
+        total: Change | None = None
+        for number, change in self._changes:
+            if number > revision:
+                total = change if total is None else total.followed_by(change)
+        return Change(0, 0, 0) if total is None else total
