@@ -1,0 +1,186 @@
+"""What all dialogs share: the frame, the field, the line of hints, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.style import Style
+from textual.widgets import Input, Static
+
+from tokviz.tui.glyphs import UNSAFE, safe
+
+ResultT = TypeVar("ResultT")
+
+Hint = tuple[str, str, str]
+"""A key as people read it, what it does, and the dialog's action that a click on it runs."""
+
+
+class Field(Input):
+    """A one-line input that never shows what a terminal must not receive.
+
+    Typing gives printable characters only; a paste can hold anything, so it is cleaned here.
+    """
+
+    DEFAULT_CSS = """
+    Field, Field:focus {
+        height: 1;
+        border: none;
+        padding: 0;
+        background: transparent;
+        background-tint: 0%;
+    }
+    """
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        self.replace(self.clean_paste(event.text), *sorted(self.selection))
+
+    def clean_paste(self, text: str) -> str:
+        """Turn pasted text into what may stand in the field."""
+        lines = text.strip().splitlines()
+        return UNSAFE.sub("", lines[0]) if lines else ""
+
+
+class HintBar(Static):
+    """The last line of a dialog: its keys, each of them a button for the mouse."""
+
+    DEFAULT_CSS = """
+    HintBar {
+        height: 1;
+        color: $text-muted;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
+    """
+
+    def __init__(self, hints: Sequence[Hint]) -> None:
+        """Take the hints, the most important first: a narrow dialog cuts the last ones."""
+        super().__init__()
+        self.auto_links = False
+        self._hints = hints
+
+    def show(self, hints: Sequence[Hint]) -> None:
+        """Show other hints."""
+        self._hints = hints
+        self.update(hint_content(hints, self.size.width))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the hints that fit."""
+        self.update(hint_content(self._hints, event.size.width))
+
+
+def hint_content(hints: Sequence[Hint], width: int) -> Content:
+    """Draw the hints that fit in a row, each one clickable.
+
+    Where even the first two do not fit, the keys stand alone.
+    """
+    while len(hints) > 2 and _width(hints) > width:
+        hints = hints[:-1]
+    if _width(hints) > width:
+        hints = [(key, "", action) for key, _, action in hints]
+    parts: list[Content | str] = []
+    for key, verb, action in hints:
+        hint = Content.assemble((key, "$text-accent"), f" {verb}" if verb else "")
+        if action:
+            hint = hint.stylize(Style.from_meta({"@click": f"screen.{action}"}))
+        parts += [_GAP, hint] if parts else [hint]
+    return Content.assemble(*parts)
+
+
+def _width(hints: Sequence[Hint]) -> int:
+    return len(_GAP.join(f"{key} {verb}" for key, verb, _ in hints))
+
+
+_GAP = "   "
+
+
+class Dialog(ModalScreen[ResultT], Generic[ResultT]):
+    """A modal dialog in the middle of the screen, the whole screen where that is small.
+
+    A subclass says what is inside with `compose_body`. It ends by `dismiss(result)`, or with None
+    by Esc, by a click outside, or by a click on its Esc hint.
+    """
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 70%;
+
+        #dialog {
+            width: 76;
+            max-width: 100%;
+            height: auto;
+            max-height: 100%;
+            padding: 0 1;
+            background: $surface;
+            border: round $border-quiet;
+            border-title-color: $foreground;
+            border-title-style: bold;
+        }
+        .rule { height: 1; color: $border-quiet; }
+        .error { height: auto; max-height: 3; color: $error; display: none; }
+        .note { height: auto; color: $text-muted; }
+        .field-row { height: 1; }
+        .prompt { width: auto; color: $text-accent; padding: 0 1 0 0; }
+
+        &.-tiny #dialog, &.-narrow #dialog, &.-short #dialog { border: none; width: 100%; }
+        &.-short .rule { display: none; }
+        &.-short .error { max-height: 2; }
+        &.-short .note { display: none; }
+    }
+    """
+
+    # Textual declares them as instance variables, so they cannot be annotated as ClassVar.
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (28, "-narrow"), (44, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (12, "-high")]  # noqa: RUF012
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
+
+    dialog_title = ""
+    """What stands in the frame."""
+
+    def compose(self) -> ComposeResult:
+        """Put the body into the frame."""
+        with Vertical(id="dialog") as frame:
+            frame.border_title = self.dialog_title
+            yield from self.compose_body()
+
+    def compose_body(self) -> ComposeResult:
+        """Yield what is inside the frame."""
+        raise NotImplementedError
+
+    def wanted_height(self) -> int | None:
+        """Say how many rows are wanted between the frame's borders, None for as many as needed."""
+        return None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the frame inside the screen. Its lists then share what is left."""
+        wanted = self.wanted_height()
+        if wanted is not None:
+            frame = self.query_one("#dialog")
+            framed = event.size.height >= 12 and event.size.width >= 44
+            rows = wanted + 2 if framed else event.size.height
+            frame.styles.height = min(rows, event.size.height)
+
+    def on_click(self, event: events.Click) -> None:
+        """Close on a click outside the frame."""
+        if event.widget is self:
+            self.action_cancel()
+
+    def action_cancel(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
+
+    def show_error(self, message: str) -> None:
+        """Show a sentence beside the field, or nothing. The dialog must hold a `.error` widget."""
+        line = self.query_one(".error", Static)
+        line.update(Content(safe(message)))
+        line.display = bool(message)

@@ -1,0 +1,137 @@
+"""Finding a Unicode character by its number or its name; no widgets here."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+_NUMBER = re.compile(r"(?:U\+|0x|\\u\{?|\\U\{?|&#x)?([0-9A-Fa-f]{1,8})[};]?", re.IGNORECASE)
+_UNNAMED_BY_PATTERN = ("CJK UNIFIED IDEOGRAPH-", "HANGUL SYLLABLE ", "CJK COMPATIBILITY IDEOGRAPH-")
+_LAST_NAMED = (range(0x0, 0x33480), range(0xE0000, 0xE01F0))
+
+_USEFUL = (
+    (0x200B, "ZERO WIDTH SPACE"),
+    (0x200D, "ZERO WIDTH JOINER"),
+    (0x200C, "ZERO WIDTH NON-JOINER"),
+    (0x00A0, "NO-BREAK SPACE"),
+    (0x202F, "NARROW NO-BREAK SPACE"),
+    (0x3000, "IDEOGRAPHIC SPACE"),
+    (0xFEFF, "ZERO WIDTH NO-BREAK SPACE (byte order mark)"),
+    (0x00AD, "SOFT HYPHEN"),
+    (0xFE0F, "VARIATION SELECTOR-16 (emoji style)"),
+    (0x0301, "COMBINING ACUTE ACCENT"),
+    (0x202E, "RIGHT-TO-LEFT OVERRIDE"),
+    (0x200F, "RIGHT-TO-LEFT MARK"),
+    (0x2028, "LINE SEPARATOR"),
+    (0x0009, "CHARACTER TABULATION (tab)"),
+    (0x000A, "LINE FEED (LF)"),
+    (0x000D, "CARRIAGE RETURN (CR)"),
+    (0x000B, "LINE TABULATION (VT)"),
+    (0x000C, "FORM FEED (FF)"),
+    (0x0085, "NEXT LINE (NEL)"),
+    (0x0000, "NULL"),
+    (0x001B, "ESCAPE"),
+    (0xFFFD, "REPLACEMENT CHARACTER"),
+    (0x0130, "LATIN CAPITAL LETTER I WITH DOT ABOVE"),
+    (0x1F468, "MAN"),
+    (0xE0041, "TAG LATIN CAPITAL LETTER A"),
+)
+_USEFUL_NAMES: dict[int, str] = dict(_USEFUL)
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A code point and its name."""
+
+    code: int
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The character itself."""
+        return chr(self.code)
+
+    @property
+    def label(self) -> str:
+        """Its number, such as U+00E9."""
+        return f"U+{self.code:04X}"
+
+
+USEFUL: tuple[Character, ...] = tuple(Character(code, name) for code, name in _USEFUL)
+"""Characters that tokenizers treat in surprising ways, for a start."""
+
+
+def named(code: int) -> Character:
+    """Return a code point with its name; one without a name says so."""
+    return Character(code, _USEFUL_NAMES.get(code, "") or unicodedata.name(chr(code), "(no name)"))
+
+
+def by_number(text: str) -> Character | str | None:
+    r"""Read `U+E9`, `0xE9`, `\u00e9` or plain hexadecimal digits.
+
+    Returns:
+        The character; a sentence where the number is no character; None if it is no number.
+    """
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None
+    code = int(match[1], 16)
+    if code > 0x10FFFF:
+        return f"U+{code:X} is beyond Unicode, the last one is U+10FFFF."
+    if 0xD800 <= code <= 0xDFFF:
+        return f"U+{code:X} is half of a UTF-16 pair: no text can hold it."
+    return named(code)
+
+
+@lru_cache(maxsize=1)
+def all_names() -> list[Character]:
+    """List every character whose name is its own, about 40,000; takes some 50 ms the first time."""
+    return [
+        Character(code, name)
+        for codes in _LAST_NAMED
+        for code in codes
+        if (name := unicodedata.name(chr(code), "")) and not name.startswith(_UNNAMED_BY_PATTERN)
+    ]
+
+
+def search(
+    text: str, *, limit: int = 500, stop: Callable[[], bool] = lambda: False
+) -> Sequence[Character]:
+    """Find characters by number or by words of their name, the shortest names first.
+
+    Args:
+        text: A number, an official name or alias (such as ZWSP or ESC), or the beginnings of words.
+        limit: The most to return.
+        stop: Asked now and then; once it says True, the search ends.
+    """
+    wanted = text.strip().upper()
+    if not wanted:
+        return USEFUL
+    first: list[Character] = []
+    number = by_number(wanted)
+    if isinstance(number, Character):
+        first.append(number)
+    try:
+        alias = unicodedata.lookup(wanted)
+        if len(alias) == 1:
+            first.append(named(ord(alias)))
+    except KeyError:
+        pass
+    words = wanted.split()
+    found: list[Character] = []
+    for position, character in enumerate(all_names()):
+        if position % 4096 == 0 and stop():
+            break
+        if all(word in character.name for word in words):
+            found.append(character)
+    found.sort(key=lambda item: (not _begins_words(item.name, words), len(item.name), item.code))
+    listed = {character.code: character for character in (*first, *found[:limit])}
+    return list(listed.values())[:limit]
+
+
+def _begins_words(name: str, words: Sequence[str]) -> bool:
+    spaced = f" {name}"
+    return all(f" {word}" in spaced for word in words)

@@ -1,0 +1,70 @@
+"""A question with two answers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from tokviz.tui.dialogs.base import Dialog, HintBar
+from tokviz.tui.glyphs import safe
+
+
+class ConfirmDialog(Dialog[bool]):
+    """Asks something. Its result is True for yes; closing it any other way is no."""
+
+    DEFAULT_CSS = """
+    ConfirmDialog {
+        #dialog { width: 60; }
+        &.-danger.-wide.-high #dialog { border: round $warning; }
+        #question { height: auto; padding: 1 0; }
+        &.-short #dialog { height: 100%; }
+        &.-short #question { height: 1fr; padding: 0; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "default", show=False),
+        Binding("y", "yes", show=False),
+        Binding("n", "cancel", show=False),
+    ]
+
+    def __init__(self, title: str, question: str, yes: str, *, danger: bool = False) -> None:
+        """Take the title, the question and the word for going ahead.
+
+        Where something would be lost (`danger`), Enter is no answer: a second Enter by accident
+        must not destroy anything.
+        """
+        super().__init__(classes="-danger" if danger else None)
+        self.dialog_title = title
+        self._question = question
+        self._yes = yes
+        self._danger = danger
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the question and the two answers."""
+        yield Static(Content(safe(self._question)), id="question")
+        yield HintBar(
+            [("Y" if self._danger else "Enter", self._yes, "yes"), ("Esc", "cancel", "cancel")]
+        )
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste is no answer."""
+        event.stop()
+
+    def action_default(self) -> None:
+        """Answer yes where nothing can be lost."""
+        if not self._danger:
+            self.action_yes()
+
+    def action_yes(self) -> None:
+        """Answer yes."""
+        self.dismiss(True)
+
+    def action_cancel(self) -> None:
+        """Answer no."""
+        self.dismiss(False)

@@ -1,0 +1,290 @@
+"""The part that the dialogs for opening and saving share: a path field above a folder's list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from tokviz.errors import InputFileError
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.folder import (
+    UP,
+    FolderEntry,
+    completion,
+    filter_entries,
+    home_label,
+    read_folder,
+    size_label,
+    split_typed,
+    time_label,
+)
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+
+
+class PathField(Field):
+    """A field for a path. Backspace in the empty field goes up a folder."""
+
+    class Up(Message):
+        """Backspace was pressed in the empty field."""
+
+    def action_delete_left(self) -> None:
+        """Delete a character, or go up."""
+        if self.value:
+            super().action_delete_left()
+        else:
+            self.post_message(self.Up())
+
+
+class FileDialog(Dialog[Path]):
+    """A dialog that ends with a path.
+
+    The field holds a path relative to the folder shown, an absolute one, or one that begins with ~.
+    Its last part filters the list. Folders are read in a thread.
+    """
+
+    DEFAULT_CSS = """
+    FileDialog {
+        #folder { height: 1; color: $text-muted; text-wrap: nowrap; }
+        &.-short #folder { display: none; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("tab", "complete", show=False),
+        Binding("alt+up,shift+tab", "up", show=False),
+        Binding("f2", "toggle_hidden", show=False, priority=True),
+    ]
+
+    last_folder: ClassVar[Path | None] = None
+    """Where a file was opened or saved last, for the next dialog of either kind."""
+
+    placeholder = ""
+    """What an empty field asks for."""
+    verb = ""
+    """What Enter does, in a word."""
+    seeks = True
+    """Whether the name in the field is looked for, filters the list and highlights the best."""
+
+    class Listed(Message):
+        """A folder has been read."""
+
+        def __init__(self, folder: Path, entries: list[FolderEntry], error: str) -> None:
+            """Take the folder, what it holds, and what went wrong if anything did."""
+            super().__init__()
+            self.folder = folder
+            self.entries = entries
+            self.error = error
+
+    def __init__(self, folder: Path | None = None, text: str = "") -> None:
+        """Take the folder to begin in (the last one used if not given) and what is in the field."""
+        super().__init__()
+        self.folder = (folder or FileDialog.last_folder or Path.cwd()).absolute()
+        self._text = text
+        self._hidden = False
+        self._listed: Path | None = None
+        self._entries: list[FolderEntry] = []
+        self._came_from = ""
+        self._moved = False
+        self._reading = False
+        self._choose_when_listed = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield field, error, folder and list."""
+        with Horizontal(classes="field-row"):
+            yield Static("›", classes="prompt")
+            yield PathField(self._text, placeholder=self.placeholder, select_on_focus=False)
+        yield Static(classes="error")
+        yield Static("─" * 200, classes="rule")
+        yield Static(id="folder")
+        yield RowList[FolderEntry](paint_entry, id="entries")
+        yield Static("─" * 200, classes="rule")
+        yield HintBar(self._hints())
+
+    def _hints(self) -> Sequence[Hint]:
+        return [
+            ("Enter", self.verb, "choose"),
+            ("Esc", "cancel", "cancel"),
+            ("Tab", "complete", "complete"),
+            ("Shift+Tab", "up", "up"),
+            ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
+        ]
+
+    def on_mount(self) -> None:
+        """Show the folder."""
+        self._follow_field()
+
+    def wanted_height(self) -> int:
+        """Take a good part of the screen."""
+        return 20
+
+    @property
+    def field(self) -> PathField:
+        """The field for the path."""
+        return self.query_one(PathField)
+
+    @property
+    def row_list(self) -> RowList[FolderEntry]:
+        """The list of what the folder holds."""
+        return self.query_one("#entries", RowList)
+
+    @on(Input.Changed)
+    def _follow_field(self) -> None:
+        """List the folder and filter by the name that the field holds now."""
+        self._moved = False
+        self._choose_when_listed = False
+        self.show_error("")
+        folder, _ = split_typed(self.field.value, self.folder)
+        if folder == self._listed:
+            self._show_entries()
+        else:
+            self._listed = folder
+            self._entries = []
+            self._reading = True
+            self._show_folder("reading…")
+            self._read(folder)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group="folder")
+    def _read(self, folder: Path) -> None:
+        worker = get_current_worker()
+        try:
+            entries = read_folder(folder, lambda: worker.is_cancelled)
+            self.post_message(self.Listed(folder, entries, ""))
+        except InputFileError as error:
+            self.post_message(self.Listed(folder, [], f"{home_label(folder)}: {error.reason}"))
+
+    @on(Listed)
+    def _show_listed(self, event: Listed) -> None:
+        """Take what the thread read, unless another folder is wanted by now."""
+        if event.folder == self._listed:
+            self._reading = False
+            self._entries = event.entries
+            self.show_error(event.error)
+            self._show_entries()
+            if self._choose_when_listed:
+                self.action_choose()
+
+    def _show_entries(self) -> None:
+        name = split_typed(self.field.value, self.folder)[1] if self.seeks else ""
+        shown = filter_entries(self._entries, name, hidden=self._hidden)
+        n_shown = len(shown)
+        at_root = self._listed is not None and self._listed.parent == self._listed
+        if not name and not at_root:
+            shown = [UP, *shown]
+        self.row_list.show(shown, self._row_to_highlight(shown, name))
+        total = len(self._entries)
+        self._show_folder(f"{n_shown:,} of {total:,}" if n_shown < total else f"{total:,}")
+
+    def _row_to_highlight(self, shown: Sequence[FolderEntry], name: str) -> int | None:
+        """Highlight the folder we came from, else the first entry."""
+        if not self.seeks or not shown:
+            return None
+        if not name:
+            for index, entry in enumerate(shown):
+                if entry.name == self._came_from:
+                    return index
+        return min(len(shown) - 1, 1 if shown[0] is UP else 0)
+
+    def _show_folder(self, note: str) -> None:
+        if self._listed is None:
+            return
+        path = safe(home_label(self._listed))
+        room = self.query_one("#folder").size.width or self.size.width
+        if cell_len(path) > room - len(note) - 2 > 0:
+            path = "…" + path[-(room - len(note) - 3) :]
+        self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        self._moved = True
+        if event.again:
+            self.action_choose()
+
+    @on(PathField.Up)
+    def action_up(self) -> None:
+        """Go to the parent of the folder shown."""
+        if self._listed is not None and self._listed.parent != self._listed:
+            self._came_from = self._listed.name
+            self.enter_folder(self._listed.parent)
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self.row_list.move(step)
+        self._moved = True
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self.action_move(step * self.row_list.page)
+
+    def action_toggle_hidden(self) -> None:
+        """Show or hide the entries whose name begins with a dot."""
+        self._hidden = not self._hidden
+        self.query_one(HintBar).show(self._hints())
+        self._show_entries()
+
+    def action_complete(self) -> None:
+        """Complete the name in the field as far as it is certain."""
+        offered = [entry for entry in self._entries if safe(entry.name) == entry.name]
+        completed = completion(self.field.value, offered, self.folder)
+        if completed == self.field.value:
+            self.action_move(1)
+        else:
+            self.field.value = completed
+            self.field.cursor_position = len(completed)
+
+    def enter_folder(self, folder: Path, text: str = "") -> None:
+        """Show another folder, and put a text into the field."""
+        self.folder = folder
+        with self.prevent(Input.Changed):
+            self.field.value = text
+            self.field.cursor_position = len(text)
+        self._follow_field()
+
+    def chosen_path(self) -> tuple[Path, bool] | None:
+        """Return the highlighted path and whether it is a folder."""
+        entry, folder = self.row_list.row, self._listed
+        if entry is None or folder is None:
+            return None
+        return (folder.parent if entry is UP else folder / entry.name), entry.is_folder
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Take what is typed or highlighted."""
+        raise NotImplementedError
+
+    def finish(self, path: Path) -> None:
+        """End with a path."""
+        FileDialog.last_folder = path.parent
+        self.dismiss(path)
+
+
+def paint_entry(entry: FolderEntry, width: int) -> list[Cell]:
+    """Draw a row: name, size and time, the last two where there is room."""
+    name = safe(entry.name) + ("/" if entry.is_folder else "")
+    size = size_label(entry.size).rjust(8) if width >= 34 else ""
+    when = "  " + time_label(entry.modified).ljust(16) if width >= 58 else ""
+    room = width - len(size) - len(when) - 2
+    shown = fit(name, room - 1)
+    cells: list[Cell] = [
+        (" " + shown + " " * (room - cell_len(shown)), "strong" if entry.is_folder else "")
+    ]
+    return [*cells, (size, "muted"), (when, "muted"), (" ", "")]

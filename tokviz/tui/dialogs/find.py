@@ -1,0 +1,242 @@
+"""The bar that searches the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.find_text import FindQuery, Matches, escaped, find_all
+from tokviz.tui.glyphs import UNSAFE
+
+
+@dataclass(frozen=True, slots=True)
+class FindResult:
+    """How a search ended."""
+
+    query: FindQuery
+    """What was looked for, to begin with the next time."""
+    span: tuple[int, int] | None
+    """The match it ended at, in characters of the text."""
+
+
+class FindField(Field):
+    """A field in which pasted invisible characters become visible escapes of a regex."""
+
+    class Escaped(Message):
+        """The field holds a regular expression now, because something invisible was pasted."""
+
+    regex: bool = False
+    """Whether the field holds a regular expression already."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        if UNSAFE.search(event.text) is None:
+            super()._on_paste(event)
+            return
+        event.prevent_default()
+        event.stop()
+        start, end = sorted(self.selection)
+        before, after = self.value[:start], self.value[end:]
+        if not self.regex:
+            before, after = escaped(before), escaped(after)
+        before += escaped(event.text)
+        self.post_message(self.Escaped())
+        self.value = before + after
+        self.cursor_position = len(before)
+
+    def clean_paste(self, text: str) -> str:
+        """Keep the spaces around: they are looked for too."""
+        return text
+
+
+class FindDialog(Dialog[FindResult]):
+    """A bar at the bottom, the text stays in view above it.
+
+    While it is open, `on_match` is called with the span of each match it stops at. Closing it in
+    any way keeps that place; its result is None only if nothing was typed.
+    """
+
+    DEFAULT_CSS = """
+    FindDialog {
+        align: center bottom;
+        background: transparent;
+        #dialog, &.-narrow #dialog, &.-tiny #dialog {
+            width: 100%;
+            border: none;
+            border-top: solid $border-quiet;
+        }
+        &.-short #dialog { border: none; }
+        &.-tiny #options { display: none; }
+        FindField { width: 1fr; }
+        #options { width: auto; padding: 0 1; }
+        #find { width: auto; color: $text-muted; padding: 0 1 0 0; }
+        &.-tiny #find { display: none; }
+        #count { width: auto; color: $text-muted; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,f3,ctrl+g", "step(1)", show=False, priority=True),
+        Binding("up,shift+f3,ctrl+r", "step(-1)", show=False, priority=True),
+        Binding("f2,alt+r", "toggle_regex", show=False, priority=True),
+        Binding("f4,alt+c", "toggle_case", show=False, priority=True),
+        Binding("ctrl+f", "cancel", show=False, priority=True),
+    ]
+
+    class Found(Message):
+        """A search has ended."""
+
+        def __init__(self, query: FindQuery, matches: Matches) -> None:
+            """Take what was looked for and where it is."""
+            super().__init__()
+            self.query = query
+            self.matches = matches
+
+    def __init__(
+        self,
+        text: str,
+        offset: int = 0,
+        query: FindQuery | None = None,
+        on_match: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Begin a search.
+
+        Args:
+            text: The text to search, which does not change while the bar is open.
+            offset: Where to begin, in characters.
+            query: What to offer, such as the last query.
+            on_match: Called with the start and end of the match to show.
+        """
+        super().__init__()
+        self._text = text
+        self._offset = offset
+        self.find_query = query or FindQuery("")
+        self._on_match = on_match
+        self._matches = Matches()
+        self._found_for: FindQuery | None = None
+        self._current: int | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the field, the options, the count and the hints."""
+        with Horizontal(classes="field-row"):
+            yield Static("Find", id="find")
+            yield Static("›", classes="prompt")
+            yield FindField(self.find_query.text, placeholder="Text to look for")
+            yield Static(id="options")
+            yield Static(id="count")
+        yield Static(classes="error")
+        yield HintBar(self._hints())
+
+    def _hints(self) -> list[Hint]:
+        return [
+            ("Enter", "next", "step(1)"),
+            ("Esc", "close", "cancel"),
+            ("↑", "previous", "step(-1)"),
+            ("F2", "regex", "toggle_regex"),
+            ("F4", "match case", "toggle_case"),
+        ]
+
+    def on_mount(self) -> None:
+        """Search for what is offered."""
+        self.query_one("#options").auto_links = False
+        self._show_options()
+        self._find()
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        self.find_query = replace(self.find_query, text=event.value)
+        self._find()
+
+    @on(FindField.Escaped)
+    def _escaped(self) -> None:
+        self.find_query = replace(self.find_query, regex=True)
+        self._show_options()
+        self._find()
+
+    def action_toggle_regex(self) -> None:
+        """Take what is typed as a regular expression, or as it is."""
+        self.find_query = replace(self.find_query, regex=not self.find_query.regex)
+        self._show_options()
+        self._find()
+
+    def action_toggle_case(self) -> None:
+        """Tell upper from lower case, or not."""
+        self.find_query = replace(self.find_query, case=not self.find_query.case)
+        self._show_options()
+        self._find()
+
+    def _show_options(self) -> None:
+        self.query_one(FindField).regex = self.find_query.regex
+        regex = _option(".*", self.find_query.regex, "toggle_regex")
+        case = _option("Aa", self.find_query.case, "toggle_case")
+        self.query_one("#options", Static).update(Content.assemble(regex, " ", case))
+
+    def _find(self) -> None:
+        if self.find_query != self._found_for:
+            self._search(self.find_query)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group="find")
+    def _search(self, query: FindQuery) -> None:
+        worker = get_current_worker()
+        matches = find_all(self._text, query, stop=lambda: worker.is_cancelled)
+        self.post_message(self.Found(query, matches))
+
+    @on(Found)
+    def _show_found(self, event: Found) -> None:
+        """Go to the match nearest to where the search began."""
+        if event.query != self.find_query:
+            return
+        self._found_for = event.query
+        self._matches = event.matches
+        self.show_error(event.matches.problem)
+        self._go_to(event.matches.nearest(self._offset))
+
+    def _go_to(self, index: int | None) -> None:
+        self._current = index
+        self.query_one("#count", Static).update(self._count())
+        if index is not None and self._on_match is not None:
+            self._on_match(self._matches.starts[index], self._matches.ends[index])
+
+    def _count(self) -> str:
+        if not self.find_query.text:
+            return ""
+        if self._current is None:
+            return "none"
+        more = "" if self._matches.complete else "+"
+        return f"{self._current + 1:,} of {len(self._matches):,}{more}"
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_step(1)
+
+    def action_step(self, step: int) -> None:
+        """Go to the next or previous match, round the ends of the text."""
+        if self._current is not None and self._found_for == self.find_query:
+            self._go_to((self._current + step) % len(self._matches))
+
+    def action_cancel(self) -> None:
+        """Close and keep the place."""
+        if not self.find_query.text:
+            self.dismiss(None)
+            return
+        span = None
+        if self._current is not None and self._found_for == self.find_query:
+            span = self._matches.starts[self._current], self._matches.ends[self._current]
+        self.dismiss(FindResult(self.find_query, span))
+
+
+def _option(label: str, on: bool, action: str) -> Content:
+    """Draw a switch: inverse while it is on, so that it shows without colours."""
+    drawn = Content.assemble((f" {label} ", "reverse" if on else "$text-muted"))
+    return drawn.stylize(Style.from_meta({"@click": f"screen.{action}"}))

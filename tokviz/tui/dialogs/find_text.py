@@ -1,0 +1,142 @@
+"""Searching a text for words or a regular expression; no widgets here."""
+
+from __future__ import annotations
+
+import re
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tokviz.tui.glyphs import UNSAFE
+
+MAX_MATCHES = 100_000
+"""More matches than this are not counted."""
+MAX_PATTERN = 1_000
+"""Longest regular expression in characters: compiling cannot be interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindQuery:
+    """What is looked for."""
+
+    text: str
+    regex: bool = False
+    """Whether the text is a regular expression."""
+    case: bool = False
+    """Whether upper and lower case differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Where a text matches, in order; matches of no length are left out."""
+
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    """First character of each match."""
+    ends: array[int] = field(default_factory=lambda: array("q"))
+    """Character after each match."""
+    complete: bool = True
+    """False if there may be more."""
+    problem: str = ""
+    """A sentence if the search could not be done, or not to its end."""
+
+    def __len__(self) -> int:
+        """Count the matches."""
+        return len(self.starts)
+
+    def nearest(self, offset: int) -> int | None:
+        """Return the index of the first match at or after a character, from the top if none is."""
+        if not self.starts:
+            return None
+        return bisect_left(self.starts, offset) % len(self.starts)
+
+
+def find_all(
+    text: str,
+    query: FindQuery,
+    *,
+    seconds: float = 2.0,
+    stop: Callable[[], bool] = lambda: False,
+) -> Matches:
+    """Find every place. Meant for a thread: it takes up to about `seconds` and sets the GIL free.
+
+    Args:
+        text: The text to search.
+        query: What to look for.
+        seconds: How long it may take; what was found until then is returned.
+        stop: Asked now and then; once it says True, the search ends.
+    """
+    if not query.text:
+        return Matches()
+    matches = Matches()
+    until = time.monotonic() + seconds
+    problem = ""
+    complete = True
+    try:
+        for start, end in _spans(text, query, seconds):
+            matches.starts.append(start)
+            matches.ends.append(end)
+            if len(matches) >= MAX_MATCHES:
+                complete = False
+                break
+            if len(matches) % 1024 == 0 and (stop() or time.monotonic() > until):
+                raise TimeoutError
+    except TimeoutError:
+        complete, problem = False, "The search took too long and stopped."
+    except _PatternProblem as error:
+        problem = str(error)
+    return Matches(matches.starts, matches.ends, complete, problem)
+
+
+class _PatternProblem(Exception):
+    """A regular expression that does not work, in a sentence."""
+
+
+def _spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
+    if query.case and not query.regex:
+        return _plain_spans(text, query.text)
+    return _regex_spans(text, query, seconds)
+
+
+def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at, at + len(wanted)
+        at = text.find(wanted, at + len(wanted))
+
+
+def _regex_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
+    import regex
+
+    source = query.text if query.regex else escaped(query.text)
+    if len(source) > MAX_PATTERN:
+        raise _PatternProblem(f"The pattern is too long, {MAX_PATTERN:,} characters are the limit.")
+    flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
+    try:
+        pattern = regex.compile(source, flags)
+    except regex.error as error:
+        raise _PatternProblem(f"The pattern does not work: {error}.") from None
+    except (RecursionError, MemoryError, OverflowError, ValueError) as error:
+        raise _PatternProblem(f"The pattern does not work: {error}.") from None
+    for match in pattern.finditer(text, timeout=seconds, concurrent=True):
+        start, end = match.span()
+        if end > start:
+            yield start, end
+
+
+def escaped(text: str) -> str:
+    r"""Write a text as a regular expression in which nothing is invisible.
+
+    >>> escaped("a.b\u200b")
+    'a\\.b\\u200b'
+    """
+    import regex
+
+    return UNSAFE.sub(_escape, regex.escape(text, special_only=True, literal_spaces=True))
+
+
+def _escape(match: re.Match[str]) -> str:
+    named = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+    code = ord(match[0])
+    return named.get(match[0]) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,0 +1,168 @@
+"""The help page of a screen, made from the registry of actions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tokviz.tui.actions import GESTURES, actions_of, keys_label
+from tokviz.tui.dialogs.base import Dialog, HintBar
+
+_KEYS_WIDTH = 18
+_TITLE_WIDTH = 34
+_WIDE = 92
+"""From this width on, the explanation stands beside the title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the help page."""
+
+    keys: str
+    title: str
+    help: str
+
+
+def help_sections(group: str) -> dict[str, list[Entry]]:
+    """Collect the help of a screen and of the app: heading → entries, in registry order."""
+    sections: dict[str, list[Entry]] = {}
+    for action in actions_of(group, "app"):
+        entry = Entry(keys_label(action), action.title, action.help)
+        sections.setdefault(action.section, []).append(entry)
+    sections["Mouse"] = [
+        Entry("", gesture.gesture, gesture.help)
+        for gesture in GESTURES
+        if gesture.group in (group, "app")
+    ]
+    return sections
+
+
+def help_content(group: str, width: int) -> Content:
+    """Lay the help page out for a width in cells."""
+    parts: list[Content] = []
+    for heading, entries in help_sections(group).items():
+        parts.append(Content.assemble((heading, "bold $text-accent")))
+        for entry in entries:
+            parts += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
+        parts.append(Content(""))
+    parts += [Content.assemble((line, "$text-muted")) for line in _wrapped(_CLOSING, width)]
+    return Content("\n").join(parts)
+
+
+_CLOSING = (
+    "Actions without a key are in the command palette (Ctrl+P). Keys with Alt need a terminal that "
+    "sends them; the palette does the same everywhere."
+)
+
+
+def _wide(entry: Entry, width: int) -> Iterable[Content]:
+    """Draw an entry as three columns."""
+    column = _KEYS_WIDTH + _TITLE_WIDTH
+    title = entry.title.ljust(_TITLE_WIDTH)
+    first, *more = _wrapped(entry.help, width - column - 2) or [""]
+    yield Content.assemble(
+        "  ",
+        (entry.keys.ljust(_KEYS_WIDTH), "$text-accent"),
+        title,
+        (first, "$text-muted"),
+    )
+    for line in more:
+        yield Content.assemble(" " * (column + 2), (line, "$text-muted"))
+
+
+def _narrow(entry: Entry, width: int) -> Iterable[Content]:
+    """Draw an entry as a title with its keys, the explanation below it."""
+    keys = f"  {entry.keys}" if entry.keys else ""
+    if len(entry.title) + len(keys) <= width:
+        gap = " " * (width - len(entry.title) - len(keys))
+        yield Content.assemble(entry.title, gap, (keys, "$text-accent"))
+    else:
+        yield from (Content(line) for line in _wrapped(entry.title, width))
+        if keys:
+            yield Content.assemble((keys[:width], "$text-accent"))
+    for line in _wrapped(entry.help, width - 2):
+        yield Content.assemble("  ", (line, "$text-muted"))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(8, width))
+
+
+class HelpDialog(Dialog[None]):
+    """Shows the keys, panels and mouse of a screen."""
+
+    DEFAULT_CSS = """
+    HelpDialog {
+        #dialog { width: 124; }
+        #page { height: 1fr; scrollbar-size-vertical: 1; }
+        #text { height: auto; width: 1fr; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,question_mark,f1,enter", "cancel", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("pageup,b", "page(-1)", show=False),
+        Binding("home,g", "edge(-1)", show=False),
+        Binding("end,G", "edge(1)", show=False),
+    ]
+
+    def __init__(self, group: str = "tokens", title: str = "Help") -> None:
+        """Take the screen's group of actions and the title of the page."""
+        super().__init__()
+        self.dialog_title = title
+        self.group = group
+        self._width = 0
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the page."""
+        with VerticalScroll(id="page", can_focus=False):
+            yield Static(id="text")
+        yield HintBar(
+            [
+                ("Esc", "close", "cancel"),
+                ("↑↓", "scroll", "scroll(1)"),
+                ("Space", "next page", "page(1)"),
+                ("Ctrl+P", "all commands", ""),
+            ]
+        )
+
+    def wanted_height(self) -> int:
+        """Take what the screen has."""
+        return 1000
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay the page out for the new width."""
+        super().on_resize(event)
+        self.call_after_refresh(self._lay_out)
+
+    def _lay_out(self) -> None:
+        width = self.query_one("#page").scrollable_content_region.width - 2
+        if width > 0 and width != self._width:
+            self._width = width
+            self.query_one("#text", Static).update(help_content(self.group, width))
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by lines."""
+        self.query_one("#page").scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by pages."""
+        page = self.query_one("#page")
+        page.scroll_relative(y=step * max(1, page.size.height - 1), animate=False)
+
+    def action_edge(self, side: int) -> None:
+        """Scroll to the beginning or the end."""
+        page = self.query_one("#page")
+        page.scroll_to(y=0 if side < 0 else page.max_scroll_y, animate=False)

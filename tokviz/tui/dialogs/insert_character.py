@@ -1,0 +1,135 @@
+"""Choosing any character of Unicode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.widgets.fit import fit
+
+
+class InsertCharacterDialog(Dialog[str]):
+    """Its result is one character, possibly one that no terminal may receive."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+    ]
+
+    dialog_title = "Insert a character"
+
+    class Found(Message):
+        """A search has ended."""
+
+        def __init__(self, text: str, characters: Sequence[Character]) -> None:
+            """Take what was looked for and what was found."""
+            super().__init__()
+            self.text = text
+            self.characters = characters
+
+    def __init__(self) -> None:
+        """Begin with nothing typed."""
+        super().__init__()
+        self._found_for = ""
+        self._choose_when_found = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the field and the list."""
+        with Horizontal(classes="field-row"):
+            yield Static("›", classes="prompt")
+            yield Field(placeholder="U+200B, zwsp, or words of the name")
+        yield Static(classes="error")
+        yield Static("─" * 200, classes="rule")
+        yield RowList[Character](paint_character, id="characters")
+        yield Static("─" * 200, classes="rule")
+        yield HintBar(
+            [("Enter", "insert", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
+        )
+
+    def on_mount(self) -> None:
+        """Offer characters that matter to tokenizers."""
+        self._list.show(USEFUL, 0)
+
+    def wanted_height(self) -> int:
+        """Leave room for a dozen characters."""
+        return 18
+
+    @property
+    def _list(self) -> RowList[Character]:
+        return self.query_one("#characters", RowList)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        problem = by_number(event.value)
+        self.show_error(problem if isinstance(problem, str) else "")
+        self._choose_when_found = False
+        self._search(event.value)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group="characters")
+    def _search(self, text: str) -> None:
+        worker = get_current_worker()
+        self.post_message(self.Found(text, search(text, stop=lambda: worker.is_cancelled)))
+
+    @on(Found)
+    def _show_found(self, event: Found) -> None:
+        if event.text != self.query_one(Field).value:
+            return
+        self._found_for = event.text
+        self._list.show(event.characters, 0 if event.characters else None)
+        if self._choose_when_found:
+            self.action_choose()
+        if not event.characters and not isinstance(by_number(event.text), str):
+            self.show_error("No character has these words in its name.")
+
+    @on(Input.Submitted)
+    def action_choose(self) -> None:
+        """End with the highlighted character, once the search for what is typed has ended."""
+        self._choose_when_found = self._found_for != self.query_one(Field).value
+        if self._choose_when_found:
+            return
+        character = self._list.row
+        if character is not None:
+            self.dismiss(character.text)
+
+    @on(RowList.Clicked)
+    def _clicked(self) -> None:
+        self.action_choose()
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self._list.move(step)
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self._list.move(step * self._list.page)
+
+
+def paint_character(character: Character, width: int) -> list[Cell]:
+    """Draw a row: glyph, number, name, UTF-8 bytes."""
+    glyph = token_label(character.text.encode())
+    data = character.text.encode().hex(" ") if width >= 50 else ""
+    shown_glyph = fit(glyph, 10)
+    column = 12 if width >= 34 else 0
+    glyph_cell = " " + shown_glyph + " " * (column - 1 - cell_len(shown_glyph)) if column else " "
+    room = max(0, width - len(data) - cell_len(glyph_cell) - 10)
+    return [
+        (glyph_cell, "accent"),
+        (f"{character.label:<9}", "muted"),
+        (fit(character.name, room - 1).ljust(room), ""),
+        (data, "muted"),
+    ]

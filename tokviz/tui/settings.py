@@ -1,0 +1,116 @@
+"""What the app remembers between two starts: a small JSON file in the user's config folder.
+
+Nothing here is ever required. A missing file means the defaults; a broken one is kept aside under
+another name, and the defaults come with a sentence for the user.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tokviz.errors import TokvizError
+from tokviz.files import read_file, write_file
+
+_MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The remembered choices. Change one with `dataclasses.replace`."""
+
+    theme: str = "tokviz-dark"
+    """Name of the theme."""
+    tokenizer: str = "cl100k_base"
+    """Canonical name of the tokenizer used last."""
+    show_invisibles: bool = True
+    """Whether invisible characters are drawn as glyphs."""
+    wrap: bool = True
+    """Whether long lines are wrapped."""
+    panel: str = "ids"
+    """Which side panel is shown: "ids", "splits" or "token"."""
+    panel_visible: bool = True
+    """Whether the side panels are shown at all."""
+    folder: str = ""
+    """The folder of the file opened or saved last, empty for the working folder."""
+
+
+def settings_path() -> Path:
+    """Name the settings file of this user."""
+    from platformdirs import user_config_path
+
+    return user_config_path("tokviz", appauthor=False) / "settings.json"
+
+
+def load_settings(path: Path | None = None) -> tuple[Settings, str | None]:
+    """Read the settings.
+
+    Args:
+        path: The file to read, the user's own if not given.
+
+    Returns:
+        The settings, and a sentence for the user where something in the file was no use.
+    """
+    path = settings_path() if path is None else path
+    if not os.path.lexists(path):
+        return Settings(), None
+    import json
+
+    try:
+        stored = json.loads(read_file(path, limit=_MAX_BYTES))
+    except TokvizError as error:
+        return Settings(), f"Your settings cannot be read, so these are the defaults. {error}"
+    except (ValueError, RecursionError):
+        return Settings(), _keep_aside(path, "is no JSON")
+    if not isinstance(stored, dict):
+        return Settings(), _keep_aside(path, "holds no JSON object")
+    return _from_stored(stored)
+
+
+def save_settings(settings: Settings, path: Path | None = None) -> str | None:
+    """Write the settings in one step.
+
+    Args:
+        settings: What to remember.
+        path: The file to write, the user's own if not given.
+
+    Returns:
+        A sentence for the user if it failed, else None.
+    """
+    import json
+
+    path = settings_path() if path is None else path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, (json.dumps(asdict(settings), indent=2) + "\n").encode("ascii"))
+    except (OSError, TokvizError) as error:
+        return f"Your settings are not saved. {error}"
+    return None
+
+
+def _from_stored(stored: dict[str, object]) -> tuple[Settings, str | None]:
+    """Take the entries that have the right type; a newer version's entries are left alone."""
+    usable: dict[str, Any] = {}
+    wrong: list[str] = []
+    for field in fields(Settings):
+        value = stored.get(field.name, field.default)
+        if type(value) is type(field.default):
+            usable[field.name] = value
+        else:
+            wrong.append(field.name)
+    settings = Settings(**usable)
+    if not wrong:
+        return settings, None
+    return settings, f"Your settings hold no usable value for {', '.join(wrong)}: set to default."
+
+
+def _keep_aside(path: Path, reason: str) -> str:
+    """Rename a broken file, so that the next save does not destroy what the user may want back."""
+    aside = path.with_name(path.name + ".broken")
+    try:
+        os.replace(path, aside)
+    except OSError:
+        return f"Your settings file {reason}, so these are the defaults: {path}"
+    return f"Your settings file {reason}, so these are the defaults. It is kept as {aside}"
