@@ -1,0 +1,64 @@
+"""`tokviz [FILE]`: opens the app."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from tokviz import __version__
+from tokviz.cli import options
+from tokviz.cli.command import COMMANDS, Command
+from tokviz.cli.inputs import STDIN
+from tokviz.errors import InputFileError
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the app, without FILE."""
+    options.add_tokenizer(parser, otherwise="the one used last")
+    options.add_specials(parser, options.SPECIALS_HELP)
+    parser.add_argument("--version", action="version", version=f"tokviz {__version__}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz`."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="the text to open; `-` is standard input, like a pipe",
+    )
+    add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open the app and return its exit code."""
+    from tokviz.tui.run import run as run_app
+    from tokviz.tui.terminal.stdin import read_piped_stdin
+
+    path: str | None = arguments.file
+    if path in COMMANDS and not os.path.exists(path):
+        raise InputFileError(path, f"there is no such file; the command goes first: tokviz {path}")
+    piped = read_piped_stdin() if path in (None, STDIN) else None
+    return run_app(
+        path=None if path == STDIN else path,
+        piped=piped,
+        tokenizer=options.asked_tokenizer(arguments),
+        parse_specials=arguments.specials == "parsed",
+    )
+
+
+_COMMAND_LIST = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS.items())
+_NOTES = f"""\
+commands (tokviz COMMAND --help tells more):
+{_COMMAND_LIST}
+
+A file that has a command's name: tokviz ./count
+"""
+
+COMMAND = Command(
+    name="tokviz",
+    description="See what a tokenizer does to your text. Opens FILE, piped text or a sample.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

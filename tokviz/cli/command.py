@@ -1,0 +1,71 @@
+"""What a command is, and which there are. To add one, write its file and add its name here."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tokviz.cli.output import report
+
+COMMANDS = {
+    "encode": "turn texts into token ids",
+    "decode": "turn token ids back into the exact bytes",
+    "count": "count tokens, characters and bytes",
+    "tokenizers": "list the built-in tokenizers and their names",
+    "completion": "print the completion script for bash, zsh or tcsh",
+}
+"""Every command and what it does; each is a module beside this one that holds its `COMMAND`."""
+
+USAGE_ERROR = 2
+"""Exit code for a command line that makes no sense."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of `tokviz`.
+
+    Attributes:
+        name: The words on the command line, such as "tokviz count".
+        description: What `--help` says above the options.
+        add_arguments: Adds the command's arguments to a parser.
+        run: Does the work and returns the exit code.
+        notes: What `--help` says below the options.
+    """
+
+    name: str
+    description: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    notes: str = ""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line that is safe to show."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report the mistake and exit with code 2."""
+        report(f"{message} (see {self.prog} --help)")
+        raise SystemExit(USAGE_ERROR)
+
+
+def load_command(name: str) -> Command:
+    """Import one command; the others stay unimported."""
+    command = importlib.import_module(f"tokviz.cli.{name}").COMMAND
+    assert isinstance(command, Command)
+    return command
+
+
+def command_parser(command: Command) -> Parser:
+    """Make the parser of one command."""
+    parser = Parser(
+        prog=command.name,
+        description=command.description,
+        epilog=command.notes,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser

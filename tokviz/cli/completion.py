@@ -1,0 +1,80 @@
+"""`tokviz completion`: what makes the shell complete commands, options, names and files."""
+
+from __future__ import annotations
+
+import argparse
+
+from tokviz.cli.command import COMMANDS, Command, Parser, load_command
+
+_SHELLS = ("bash", "zsh", "tcsh")
+
+_NOTES = """\
+bash: add to ~/.bashrc
+  eval "$(tokviz completion bash)"
+zsh: add to ~/.zshrc, behind compinit
+  eval "$(tokviz completion zsh)"
+tcsh: add to ~/.tcshrc
+  tokviz completion tcsh > ~/.tokviz.tcsh; source ~/.tokviz.tcsh
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz completion`."""
+    parser.add_argument("shell", choices=_SHELLS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script for a shell."""
+    print(completion_script(arguments.shell))
+    return 0
+
+
+def completion_script(shell: str) -> str:
+    """Make the completion script for "bash", "zsh" or "tcsh"."""
+    import shtab
+
+    script: str = shtab.complete(_whole_parser(), shell)
+    # `tokviz FILE` opens a file: files are offered where no command fits (bash) or besides (zsh).
+    return script.replace(
+        "complete -o bashdefault -F", "complete -o bashdefault -o default -F"
+    ).replace("_describe 'tokviz commands' _commands", "_describe command _commands; _files")
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """One parser with every command below it, for the shell only: `tokviz` itself never runs it."""
+    from tokviz.cli.app import add_options
+
+    parser = Parser(prog="tokviz", allow_abbrev=False)
+    add_options(parser)
+    _describe_for_shell(parser)
+    commands = parser.add_subparsers()
+    for name, summary in COMMANDS.items():
+        command = load_command(name)
+        below = commands.add_parser(name, help=summary, allow_abbrev=False)
+        command.add_arguments(below)
+        _describe_for_shell(below)
+    return parser
+
+
+def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
+    """Tell shtab what the values of the arguments are."""
+    import shtab
+
+    from tokviz.formats.registry import builtin_names
+
+    for action in parser._actions:
+        if "--tokenizer" in action.option_strings:
+            action.choices = [
+                name for builtin in builtin_names() for name in (builtin.name, *builtin.aliases)
+            ]
+        elif action.metavar == "FILE":
+            setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)
+
+
+COMMAND = Command(
+    name="tokviz completion",
+    description="Print a script that lets the shell complete commands, options, names and files.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

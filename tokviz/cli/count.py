@@ -1,0 +1,120 @@
+"""`tokviz count`: how many tokens, characters and bytes, like wc."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.cli import options
+from tokviz.cli.command import Command
+from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.text_blocks import InputSize, text_blocks
+from tokviz.tui.glyphs import safe
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_NOTES = """\
+output: one line per input, and a total if there are several:
+  TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
+A byte that is not valid UTF-8 counts as one character.
+
+--json, one object per input and no total:
+  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
+  "file" is "-" for standard input; "bytes_per_token" is null if there are no tokens.
+"""
+
+
+@dataclass
+class Counts(InputSize):
+    """What an input holds."""
+
+    n_tokens: int = 0
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression ratio, None if there are no tokens."""
+        return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+    def add(self, other: Counts) -> None:
+        """Add another input's counts."""
+        self.n_bytes += other.n_bytes
+        self.n_chars += other.n_chars
+        self.n_tokens += other.n_tokens
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz count`."""
+    options.add_files(parser, "a text to count")
+    options.add_tokenizer(parser)
+    options.add_specials(parser, options.SPECIALS_HELP)
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count each input."""
+    from tokviz.formats.registry import load
+
+    tokenizer = load(options.tokenizer_name(arguments))
+    names = options.input_names(arguments.files)
+    total = Counts()
+
+    def count_one(name: str) -> None:
+        counts = count_input(name, tokenizer, parse_specials=arguments.specials == "parsed")
+        total.add(counts)
+        if arguments.json:
+            print_json(record(name, tokenizer, arguments.specials, counts))
+        else:
+            print(_line(counts, "" if names == [STDIN] else name))
+
+    if not arguments.json and sys.stdout.isatty():
+        print(_HEADER)
+    exit_code = for_each_input(names, count_one)
+    if len(names) > 1 and not arguments.json:
+        print(_line(total, "total"))
+    return exit_code
+
+
+def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> Counts:
+    """Count one file, or standard input for `-`, in bounded memory."""
+    counts = Counts()
+    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
+    for text in blocks:
+        counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
+    return counts
+
+
+def record(name: str, tokenizer: Tokenizer, specials: str, counts: Counts) -> dict[str, object]:
+    """Make the JSON record of one input."""
+    ratio = counts.bytes_per_token
+    return {
+        "file": name,
+        "tokenizer": tokenizer.name,
+        "specials": specials,
+        "n_tokens": counts.n_tokens,
+        "n_chars": counts.n_chars,
+        "n_bytes": counts.n_bytes,
+        "bytes_per_token": None if ratio is None else round(ratio, 6),
+    }
+
+
+_HEADER = f"{'tokens':>9} {'chars':>9} {'bytes':>9} {'bytes/token':>11}"
+
+
+def _line(counts: Counts, name: str) -> str:
+    ratio = counts.bytes_per_token
+    shown = "-" if ratio is None else f"{ratio:.2f}"
+    numbers = f"{counts.n_tokens:>9} {counts.n_chars:>9} {counts.n_bytes:>9} {shown:>11}"
+    return f"{numbers} {safe(name)}".rstrip()
+
+
+COMMAND = Command(
+    name="tokviz count",
+    description="Count the tokens, characters and bytes of files, like wc.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

@@ -1,0 +1,141 @@
+"""`tokviz decode`: token ids to the exact bytes."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import codecs
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from tokviz.cli import options
+from tokviz.cli.command import Command
+from tokviz.cli.inputs import for_each_input, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.token_ids import read_ids
+from tokviz.errors import TokenIdError
+
+_NOTES = """\
+input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
+which name their tokenizer themselves (-t overrules them).
+
+output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
+characters and broken UTF-8 are shown as glyphs instead.
+
+--json, one object per input:
+  {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
+  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
+  several tokenizers, "tokenizer" is the last one.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz decode`."""
+    options.add_files(parser, "token ids")
+    options.add_tokenizer(parser)
+    options.add_specials(parser, "taken like the other commands take it; ids decode the same")
+    options.add_json(parser)
+
+
+@dataclass(frozen=True)
+class DecodedPart:
+    """The bytes of some of an input's ids.
+
+    Attributes:
+        tokenizer: The canonical name of the tokenizer.
+        n_tokens: How many ids there were.
+        data: The bytes of their tokens.
+    """
+
+    tokenizer: str
+    n_tokens: int
+    data: bytes
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Decode each input."""
+    from tokviz.formats.registry import resolve_name
+
+    default = resolve_name(options.tokenizer_name(arguments)).name
+    overrule = arguments.tokenizer is not None
+
+    def decode_one(name: str) -> None:
+        parts = decode_input(name, default, overrule=overrule)
+        if arguments.json:
+            _print_record(name, default, parts)
+        elif sys.stdout.isatty():
+            _show(part.data for part in parts)
+        else:
+            for part in parts:
+                sys.stdout.buffer.write(part.data)
+
+    return for_each_input(options.input_names(arguments.files), decode_one)
+
+
+def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[DecodedPart]:
+    """Decode one file, or standard input for `-`, part by part.
+
+    Args:
+        name: The input.
+        tokenizer: The tokenizer's name.
+        overrule: Use it even where the input names another.
+
+    Raises:
+        TokenIdError: If an id is not in the vocabulary; its position counts from the first id.
+        UnknownTokenizerError: If the input names a tokenizer that is not known.
+    """
+    from tokviz.formats.registry import load
+
+    n_before = 0
+    for block in read_ids(read_blocks(name)):
+        tok = load(tokenizer if overrule else block.tokenizer or tokenizer)
+        try:
+            data = tok.decode_bytes(block.ids)
+        except TokenIdError as error:
+            index = None if error.index is None else n_before + error.index
+            raise TokenIdError(error.token_id, tok.name, tok.n_vocab, index) from None
+        n_before += len(block.ids)
+        yield DecodedPart(tok.name, len(block.ids), data)
+
+
+def _show(datas: Iterable[bytes]) -> None:
+    """Print bytes on a terminal, through the sanitizer, and end the last line."""
+    from tokviz.tui.glyphs import safe_lines
+
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    end = "\n"
+    for data in chain(datas, [None]):
+        shown = safe_lines(decoder.decode(data or b"", final=data is None))
+        sys.stdout.write(shown)
+        end = shown[-1:] or end
+    if end != "\n":
+        print()
+
+
+def _print_record(name: str, tokenizer: str, parts: Iterable[DecodedPart]) -> None:
+    data, n_tokens = bytearray(), 0
+    for part in parts:
+        data += part.data
+        n_tokens += part.n_tokens
+        tokenizer = part.tokenizer
+    print_json(
+        {
+            "file": name,
+            "tokenizer": tokenizer,
+            "n_tokens": n_tokens,
+            "n_bytes": len(data),
+            "text": data.decode("utf-8", "replace"),
+            "base64": base64.b64encode(data).decode("ascii"),
+        }
+    )
+
+
+COMMAND = Command(
+    name="tokviz decode",
+    description="Write the bytes that token ids stand for.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

@@ -1,0 +1,94 @@
+"""`tokviz encode`: texts to token ids."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from array import array
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from tokviz.cli import options
+from tokviz.cli.command import Command
+from tokviz.cli.count import Counts, record
+from tokviz.cli.inputs import for_each_input, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.text_blocks import text_blocks
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_NOTES = """\
+output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
+to the n-th FILE; a FILE that cannot be read leaves its line empty.
+`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
+
+--json, one object per input:
+  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
+  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \\xhh) and
+  "byte_spans" (each token's [start, end) in the bytes of the input).
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz encode`."""
+    options.add_files(parser, "a text to encode")
+    options.add_tokenizer(parser)
+    options.add_specials(parser, options.SPECIALS_HELP)
+    options.add_json(parser)
+    parser.add_argument(
+        "--spans",
+        action="store_true",
+        help="add every token's text and byte span (implies --json)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Encode each input."""
+    from tokviz.formats.registry import load
+
+    tokenizer = load(options.tokenizer_name(arguments))
+
+    def encode_one(name: str) -> None:
+        if arguments.json or arguments.spans:
+            _print_record(name, tokenizer, arguments.specials, arguments.spans)
+        else:
+            _print_ids(name, tokenizer, arguments.specials == "parsed")
+
+    return for_each_input(options.input_names(arguments.files), encode_one)
+
+
+def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
+    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=Counts())
+    separator = ""
+    try:
+        for text in blocks:
+            ids = tokenizer.encode_byte_text(text, parse_specials)
+            sys.stdout.write(separator + " ".join(map(str, ids)))
+            separator = " "
+    finally:
+        sys.stdout.write("\n")
+
+
+def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
+    counts, ids = Counts(), array("I")
+    parse_specials = specials == "parsed"
+    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
+    for text in blocks:
+        ids.extend(tokenizer.encode_byte_text(text, parse_specials))
+    counts.n_tokens = len(ids)
+    fields = record(name, tokenizer, specials, counts) | {"ids": ids.tolist()}
+    if with_spans:
+        tokens = [tokenizer.token_bytes(token_id) for token_id in ids]
+        fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]
+        fields["byte_spans"] = list(pairwise(accumulate(map(len, tokens), initial=0)))
+    print_json(fields)
+
+
+COMMAND = Command(
+    name="tokviz encode",
+    description="Print the token ids of texts.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

@@ -1,0 +1,60 @@
+"""Reading the inputs of a command block by block."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import BinaryIO
+
+from tokviz.cli.output import report
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import input_error
+
+BLOCK_BYTES = 1 << 20
+STDIN = "-"
+
+
+def for_each_input(names: Iterable[str], work: Callable[[str], None]) -> int:
+    """Do the work for each input; one that fails is reported and the others still get theirs.
+
+    Returns:
+        The exit code: 0, or 1 if any input failed.
+    """
+    exit_code = 0
+    for name in names:
+        try:
+            work(name)
+        except TokvizError as error:
+            sys.stdout.flush()
+            named = isinstance(error, InputFileError)
+            report(error if named else f"{display_name(name)}: {error}")
+            exit_code = 1
+    return exit_code
+
+
+def read_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the bytes of a file, or of standard input for `-`, in blocks of about `size`.
+
+    Raises:
+        InputFileError: If it cannot be opened or read.
+    """
+    try:
+        with _opened(name) as file:
+            while block := file.read(size):
+                yield block
+    except (OSError, ValueError) as error:
+        raise input_error(display_name(name), error) from None
+
+
+def _opened(name: str) -> AbstractContextManager[BinaryIO]:
+    if name != STDIN:
+        return open(name, "rb")
+    if sys.stdin is None:
+        raise InputFileError(display_name(name), "it is closed")
+    return nullcontext(sys.stdin.buffer)
+
+
+def display_name(name: str) -> str:
+    """How messages call an input."""
+    return "standard input" if name == STDIN else name

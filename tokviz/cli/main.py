@@ -1,0 +1,77 @@
+"""The command `tokviz`: picks the command and turns every ending into an exit code.
+
+Exit codes: 0 all went well, 1 an input or an output failed, 2 the command line makes no sense,
+130 interrupted, 141 the reader of a pipe went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tokviz.cli.command import COMMANDS, USAGE_ERROR, Command, command_parser, load_command
+from tokviz.cli.output import report
+from tokviz.errors import TokvizError, UnknownTokenizerError
+
+_FAILED = 1
+_INTERRUPTED = 130
+_PIPE_CLOSED = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `tokviz` with the given arguments (the process's own by default).
+
+    Returns:
+        The exit code.
+    """
+    try:
+        _survive_any_encoding()
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _abandon_stdout()
+        return _PIPE_CLOSED
+    except UnknownTokenizerError as error:
+        report(error)
+        return USAGE_ERROR
+    except TokvizError as error:
+        report(error)
+        return _FAILED
+    except OSError as error:
+        _abandon_stdout()
+        report(f"cannot write the output: {error.strerror or error}")
+        return _FAILED
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        command, rest = _pick(arguments)
+        return command.run(command_parser(command).parse_intermixed_args(rest))
+    except SystemExit as stop:  # argparse, after --help and mistakes
+        return stop.code if isinstance(stop.code, int) else _FAILED
+
+
+def _pick(arguments: Sequence[str]) -> tuple[Command, Sequence[str]]:
+    if arguments and arguments[0] in COMMANDS:
+        return load_command(arguments[0]), arguments[1:]
+    from tokviz.cli.app import COMMAND
+
+    return COMMAND, arguments
+
+
+def _survive_any_encoding() -> None:
+    """Let a character that the locale cannot write be escaped instead of ending in a traceback."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _abandon_stdout() -> None:
+    """Keep the interpreter from flushing, at its end, what nobody can take."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

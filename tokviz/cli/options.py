@@ -1,0 +1,62 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+DEFAULT_TOKENIZER = "cl100k_base"
+TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
+
+
+def add_files(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the FILE arguments; `what` says in a few words what a file holds."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help=f"{what}; `-` or none is standard input",
+    )
+
+
+def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_TOKENIZER) -> None:
+    """Add `-t`; `otherwise` names what is used where neither it nor the environment says."""
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        metavar="NAME",
+        help=f"a name from `tokviz tokenizers` (default: ${TOKENIZER_VARIABLE}, else {otherwise})",
+    )
+
+
+def add_specials(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add `--specials`."""
+    parser.add_argument("--specials", choices=("parsed", "text"), default="parsed", help=help_text)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object per input, one a line"
+    )
+
+
+def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
+    """The tokenizer that the user asked for, by `-t` or by the environment."""
+    return arguments.tokenizer or os.environ.get(TOKENIZER_VARIABLE) or None
+
+
+def tokenizer_name(arguments: argparse.Namespace) -> str:
+    """The tokenizer that the user asked for, or the default."""
+    return asked_tokenizer(arguments) or DEFAULT_TOKENIZER
+
+
+def input_names(files: Sequence[str]) -> list[str]:
+    """The inputs to read: standard input, as `-`, where no file is given."""
+    return list(files) or ["-"]
+
+
+SPECIALS_HELP = (
+    "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
+)

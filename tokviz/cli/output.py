@@ -1,0 +1,24 @@
+"""What the commands print. Nothing from a file or an argument reaches a terminal raw."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+
+from tokviz.tui.glyphs import safe
+
+
+def report(message: object) -> None:
+    """Write one line about a problem to standard error."""
+    print(f"tokviz: {safe(str(message))}", file=sys.stderr)
+
+
+def print_json(record: Mapping[str, object]) -> None:
+    """Print a record as one line of JSON, in ASCII: controls and the like are escaped."""
+    print(json.dumps(record, ensure_ascii=True))
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes to standard output as they are."""
+    sys.stdout.buffer.write(data)

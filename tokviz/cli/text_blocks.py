@@ -1,0 +1,85 @@
+"""Cutting a long input into blocks that can be encoded one by one, with the same tokens."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.errors import TokvizError
+from tokviz.files import MAX_FILE_BYTES
+from tokviz.live.cuts import cut_rule
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_BLOCK_CHARS = 1 << 20
+
+
+@dataclass
+class InputSize:
+    """Bytes and characters read so far; a byte that is not valid UTF-8 is one character."""
+
+    n_bytes: int = 0
+    n_chars: int = 0
+
+
+def text_blocks(
+    blocks: Iterable[bytes],
+    tokenizer: Tokenizer,
+    *,
+    parse_specials: bool,
+    size: InputSize,
+    block_chars: int = _BLOCK_CHARS,
+) -> Iterator[str]:
+    """Decode bytes to byte text and cut it where a piece ends in any case.
+
+    The tokens of the blocks, one after another, are the tokens of the whole. Memory is bounded by
+    the block size and by the longest stretch without a safe cut.
+
+    Args:
+        blocks: The input's bytes.
+        tokenizer: The tokenizer that will encode the blocks.
+        parse_specials: Whether it will parse special tokens (none may be cut in two).
+        size: Grows with what has been read.
+        block_chars: Characters that a block has at least, but for the last.
+
+    Raises:
+        TokvizError: If a stretch without a safe cut is larger than memory should hold.
+    """
+    rule = cut_rule(tokenizer, parse_specials)
+    gathered: list[str] = []
+    n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
+    for text in _decoded(blocks, size):
+        gathered.append(text)
+        n_gathered += len(text)
+        if n_gathered < wanted:
+            continue
+        joined = "".join(gathered)
+        # What comes later can still change whether a place near the end is a safe cut.
+        n_known = len(joined) - rule.reach
+        *whole, rest = rule.split(joined, block_chars, [(n_searched, n_known)])
+        yield from whole
+        if len(rest) > MAX_FILE_BYTES:
+            raise TokvizError(
+                f"more than {MAX_FILE_BYTES:,} characters without a place where a piece surely ends"
+            )
+        gathered, n_gathered = [rest], len(rest)
+        n_searched = 0 if whole else n_known
+        # Doubling keeps the work linear where there is no cut for long.
+        wanted = 2 * max(block_chars, n_gathered)
+    if n_gathered:
+        yield "".join(gathered)
+
+
+def _decoded(blocks: Iterable[bytes], size: InputSize) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    for block in blocks:
+        text = decoder.decode(block)
+        size.n_bytes += len(block)
+        size.n_chars += len(text)
+        yield text
+    text = decoder.decode(b"", True)
+    size.n_chars += len(text)
+    yield text
