@@ -1,0 +1,100 @@
+"""What a terminal sends becomes the right messages, and nothing it sends is an exception."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual.message import Message
+
+from tokviz.tui.terminal.input import ESCAPE_PATIENCE, PASTE_PATIENCE, TerminalParser
+from tokviz.tui.terminal.paste import PASTE_END, PASTE_START
+
+
+def parse(*reads: bytes) -> list[Message]:
+    parser = TerminalParser()
+    messages = [message for data in reads for message in parser.feed(data)]
+    return messages + list(parser.wait(PASTE_PATIENCE))
+
+
+def shown(messages: list[Message]) -> list[str]:
+    """Write messages in short: keys by name, pastes in quotes, others by type."""
+    return [
+        message.key
+        if isinstance(message, events.Key)
+        else repr(message.text)
+        if isinstance(message, events.Paste)
+        else type(message).__name__
+        for message in messages
+    ]
+
+
+def test_keys_around_a_paste_come_in_order() -> None:
+    assert shown(parse(b"a\x1b[A" + PASTE_START + b"x\ry" + PASTE_END + b"\x1b[Bb")) == [
+        "a",
+        "up",
+        "'x\\ny'",
+        "down",
+        "b",
+    ]
+
+
+def test_escape_key_right_before_a_paste() -> None:
+    assert shown(parse(b"\x1b" + PASTE_START + b"x" + PASTE_END)) == ["escape", "'x'"]
+
+
+def test_escape_key_waits_no_longer_than_an_escape_sequence() -> None:
+    parser = TerminalParser()
+    assert list(parser.feed(b"\x1b")) == []
+    assert parser.patience == ESCAPE_PATIENCE
+    assert shown(list(parser.wait(ESCAPE_PATIENCE))) == ["escape"]
+    assert parser.patience is None
+
+
+def test_arrow_key_split_over_reads() -> None:
+    assert shown(parse(b"\x1b", b"[", b"A")) == ["up"]
+
+
+def test_unterminated_paste_is_delivered_after_a_while() -> None:
+    parser = TerminalParser()
+    assert list(parser.feed(PASTE_START + b"abc")) == []
+    assert parser.patience == PASTE_PATIENCE
+    assert list(parser.wait(PASTE_PATIENCE / 2)) == []
+    assert shown(list(parser.wait(PASTE_PATIENCE))) == ["'abc'"]
+    assert shown(list(parser.feed(b"k"))) == ["k"]
+
+
+def test_character_split_over_reads() -> None:
+    euro = "€".encode()
+    assert shown(parse(euro[:1], euro[1:2], euro[2:])) == ["euro_sign"]
+
+
+def test_bytes_that_are_no_utf8_are_dropped_among_keys() -> None:
+    assert shown(parse(b"a\xff\x80b", b"\xe4", b"c")) == ["a", "b", "c"]
+
+
+def test_nul_is_kept_in_a_paste() -> None:
+    assert shown(parse(PASTE_START + b"\0a\0" + PASTE_END)) == ["'\\x00a\\x00'"]
+
+
+def test_code_point_out_of_range_is_dropped() -> None:
+    assert shown(parse(b"\x1b[99999999;1u", b"a")) == ["a"]
+
+
+def test_key_that_types_a_surrogate_is_dropped() -> None:
+    assert shown(parse(b"\x1b[56576;1;56576u", b"a")) == ["a"]
+
+
+def test_mouse_works_where_the_window_has_no_pixels() -> None:
+    _, click = parse(b"\x1b[48;24;80;0;0t", b"\x1b[<0;5;7M")
+    assert isinstance(click, events.MouseDown)
+    assert (click.x, click.y) == (4, 6)
+
+
+MARKERS = [PASTE_START, PASTE_END, b"\x1b[48;0;0;0;0t", b"\x1b[<0;1;1M", "🤖".encode()]
+BYTES_OF_INTEREST = st.sampled_from([bytes([byte]) for byte in b"\x1b[M<09;ut~\xff\0a:"] + MARKERS)
+
+
+@given(st.lists(st.lists(BYTES_OF_INTEREST).map(b"".join) | st.binary()))
+def test_no_input_is_an_exception(reads: list[bytes]) -> None:
+    parse(*reads)

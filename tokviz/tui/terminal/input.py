@@ -1,0 +1,118 @@
+"""From the bytes a terminal sends to Textual's messages."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+
+from textual import constants, events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+from tokviz.tui.terminal.paste import Keys, PasteSplitter, Segment, pasted_text
+
+PASTE_PATIENCE = 0.5
+"""Seconds without input after which a paste that has not ended is delivered as far as it came."""
+
+ESCAPE_PATIENCE = constants.ESCAPE_DELAY
+"""Seconds without input after which an escape sequence that has not ended is taken for keys."""
+
+
+class KeyParser(XTermParser):
+    """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
+
+    It never sees a bracketed paste.
+    """
+
+    def feed(self, data: str) -> Iterator[Message]:
+        """Parse characters. Those of a malformed report are dropped, and the rest of `data`."""
+        if not data:  # to Textual's parser this is the end of the input
+            return
+        try:
+            yield from super().feed(data)
+        except (ValueError, OverflowError):  # a code point out of range
+            self._gen = self.parse(self._tokens.append)
+            self._awaiting = next(self._gen)
+            self._timeout_time = None
+
+    def parse_mouse_code(self, code: str) -> Message | None:
+        """Parse a mouse report. A window that says it has no pixels reports cells."""
+        try:
+            return super().parse_mouse_code(code)
+        except ZeroDivisionError:
+            self.mouse_pixels = False
+            return super().parse_mouse_code(code)
+
+    def flush(self) -> Iterator[Message]:
+        """Take the beginning of an escape sequence for the keys that it may also be."""
+        if self._timeout_time is not None:
+            self._timeout_time = 0.0
+            yield from self.tick()
+
+    def close(self) -> None:
+        """Stop for good."""
+        try:
+            for _ in super().feed(""):
+                pass
+        except (EOFError, ParseError):
+            pass
+
+
+class TerminalParser:
+    """Turns what is read from a terminal into key, mouse, paste and report messages.
+
+    Bytes that are not UTF-8 are dropped among keys and kept, as byte text, in a paste.
+    """
+
+    def __init__(self, debug: bool = False) -> None:
+        """Take whether Textual's parser shall log what it sees."""
+        self._splitter = PasteSplitter()
+        self._keys = KeyParser(debug)
+        self._decode = getincrementaldecoder("utf-8")("ignore").decode
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Take the bytes of one read."""
+        for segment in self._splitter.feed(data):
+            yield from self._messages(segment)
+
+    def wait(self, seconds: float) -> Iterator[Message]:
+        """Take note that nothing has come for so long since the last read."""
+        if seconds >= PASTE_PATIENCE:
+            for segment in self._splitter.interrupt():
+                yield from self._messages(segment)
+        if seconds >= ESCAPE_PATIENCE:
+            for segment in self._splitter.flush():
+                yield from self._messages(segment)
+            yield from self._keys.flush()
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds without input after which `wait` has something to do, None if it never has."""
+        if self._splitter.in_paste:
+            return PASTE_PATIENCE
+        if self._splitter.holds_keys or self._keys._timeout_time is not None:
+            return ESCAPE_PATIENCE
+        return None
+
+    def close(self) -> None:
+        """Stop for good."""
+        self._keys.close()
+
+    def _messages(self, segment: Segment) -> Iterator[Message]:
+        if isinstance(segment, Keys):
+            for message in self._keys.feed(self._decode(segment.data)):
+                if not _types_surrogate(message):
+                    yield message
+        else:
+            yield from self._keys.flush()
+            yield events.Paste(pasted_text(segment.data))
+
+
+def _types_surrogate(message: Message) -> bool:
+    """Tell a key that no keyboard has: in byte text its character would stand for a raw byte."""
+    return (
+        isinstance(message, events.Key)
+        and message.character is not None
+        and any("\ud800" <= character <= "\udfff" for character in message.character)
+    )

@@ -1,0 +1,167 @@
+"""Runs an app so that the terminal is restored and the exit code is right, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tokviz.tui.terminal import watcher
+from tokviz.tui.terminal.modes import SavedTerminal, save_terminal, terminal_fd
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.driver import Driver
+
+_ENDING_SIGNALS = tuple(
+    getattr(signal, name)
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM")
+    if hasattr(signal, name)
+)
+
+_GRACE_SECONDS = 3.0
+"""Seconds an app gets to end by itself after a signal, before the process is ended for it."""
+
+_TASK_SECONDS = 1.0
+"""Seconds for what is still running in the event loop after the app."""
+
+
+def driver_class() -> type[Driver] | None:
+    """Return the driver for this terminal, None where Textual's own choice is right.
+
+    That is on Windows, and where the environment names a driver (in the browser).
+    """
+    if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
+        return None
+    from tokviz.tui.terminal.driver import TerminalDriver
+
+    return TerminalDriver
+
+
+def run_app(app: App[Any]) -> int:
+    """Run an app until it ends, and restore the terminal.
+
+    Returns:
+        The exit code for the process: 0 or the app's `return_code`, 1 after an exception (the
+        traceback has been printed), 128 + n after signal n.
+    """
+    fd = terminal_fd()
+    terminal = None if fd is None else save_terminal(fd)
+    loop = asyncio.new_event_loop()
+    with _SignalEndings(app, loop, terminal) as endings:
+        try:
+            _run_in(loop, app)
+            code = 1 if app.return_code is None else app.return_code
+        except BaseException:
+            _restore(app, terminal)
+            traceback.print_exc()
+            code = 1
+        _restore(app, terminal)
+    return code if endings.signal_number is None else 128 + endings.signal_number
+
+
+def exit_process(code: int) -> NoReturn:
+    """End the process now. Unlike `sys.exit` it does not wait for threads that are still busy."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            continue
+    if any(
+        not thread.daemon
+        for thread in threading.enumerate()
+        if thread.is_alive() and thread is not threading.main_thread()
+    ):
+        os._exit(code)
+    sys.exit(code)
+
+
+def _run_in(loop: asyncio.AbstractEventLoop, app: App[Any]) -> None:
+    """Run the app as `asyncio.run` would, except that nobody waits for the threads of workers."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(app.run_async())
+    finally:
+        try:
+            _cancel_tasks(loop)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def _cancel_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks, timeout=_TASK_SECONDS))
+
+
+def _restore(app: App[Any], terminal: SavedTerminal | None) -> None:
+    """Restore the terminal if the app's driver had no chance to."""
+    if terminal is not None and getattr(app._driver, "in_application_mode", False):
+        terminal.restore()
+        watcher.disarm()
+
+
+class _SignalEndings:
+    """While entered, a signal that would kill the process ends the app instead.
+
+    A signal that was ignored before (`nohup`) stays ignored.
+    """
+
+    def __init__(
+        self, app: App[Any], loop: asyncio.AbstractEventLoop, terminal: SavedTerminal | None
+    ) -> None:
+        self.signal_number: int | None = None
+        self._app = app
+        self._loop = loop
+        self._terminal = terminal
+        self._before: dict[int, Callable[[int, FrameType | None], Any] | int | None] = {}
+        self._last_resort = threading.Timer(_GRACE_SECONDS, self._end_process)
+        self._last_resort.daemon = True
+
+    def __enter__(self) -> _SignalEndings:
+        for number in _ENDING_SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._last_resort.cancel()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Ask the app to end. Only the first signal counts: a hangup often comes twice."""
+        if self.signal_number is not None:
+            return
+        self.signal_number = number
+        self._last_resort.start()
+        try:
+            self._loop.call_soon_threadsafe(self._end_app)
+        except RuntimeError:  # the loop is closed: the app has ended already
+            return
+
+    def _end_app(self) -> None:
+        assert self.signal_number is not None
+        self._app.exit(return_code=128 + self.signal_number)
+
+    def _end_process(self) -> None:
+        """End the process from outside of an app that does not react."""
+        assert self.signal_number is not None
+        _restore(self._app, self._terminal)
+        os._exit(128 + self.signal_number)

@@ -1,0 +1,82 @@
+"""Text from a pipe, and the terminal for the keys afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import MAX_FILE_BYTES
+
+_BLOCK_BYTES = 1 << 20
+_STDIN = "standard input"
+
+
+def read_piped_stdin(*, limit: int = MAX_FILE_BYTES) -> bytes | None:
+    """Read all of standard input if it is no terminal.
+
+    Returns:
+        The bytes, or None where standard input is a terminal or closed.
+
+    Raises:
+        InputFileError: If it cannot be read, or holds more than `limit` bytes.
+    """
+    try:
+        if os.isatty(0):
+            return None
+        os.fstat(0)
+    except OSError:
+        return None
+    blocks: list[bytes] = []
+    total = 0
+    try:
+        while block := os.read(0, _BLOCK_BYTES):
+            blocks.append(block)
+            total += len(block)
+            if total > limit:
+                raise InputFileError(_STDIN, f"more than {limit:,} bytes, which is the limit")
+    except OSError as error:
+        raise InputFileError(_STDIN, error.strerror or str(error)) from None
+    return b"".join(blocks)
+
+
+def reopen_terminal() -> None:
+    """Make the terminal standard input again, so that keys can be read after a pipe was.
+
+    Raises:
+        TokvizError: If there is no terminal to show the app on or to read keys from.
+    """
+    if not _is_terminal(1):
+        raise _no_terminal()
+    if _is_terminal(0) and sys.__stdin__ is not None:
+        return
+    fd = _open_terminal()
+    if fd != 0:
+        os.dup2(fd, 0)
+        os.close(fd)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="replace", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+
+
+def _is_terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def _open_terminal() -> int:
+    """Open the controlling terminal, or share the one that is standard output."""
+    if sys.platform == "win32":
+        return os.open("CONIN$", os.O_RDWR)
+    try:
+        return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        pass
+    try:
+        return os.open(os.ttyname(1), os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        raise _no_terminal() from None
+
+
+def _no_terminal() -> TokvizError:
+    return TokvizError("the app needs a terminal; for pipes use `tokviz encode` or `tokviz count`")
