@@ -1,0 +1,148 @@
+"""A copy goes where it can, and says where that was."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from tokviz.errors import OutputFileError
+from tokviz.tui import clipboard
+from tokviz.tui.clipboard import TERMINAL_BYTES, CopyResult, copy
+
+DESKTOP = {"DISPLAY": ":0"}
+
+
+class Desktop:
+    """A desktop's clipboard."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def copy(self, text: str) -> None:
+        self.texts.append(text)
+
+
+class TerminalApp(App[None]):
+    """An app that notes what goes to the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[str] = []
+
+    def copy_to_clipboard(self, text: str) -> None:
+        text.encode()  # as Textual does: a surrogate raises
+        self.sent.append(text)
+        super().copy_to_clipboard(text)
+
+
+def run_copy(
+    folder: Path,
+    text: str,
+    environment: dict[str, str],
+    desktop: Desktop,
+) -> tuple[CopyResult, TerminalApp]:
+    async def run() -> tuple[CopyResult, TerminalApp]:
+        app = TerminalApp()
+        async with app.run_test():
+            result = await copy(
+                app, text, folder=folder, environment=environment, desktop_copy=desktop.copy
+            )
+            assert app.clipboard == text
+        return result, app
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(autouse=True)
+def posix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.clipboard.sys.platform", "linux")
+
+
+def test_a_desktop_gets_the_text(tmp_path: Path) -> None:
+    desktop = Desktop()
+    result, app = run_copy(tmp_path, "naïve\r\n你好", DESKTOP, desktop)
+    assert result == CopyResult("clipboard")
+    assert desktop.texts == ["naïve\r\n你好"]
+    assert app.sent == []
+
+
+@pytest.mark.parametrize("environment", [{}, {**DESKTOP, "SSH_CONNECTION": "1.2.3.4 5"}])
+def test_without_a_desktop_of_the_user_the_terminal_gets_it(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    desktop = Desktop()
+    result, app = run_copy(tmp_path, "text", environment, desktop)
+    assert result == CopyResult("terminal")
+    assert app.sent == ["text"]
+    assert desktop.texts == []
+
+
+def test_a_desktop_that_fails_is_followed_by_the_terminal(tmp_path: Path) -> None:
+    class Broken(Desktop):
+        def copy(self, text: str) -> None:
+            raise RuntimeError("no xclip")
+
+    result, app = run_copy(tmp_path, "text", DESKTOP, Broken())
+    assert result.method == "terminal"
+    assert app.sent == ["text"]
+
+
+def test_a_desktop_that_hangs_is_followed_by_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clipboard, "DESKTOP_SECONDS", 0.01)
+    release = threading.Event()
+
+    class Hanging(Desktop):
+        def copy(self, text: str) -> None:
+            release.wait()
+
+    try:
+        result, app = run_copy(tmp_path, "text", DESKTOP, Hanging())
+    finally:
+        release.set()
+    assert result.method == "terminal"
+    assert app.sent == ["text"]
+
+
+def test_what_a_terminal_would_cut_goes_to_a_file(tmp_path: Path) -> None:
+    longest = "é" * (TERMINAL_BYTES // 2)
+    result, _ = run_copy(tmp_path, longest, {}, Desktop())
+    assert result.method == "terminal"
+    result, app = run_copy(tmp_path, longest + "x", {}, Desktop())
+    assert result == CopyResult("file", str(tmp_path / "copied.txt"))
+    assert app.sent == []
+    file = tmp_path / "copied.txt"
+    assert file.read_bytes() == (longest + "x").encode()
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("environment", [DESKTOP, {}])
+def test_bytes_that_no_clipboard_holds_are_kept_in_a_file(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    desktop = Desktop()
+    result, app = run_copy(tmp_path, "a\udcff\udc80b", environment, desktop)
+    assert desktop.texts + app.sent == ["a\ufffd\ufffdb"]
+    assert (tmp_path / "copied.txt").read_bytes() == b"a\xff\x80b"
+    assert "2 bytes became U+FFFD" in result.detail
+    assert str(tmp_path / "copied.txt") in result.detail
+
+
+def test_a_surrogate_that_stands_for_no_byte_is_replaced(tmp_path: Path) -> None:
+    desktop = Desktop()
+    result, _ = run_copy(tmp_path, "a\ud800b", DESKTOP, desktop)
+    assert result.method == "clipboard"
+    assert desktop.texts == ["a\ufffdb"]
+
+
+def test_when_the_file_fails_too_it_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputFileError):
+        run_copy(tmp_path / "missing", "x" * (TERMINAL_BYTES + 1), {}, Desktop())
