@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TextIO
 
 from tokviz.cli.command import COMMANDS, USAGE_ERROR, Command, command_parser, load_command
 from tokviz.cli.output import report
@@ -26,10 +28,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        _survive_any_encoding()
+        if sys.stdout is None:
+            raise TokvizError("standard output is closed")
+        _survive_any_encoding(sys.stdout)
         code = _run(sys.argv[1:] if arguments is None else arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -64,14 +67,12 @@ def _pick(arguments: Sequence[str]) -> tuple[Command, Sequence[str]]:
     return COMMAND, arguments
 
 
-def _survive_any_encoding() -> None:
+def _survive_any_encoding(stream: TextIO) -> None:
     """Let a character that the locale cannot write be escaped instead of ending in a traceback."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 def _abandon_stdout() -> None:
     """Keep the interpreter from flushing, at its end, what nobody can take."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,14 +11,10 @@ from tokviz.tui.glyphs import safe
 
 def report(message: object) -> None:
     """Write one line about a problem to standard error."""
-    print(f"tokviz: {safe(str(message))}", file=sys.stderr)
+    if sys.stderr is not None:
+        print(f"tokviz: {safe(str(message))}", file=sys.stderr)
 
 
 def print_json(record: Mapping[str, object]) -> None:
     """Print a record as one line of JSON, in ASCII: controls and the like are escaped."""
     print(json.dumps(record, ensure_ascii=True))
-
-
-def write_bytes(data: bytes) -> None:
-    """Write bytes to standard output as they are."""
-    sys.stdout.buffer.write(data)

@@ -1,0 +1,86 @@
+"""`tokviz [FILE]`: what it hands to the app."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from tokviz.cli.main import main
+
+NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The arguments of every call that opens the app; standard input is a terminal."""
+    calls: list[dict[str, Any]] = []
+
+    def run(**arguments: Any) -> int:
+        calls.append(arguments)
+        return 7
+
+    monkeypatch.setattr("tokviz.tui.run.run", run)
+    monkeypatch.setattr("tokviz.tui.terminal.stdin.read_piped_stdin", lambda: None)
+    return calls
+
+
+def test_alone_it_opens_the_app_and_gives_its_exit_code_on(opened):
+    assert main([]) == 7
+    assert opened == [NOT_GIVEN]
+
+
+def test_a_file_and_options_are_handed_over(opened):
+    assert main(["notes.md", "-t", "gpt2", "--specials", "text"]) == 7
+    assert opened == [
+        {"path": "notes.md", "piped": None, "tokenizer": "gpt2", "parse_specials": False}
+    ]
+
+
+def test_the_environment_names_the_tokenizer(opened, monkeypatch):
+    monkeypatch.setenv("TOKVIZ_TOKENIZER", "qwen2")
+    main([])
+    assert opened[0]["tokenizer"] == "qwen2"
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_a_pipe_is_read(opened, monkeypatch, arguments):
+    monkeypatch.setattr("tokviz.tui.terminal.stdin.read_piped_stdin", lambda: b"a\xff")
+    main(arguments)
+    assert opened == [{**NOT_GIVEN, "piped": b"a\xff"}]
+
+
+def test_with_a_file_standard_input_is_left_alone(opened, monkeypatch):
+    monkeypatch.setattr("tokviz.tui.terminal.stdin.read_piped_stdin", lambda: 1 / 0)
+    main(["notes.md"])
+    assert opened[0]["piped"] is None
+
+
+@pytest.mark.parametrize("arguments", [["./count"], ["--", "count"]])
+def test_a_file_may_have_the_name_of_a_command(opened, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "count").touch()
+    main(arguments)
+    assert os.path.samefile(opened[0]["path"], tmp_path / "count")
+
+
+def test_a_command_behind_an_option_is_no_file(opened, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["-t", "gpt2", "count"]) == 1
+    assert opened == []
+    assert "the command goes first: tokviz count" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_an_error_before_the_app_starts(tokviz, tmp_path):
+    result = tokviz(tmp_path / "none")
+    assert result.code == 1
+    assert result.err == f"tokviz: {tmp_path}/none: there is no such file\n"
+
+
+def test_without_a_terminal_it_says_what_to_use_instead(tokviz):
+    result = tokviz(stdin=b"hello")
+    assert result.code == 1
+    assert result.out == b""
+    assert result.err.startswith("tokviz: the app needs a terminal")
+    assert len(result.err.splitlines()) == 1

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tokviz.cli.command import COMMANDS
+from tokviz.cli.completion import completion_script
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+@pytest.fixture(scope="module")
+def bash_script() -> str:
+    return completion_script("bash")
+
+
+def complete_in_bash(script: str, *words: str, folder: Path | str = ".") -> list[str]:
+    """What bash offers for the last of the words."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    code = f"""{script}
+COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}
+_shtab_tokviz
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "--norc"], input=code, capture_output=True, text=True, check=True, cwd=folder
+    )
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_the_shell_accepts_its_script(tokviz, shell):
+    script = tokviz("completion", shell)
+    assert (script.code, script.err) == (0, "")
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    checked = subprocess.run([shell, "-n"], input=script.out, capture_output=True)
+    assert (checked.returncode, checked.stderr) == (0, b"")
+
+
+@needs_bash
+def test_bash_completes_commands(bash_script):
+    assert complete_in_bash(bash_script, "tokviz", "") == list(COMMANDS)
+    assert complete_in_bash(bash_script, "tokviz", "co") == ["count", "completion"]
+
+
+@needs_bash
+def test_bash_completes_options(bash_script):
+    assert complete_in_bash(bash_script, "tokviz", "encode", "--sp") == ["--specials", "--spans"]
+    assert complete_in_bash(bash_script, "tokviz", "--ver") == ["--version"]
+
+
+@needs_bash
+def test_bash_completes_values(bash_script):
+    offered = complete_in_bash(bash_script, "tokviz", "count", "-t", "cl")
+    assert offered == ["cl100k_base", "cl100k"]
+    assert complete_in_bash(bash_script, "tokviz", "-t", "qwen2.") == ["qwen2.5"]
+    assert complete_in_bash(bash_script, "tokviz", "count", "--specials", "") == ["parsed", "text"]
+    assert complete_in_bash(bash_script, "tokviz", "completion", "z") == ["zsh"]
+
+
+@needs_bash
+def test_bash_completes_files(bash_script, tmp_path):
+    (tmp_path / "notes.md").touch()
+    assert complete_in_bash(bash_script, "tokviz", "count", "no", folder=tmp_path) == ["notes.md"]
+    # Where no command fits, bash itself offers files.
+    assert complete_in_bash(bash_script, "tokviz", "no", folder=tmp_path) == []
+    assert "complete -o bashdefault -o default -F _shtab_tokviz tokviz" in bash_script
+
+
+def test_zsh_offers_files_beside_the_commands():
+    assert "_describe command _commands; _files" in completion_script("zsh")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+HELLO_WORLD = [15339, 1917]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"15339 1917",
+        b"15339\n1917\n",
+        b" 15339,1917,",
+        b"[15339, 1917]",
+        b"[15339]\r\n[1917]\n",
+        b'{"ids": [15339, 1917]}',
+        b'\n{"ids": [15339]}\n\n{\n  "ids": [\n    1917]}\n',
+    ],
+)
+def test_ids_may_be_written_in_many_ways(tokviz, written):
+    assert tokviz("decode", stdin=written).out == b"hello world"
+
+
+def test_nothing_decodes_to_nothing(tokviz):
+    for nothing in (b"", b" \n", b"[]"):
+        result = tokviz("decode", stdin=nothing)
+        assert (result.code, result.out, result.err) == (0, b"", "")
+
+
+def test_a_pipe_gets_the_exact_bytes(tokviz):
+    data = b"\x1b\xff\xe4\xb8\x00\r\n"
+    ids = tokviz("encode", stdin=data).out
+    assert tokviz("decode", stdin=ids).out == data
+
+
+def test_a_terminal_gets_no_escape_sequence(tokviz, tokviz_on_terminal):
+    ids = tokviz("encode", stdin=b"a\x1b[31mb\xff\x9b\nc").out
+    shown = tokviz_on_terminal("decode", stdin=ids)
+    assert b"\x1b" not in shown
+    assert b"\x9b" not in shown.replace("␛".encode(), b"")
+    assert shown.startswith(b"a")
+    assert shown.endswith(b"c\r\n")
+
+
+def test_a_terminal_gets_characters_whole_though_their_tokens_are_parts(tokviz, tokviz_on_terminal):
+    ids = tokviz("encode", "-t", "gpt2", stdin="界".encode()).text.split()
+    assert len(ids) > 1
+    shown = tokviz_on_terminal("decode", "-t", "gpt2", stdin=" ".join(ids).encode())
+    assert shown.decode() == "界\r\n"
+
+
+def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
+    result = tokviz("decode", stdin=b"15339 1917 100277")
+    assert result.code == 1
+    assert result.err.startswith("tokviz: standard input: ")
+    assert "100277" in result.err
+    assert "number 3" in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        (b"1 2 three", "number 3 of the ids is 'three'"),
+        (b"1 2.5", "number 2 of the ids is '2.5'"),
+        (b"1 \x1b[31m", "number 2 of the ids is"),
+        (b"9" * 5000, "number 1 of the ids is '999"),
+        (b"-1", "no token has the id -1 (number 1"),
+        (b'{"ids": [1, 2', "object 1 is no valid JSON"),
+        (b'{"ids": [1]} {"ids": 5}', 'object 2 has no list "ids"'),
+        (b'{"ids": [1, true]}', "object 1: number 2 of the ids is no token id"),
+        (b'{"ids": [1e3]}', "object 1: number 1 of the ids is no token id"),
+        (b'{"ids": [1], "tokenizer": "gtp2"}', "did you mean gpt2"),
+        (b'{"ids": ' + b"[" * 100_000, "object 1 is no valid JSON"),
+    ],
+)
+def test_what_is_no_id_is_named(tokviz, written, complaint):
+    result = tokviz("decode", stdin=written)
+    assert result.code == 1
+    assert complaint in result.err
+    assert len(result.err.splitlines()) == 1
+    assert "Traceback" not in result.err
+
+
+def test_the_records_of_encode_know_their_tokenizer(tokviz):
+    record = tokviz("encode", "--json", "-t", "gpt2", stdin=b"hello world").out
+    assert tokviz("decode", stdin=record).out == b"hello world"
+    assert tokviz("decode", "-t", "gpt-4", stdin=record).out != b"hello world"
+
+
+def test_json_has_text_and_exact_bytes(tokviz):
+    ids = tokviz("encode", stdin=b"a\xff").out
+    record = json.loads(tokviz("decode", "--json", stdin=ids).out)
+    assert record == {
+        "file": "-",
+        "tokenizer": "cl100k_base",
+        "n_tokens": 2,
+        "n_bytes": 2,
+        "text": "a\ufffd",
+        "base64": base64.b64encode(b"a\xff").decode(),
+    }
+
+
+def test_files_are_joined_and_a_bad_one_is_passed_over(tokviz, tmp_path):
+    (tmp_path / "a").write_text("15339")
+    (tmp_path / "b").write_text("oops")
+    (tmp_path / "c").write_text("1917")
+    result = tokviz("decode", tmp_path / "a", tmp_path / "b", tmp_path / "c")
+    assert result.out == b"hello world"
+    assert result.code == 1
+    assert result.err.startswith(f"tokviz: {tmp_path}/b: ")

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import tokviz as core
+
+NASTY = (
+    b"\xef\xbb\xbfhello\r\nworld\r\0\x1b[31m na\xc3\xafve \xff\xfe\xe4\xb8 \xe2\x80\xa8\x0b\x0c"
+    b" \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa9 <|endoftext|>  \n"
+)
+
+
+def test_ids_are_on_one_line(tokviz, tmp_path):
+    (tmp_path / "a.txt").write_text("hello world")
+    assert tokviz("encode", tmp_path / "a.txt").text == "15339 1917\n"
+
+
+def test_standard_input_is_read_where_no_file_is_given(tokviz):
+    assert tokviz("encode", stdin=b"hello world").text == "15339 1917\n"
+    assert tokviz("encode", "-", stdin=b"hello world").text == "15339 1917\n"
+
+
+def test_an_empty_input_is_an_empty_line(tokviz):
+    assert tokviz("encode").out == b"\n"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
+def test_decode_gives_every_byte_back(tokviz, name):
+    ids = tokviz("encode", "-t", name, stdin=NASTY).out
+    assert tokviz("decode", "-t", name, stdin=ids).out == NASTY
+
+
+def test_the_nth_line_belongs_to_the_nth_file_even_if_one_is_missing(tokviz, tmp_path):
+    (tmp_path / "a").write_text("hello")
+    (tmp_path / "c").write_text(" world")
+    result = tokviz("encode", tmp_path / "a", tmp_path / "b", tmp_path / "c")
+    assert result.text == "15339\n\n1917\n"
+    assert result.err == f"tokviz: {tmp_path}/b: there is no such file\n"
+    assert result.code == 1
+
+
+def test_special_tokens_are_parsed_or_text(tokviz):
+    assert tokviz("encode", stdin=b"<|endoftext|>").text == "100257\n"
+    as_text = tokviz("encode", "--specials", "text", stdin=b"<|endoftext|>").text.split()
+    assert "100257" not in as_text
+    assert len(as_text) > 1
+
+
+def test_the_environment_names_the_tokenizer_and_the_option_overrules_it(tokviz, monkeypatch):
+    monkeypatch.setenv("TOKVIZ_TOKENIZER", "gpt2")
+    assert tokviz("encode", stdin=b"hello world").text == "31373 995\n"
+    assert tokviz("encode", "-t", "gpt-4", stdin=b"hello world").text == "15339 1917\n"
+
+
+def test_json_says_everything_about_an_input(tokviz, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_bytes("naïve\xa0".encode() + b"\xff")
+    (line,) = tokviz("encode", "--json", "-t", "gpt-4", file).text.splitlines()
+    record = json.loads(line)
+    ids = core.load("cl100k_base").encode_bytes(file.read_bytes())
+    assert record == {
+        "file": str(file),
+        "tokenizer": "cl100k_base",
+        "specials": "parsed",
+        "n_tokens": len(ids),
+        "n_chars": 7,
+        "n_bytes": 9,
+        "bytes_per_token": round(9 / len(ids), 6),
+        "ids": ids,
+    }
+
+
+def test_spans_tile_the_bytes_and_tokens_say_what_is_in_them(tokviz):
+    record = json.loads(tokviz("encode", "--spans", stdin=NASTY).out)
+    spans = record["byte_spans"]
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(NASTY)
+    assert all(left[1] == right[0] for left, right in pairwise(spans))
+    expected = [NASTY[a:b].decode("utf-8", "backslashreplace") for a, b in spans]
+    assert record["tokens"] == expected
+
+
+def test_json_holds_no_raw_control_character(tokviz):
+    out = tokviz("encode", "--spans", stdin=NASTY).out
+    assert all(0x20 <= byte < 0x7F for byte in out.rstrip(b"\n"))
+
+
+def test_an_unknown_tokenizer_is_a_usage_error_that_offers_names(tokviz):
+    result = tokviz("encode", "-t", "gpt-4p")
+    assert result.code == 2
+    assert result.out == b""
+    assert result.err.startswith("tokviz: unknown tokenizer 'gpt-4p'")
+    assert "gpt-4" in result.err

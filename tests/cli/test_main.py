@@ -1,0 +1,134 @@
+"""Endings, errors and the choice of the command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import COMMAND
+from tokviz import __version__
+from tokviz.cli import count
+from tokviz.cli.command import COMMANDS, command_parser, load_command
+from tokviz.cli.main import main
+
+
+def test_help_names_every_command(tokviz):
+    help_text = tokviz("--help").text
+    for name, summary in COMMANDS.items():
+        assert name in help_text
+        assert summary in help_text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(tokviz, name):
+    result = tokviz(name, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert result.text.startswith(f"usage: tokviz {name} ")
+
+
+def test_version_is_the_one_of_the_package(tokviz):
+    assert tokviz("--version").text == f"tokviz {__version__}\n"
+
+
+def test_options_may_stand_behind_files(tokviz, tmp_path):
+    (tmp_path / "a").write_text("hello")
+    (tmp_path / "b").write_text("hello")
+    result = tokviz("encode", tmp_path / "a", "-t", "gpt2", tmp_path / "b")
+    assert result.text == "31373\n31373\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["count", "--jsno"],
+        ["count", "--specials", "maybe"],
+        ["encode", "-t"],
+        ["a", "b"],
+        ["completion"],
+        ["completion", "fish\x1b[31m"],
+        ["count", "-t", "\x1b[31m"],
+    ],
+)
+def test_a_wrong_command_line_is_one_safe_line_and_code_2(tokviz, arguments):
+    result = tokviz(*arguments)
+    assert (result.code, result.out) == (2, b"")
+    assert result.err.startswith("tokviz: ")
+    assert len(result.err.splitlines()) == 1
+    assert "\x1b" not in result.err
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
+    (tmp_path / "long").write_text("hello world " * 500_000)
+    process = subprocess.Popen(
+        [*COMMAND, "encode", str(tmp_path / "long")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+def test_a_reader_that_is_gone_before_a_short_answer_is_noticed_too():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run([*COMMAND, "tokenizers"], stdout=write_end, stderr=subprocess.PIPE)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_an_output_that_is_full_is_an_error():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, "tokenizers"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("tokviz: cannot write the output: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_closed_standard_streams_are_errors_without_a_traceback():
+    def run(redirection: str) -> tuple[int, bytes, bytes]:
+        done = subprocess.run(
+            ["sh", "-c", f'echo 15339 x | "$@" {redirection}', "sh", *COMMAND, "decode"],
+            capture_output=True,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    assert run("<&-") == (1, b"", b"tokviz: standard input: it is closed\n")
+    assert run(">&-") == (1, b"", b"tokviz: standard output is closed\n")
+    assert run("2>&-") == (1, b"", b"")
+
+
+def test_ctrl_c_is_code_130(monkeypatch, capsys):
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(count, "count_input", interrupt)
+    assert main(["count", "x"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_terminal_of_another_encoding_gets_escapes_instead_of_a_traceback(tokviz, tmp_path):
+    (tmp_path / "\u4f60.txt").write_text("hello")
+    result = tokviz(
+        "count",
+        tmp_path / "\u4f60.txt",
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+    assert result.code == 0
+    assert b"\\u4f60.txt" in result.out
+
+
+def test_python_m_tokviz_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "tokviz", "--version"], capture_output=True)
+    assert done.stdout.startswith(b"tokviz ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_called_what_it_is_listed_as(name):
+    assert load_command(name).name == f"tokviz {name}"
+    assert command_parser(load_command(name)).prog == f"tokviz {name}"

@@ -1,0 +1,85 @@
+"""What imports what: the core knows no screen, and commands load only what they need."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tokviz
+
+PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
+SCREENS = {"cli", "tui", "__main__"}
+CORE = sorted(
+    module.name
+    for module in pkgutil.walk_packages(tokviz.__path__, "tokviz.")
+    if module.name.split(".")[1] not in SCREENS and not module.name.endswith(".__main__")
+)
+
+
+def imported_by(code: str, *arguments: object) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter holds after running some code."""
+    script = code + "\nimport sys; print(*{name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def run_command(*arguments: object) -> set[str]:
+    code = "import sys; from tokviz.cli.main import main; assert main(sys.argv[1:]) == 0"
+    return imported_by(code, *arguments)
+
+
+def test_the_core_has_modules():
+    assert {"tokviz.tokenizer", "tokviz.live.document", "tokviz.jobs.runner"} <= set(CORE)
+
+
+def test_no_module_of_the_core_imports_a_screen_library():
+    code = "\n".join(f"import {name}" for name in CORE)
+    assert not imported_by(code) & {"textual", "rich"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tokviz",
+        "import tokviz; tokviz.load('gpt-4').encode('hello world')",
+        "import tokviz; tokviz.load('gpt-4').encode('hello world ' * 10_000)",
+        "import tokviz.live",
+        "import tokviz.jobs.runner",
+        "import tokviz.tui.run",
+        "import tokviz.tui.glyphs",
+    ],
+)
+def test_numpy_and_screen_libraries_wait_until_they_are_needed(code):
+    assert not imported_by(code) & {"textual", "rich", "numpy"}
+
+
+def test_import_tokviz_alone_imports_nothing_heavy():
+    assert not imported_by("import tokviz") & {"regex", "tiktoken"}
+
+
+def test_commands_import_neither_numpy_nor_a_screen_library(tmp_path):
+    text, ids = tmp_path / "text", tmp_path / "ids"
+    text.write_text("hello world")
+    ids.write_text("15339 1917")
+    heavy = {"textual", "rich", "numpy", "shtab", "asyncio"}
+    assert not run_command("count", text) & (heavy | {"tiktoken"})
+    assert not run_command("encode", text) & heavy
+    assert not run_command("decode", ids) & heavy
+    assert not run_command("tokenizers") & heavy
+
+
+def test_the_import_contract_names_every_part_of_the_core():
+    contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
+    (no_screen,) = [contract for contract in contracts if contract["type"] == "forbidden"]
+    assert set(no_screen["source_modules"]) == {".".join(name.split(".")[:2]) for name in CORE}
+    assert set(no_screen["forbidden_modules"]) == {"textual", "rich"}
