@@ -185,7 +185,7 @@ class StatusLine(Widget):
         color: $text-muted;
     }
     StatusLine > .status-line--count {
-        color: $text;
+        color: $foreground;
         text-style: bold;
     }
     StatusLine > .status-line--good {
@@ -201,7 +201,7 @@ class StatusLine(Widget):
         color: $text-accent;
     }
     StatusLine > .status-line--selection {
-        color: $text;
+        color: $foreground;
     }
     """
 

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+import tokviz
+from tokviz.bpe.describe import CutCharacter
+from tokviz.bpe.trace import why_not_one_token
+from tokviz.tui.glyphs import UNSAFE
+from tokviz.tui.widgets.card_rows import (
+    Copy,
+    GoTo,
+    Row,
+    Span,
+    Step,
+    flow,
+    selection_rows,
+    token_rows,
+    words_of,
+)
+from tokviz.tui.widgets.token_facts import Occurrences, Place, SelectedTokens, entry_of
+
+TOK = tokviz.load("gpt2")
+PLACE = Place(12, 311, 2, (34, 38), (36, 40), 2, 4, ())
+ONCE = Occurrences(1, (12,))
+
+
+def texts(rows: list[Row]) -> list[str]:
+    return ["".join(span.text for span in row) for row in rows]
+
+
+def card(data: bytes, width: int = 44, place: Place = PLACE) -> list[str]:
+    token_id = TOK.token_id(data)
+    assert token_id is not None
+    return texts(token_rows(place, entry_of(TOK, token_id), ONCE, width))
+
+
+def why(data: bytes, width: int = 44, *, whole: bool = True) -> list[str]:
+    ids = TOK.encode_bytes(data)
+    tokens = tuple((token_id, place % 6) for place, token_id in enumerate(ids))
+    labels = [TOK.token_bytes(token_id) for token_id in ids]
+    selected = SelectedTokens(5, tokens, len(tokens), data, whole)
+    return texts(selection_rows(selected, labels, why_not_one_token(TOK, data), width))
+
+
+def test_the_card_reads_from_the_token_to_its_bytes() -> None:
+    assert card(b" the") == [
+        "#12 of 311",
+        "·the",
+        "",
+        "id       262",
+        "bytes    20 74 68 65",
+        "length   4 bytes, 4 characters",
+        "kind     Latin letters after a space",
+        "rank     262",
+        "where    line 3, column 5",
+        "span     bytes 36-40, characters 34-38",
+        "occurs   only here",
+        "",
+        "",
+        "Made by merging",
+        "·the 262",
+        "├─ ·t 256",
+        "│  ├─ · 220",
+        "│  └─ t 83",
+        "└─ he 258",
+        "   ├─ h 71",
+        "   └─ e 68",
+        "",
+        "Looks like",
+        "the 1169  ·The 383  The 464  ·THE 3336 ",
+        "THE 10970 ",
+        "",
+        "In the vocabulary",
+        "261 on",
+        "262 ·the",
+        "263 er",
+    ]
+
+
+def test_a_part_of_a_character_says_of_which_and_which_bytes() -> None:
+    place = Place(3, 9, 0, (2, 3), (2, 4), 0, 2, (CutCharacter("世", 1, 2, 3),))
+    rows = card(b"\xe4\xb8", place=place)
+    assert "length   2 bytes, part of a character" in rows
+    assert "holds    bytes 1-2 of 3 of 世 U+4E16" in rows
+
+
+def test_a_special_token_has_no_rank_and_no_merges() -> None:
+    entry = entry_of(TOK, 50256)
+    rows = texts(token_rows(PLACE, entry, ONCE, 60))
+    assert "rank     none: a special token" in rows
+    assert "A special token: no merge makes it." in rows
+    assert "50257 no token" in rows
+
+
+def test_a_single_byte_is_made_by_no_merge() -> None:
+    assert "None: it is a single byte." in card(b"a")
+
+
+def test_occurrences_take_two_rows_whether_known_or_not() -> None:
+    entry = entry_of(TOK, 262)
+    many = Occurrences(14, tuple(range(3, 300, 12)))
+    lengths = {len(token_rows(PLACE, entry, found, 44)) for found in (None, ONCE, many)}
+    assert len(lengths) == 1
+
+
+@pytest.mark.parametrize("width", [24, 30, 44, 70])
+def test_occurrences_take_the_same_room_at_every_width(width: int) -> None:
+    entry = entry_of(TOK, 262)
+    many = Occurrences(1_000_000, tuple(range(100_000, 300_000, 12_000)))
+    assert len(token_rows(PLACE, entry, many, width)) == len(token_rows(PLACE, entry, None, width))
+
+
+def test_the_new_token_of_every_step_is_in_view() -> None:
+    data = b"abcdefghijklmnopqrstuvwxyz" * 4
+    for width in (20, 30, 44):
+        found = why_not_one_token(TOK, data)
+        ids = tuple((token_id, 0) for token_id in TOK.encode_bytes(data))
+        labels = [TOK.token_bytes(token_id) for token_id, _ in ids]
+        rows = selection_rows(SelectedTokens(0, ids, len(ids), data, True), labels, found, width)
+        new = ["".join(span.text for span in row if span.role == "new") for row in rows]
+        assert found.trace is not None
+        made = [step.token.decode() for step in found.trace.steps]
+        assert [text for text in new if text] == made
+
+
+def test_occurrences_can_be_clicked() -> None:
+    entry = entry_of(TOK, 262)
+    rows = token_rows(PLACE, entry, Occurrences(14, (3, 12, 48)), 60)
+    actions = [span.action for row in rows for span in row if span.action is not None]
+    assert Step(-1) in actions and Step(1) in actions
+    assert [action for action in actions if isinstance(action, GoTo)] == [
+        GoTo(3),
+        GoTo(12),
+        GoTo(48),
+    ]
+
+
+def test_id_bytes_and_text_can_be_copied() -> None:
+    rows = token_rows(PLACE, entry_of(TOK, 262), ONCE, 60)
+    copies = {span.action for row in rows for span in row if isinstance(span.action, Copy)}
+    assert copies == {
+        Copy("262", "token id"),
+        Copy("20 74 68 65", "token bytes"),
+        Copy(" the", "token text"),
+    }
+
+
+def test_the_token_itself_wears_its_hue() -> None:
+    rows = token_rows(PLACE, entry_of(TOK, 262), ONCE, 60)
+    assert [span.text for row in rows for span in row if span.hue == PLACE.hue] == ["·the"]
+
+
+def test_a_selection_shows_its_tokens_and_why_it_is_not_one() -> None:
+    rows = why(b"unbelievably", 40)
+    assert rows[:9] == [
+        "4 tokens from #5",
+        "un bel iev ably",
+        "",
+        "Why not one token?",
+        "No token of the vocabulary is these 12",
+        "bytes: the merges end at “un” + “bel” +",
+        "“iev” + “ably”.",
+        "",
+        "How it is encoded",
+    ]
+    assert rows[9].split() == list("unbelievably")
+    assert rows[-1].split()[1:] == ["un", "bel", "iev", "ably"]
+
+
+def test_a_selection_across_a_cut_names_the_split_pattern() -> None:
+    assert why(b"the cat")[4:] == [
+        "The split pattern gpt2 cuts it into 2",
+        "pieces, at byte 3, between “the” and “·cat”.",
+        "No token crosses a cut.",
+    ]
+
+
+def test_a_selection_inside_tokens_says_so() -> None:
+    assert "The selection begins or ends inside a token." in why(b"nbelievabl", 60, whole=False)
+
+
+def test_too_many_selected_tokens_are_counted_only() -> None:
+    tokens = tuple((262, place % 6) for place in range(4096))
+    selected = SelectedTokens(0, tokens, 4_000_000, b"", True)
+    rows = texts(selection_rows(selected, [b" the"] * 4096, None, 44))
+    assert rows[0] == "4,000,000 tokens from #0"
+    assert rows[-1] == "Too many tokens to explain."
+    assert "… 3,999,800 more" in "\n".join(rows)
+
+
+def test_words_flow_and_hang_under_their_label() -> None:
+    rows = flow(words_of("one two three four"), 14, (Span("n    ", "label"),))
+    assert texts(rows) == ["n    one two", "     three", "     four"]
+
+
+def test_a_word_wider_than_the_row_is_cut() -> None:
+    assert texts(flow(words_of("a " + "你" * 20), 9)) == ["a", "你你你你…"]
+
+
+@pytest.mark.parametrize("width", [1, 8, 20, 30, 70])
+@given(data=st.binary(min_size=2, max_size=24))
+def test_no_row_is_wider_than_the_card_or_unsafe(width: int, data: bytes) -> None:
+    ids = TOK.encode_bytes(data)
+    tokens = tuple((token_id, place % 6) for place, token_id in enumerate(ids))
+    labels = [TOK.token_bytes(token_id) for token_id in ids]
+    selected = SelectedTokens(5, tokens, len(tokens), data, True)
+    rows = selection_rows(selected, labels, why_not_one_token(TOK, data), width)
+    entry = entry_of(TOK, ids[0])
+    rows += token_rows(PLACE, entry, Occurrences(3, (1, 2, 30)), width)
+    for text in texts(rows):
+        assert not UNSAFE.search(text)
+        if width >= 20:
+            assert cell_len(text.rstrip(" ")) <= width

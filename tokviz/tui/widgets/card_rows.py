@@ -1,0 +1,400 @@
+"""The rows of the token card, made by pure functions: what stands where, and what a click does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+
+from tokviz.bpe.describe import CutCharacter
+from tokviz.bpe.trace import EncodeTrace, Explanation, LineageNode, render_lineage
+from tokviz.tui.glyphs import safe, token_label
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.token_facts import Entry, Occurrences, Place, SelectedTokens
+
+LABEL_COLUMNS = 8
+HINT = "Move the cursor to a token, or point at one."
+_MAX_LABEL_BYTES = 512
+_MAX_HEX_BYTES = 32
+_MAX_CHIPS = 200
+_MAX_STEPS = 200
+
+
+class Copy(NamedTuple):
+    """Copy a text; `what` names it."""
+
+    text: str
+    what: str
+
+
+class GoTo(NamedTuple):
+    """Go to a token of the document."""
+
+    token_index: int
+
+
+class Step(NamedTuple):
+    """Go to the next (1) or the previous (-1) place where the token occurs."""
+
+    step: int
+
+
+Action = Copy | GoTo | Step
+Role = Literal[
+    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning"
+]
+
+
+class Span(NamedTuple):
+    """A stretch of a row: its text, what it is, what a click on it does, its hue if it has one."""
+
+    text: str
+    role: Role = "text"
+    action: Action | None = None
+    hue: int = -1
+
+
+Row = tuple[Span, ...]
+Word = Sequence[Span]
+"""Spans that stay on one row."""
+
+
+def label_of(token: bytes) -> str:
+    """Show a token's bytes, a very long one's first ones."""
+    if len(token) <= _MAX_LABEL_BYTES:
+        return token_label(token)
+    return token_label(token[:_MAX_LABEL_BYTES]) + "…"
+
+
+def flow(words: Iterable[Word], width: int, indent: Sequence[Span] = ()) -> list[Row]:
+    """Set words in rows, as many as fit, one space apart.
+
+    Args:
+        words: What to set. A word wider than a row is cut.
+        width: Columns of a row.
+        indent: What stands before the first word; later rows are indented as far.
+    """
+    left = sum(cell_len(span.text) for span in indent)
+    room = max(1, width - left)
+    rows: list[list[Span]] = [list(indent)]
+    used = 0
+    for word in words:
+        word = _cut(word, room)
+        word_width = sum(cell_len(span.text) for span in word)
+        if used and used + 1 + word_width > room:
+            rows.append([Span(" " * left)] if left else [])
+            used = 0
+        if used:
+            rows[-1].append(Span(" "))
+            used += 1
+        rows[-1].extend(word)
+        used += word_width
+    return [tuple(row) for row in rows]
+
+
+def _cut(word: Word, room: int) -> Word:
+    """Leave out what of a word does not fit."""
+    kept: list[Span] = []
+    for span in word:
+        kept.append(span._replace(text=fit(span.text, room)))
+        room -= cell_len(span.text)
+        if room <= 0:
+            break
+    return kept
+
+
+def words_of(text: str, role: Role = "text", action: Action | None = None) -> list[Word]:
+    """Cut a sentence into words for `flow`."""
+    return [(Span(word, role, action),) for word in text.split(" ")]
+
+
+def _field(label: str, words: Iterable[Word], width: int) -> list[Row]:
+    return flow(words, width, (Span(f"{label:<{LABEL_COLUMNS}} ", "label"),))
+
+
+def token_copies(entry: Entry) -> list[Copy]:
+    """List what can be copied from a token: its id, its bytes, and its text if it is text."""
+    copies = [Copy(str(entry.id), "token id"), Copy(entry.token.hex(" "), "token bytes")]
+    if entry.n_chars is not None:
+        copies.append(Copy(entry.token.decode(), "token text"))
+    return copies
+
+
+def token_rows(
+    place: Place, entry: Entry, occurrences: Occurrences | None, width: int
+) -> list[Row]:
+    """Draw all there is to know about one token.
+
+    Args:
+        place: Where it stands in the document.
+        entry: What the vocabulary knows about it.
+        occurrences: Where else it occurs, None while that is not known.
+        width: Columns of a row.
+    """
+    index = f"#{place.index:,}"
+    of_all = fit(f" of {place.n_tokens:,}", max(0, width - len(index)))
+    copy = token_copies(entry)[-1]
+    role: Role = "special" if entry.special else "token"
+    return [
+        (Span(fit(index, width), "heading"), Span(of_all, "dim")),
+        (Span(fit(label_of(entry.token), width), role, copy, place.hue),),
+        (),
+        *_facts(place, entry, width),
+        *_occurrence_rows(place, occurrences, width),
+        (),
+        *_lineage_rows(entry, width),
+        *_look_alike_rows(entry, width),
+        *_neighbour_rows(entry, width),
+    ]
+
+
+def _facts(place: Place, entry: Entry, width: int) -> Iterator[Row]:
+    copy_id, *_ = token_copies(entry)
+    yield from _field("id", words_of(copy_id.text, "link", copy_id), width)
+    yield from _field("bytes", _hex_words(entry.token), width)
+    yield from _field("length", _length_words(entry, place), width)
+    yield from _field("kind", words_of(entry.kind), width)
+    for cut in place.cut:
+        yield from _field("holds", _cut_words(cut), width)
+    rank = "none: a special token" if entry.special else "none: no merge makes it"
+    yield from _field("rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width)
+    where = f"line {place.row + 1:,}, column {place.column + 1:,}"
+    yield from _field("where", words_of(where), width)
+    yield from _field("span", _span_words(place), width)
+
+
+def _hex_words(token: bytes) -> list[Word]:
+    copy = Copy(token.hex(" "), "token bytes")
+    words: list[Word] = [(Span(f"{byte:02x}", "link", copy),) for byte in token[:_MAX_HEX_BYTES]]
+    if len(token) > _MAX_HEX_BYTES:
+        words += words_of(f"… {len(token) - _MAX_HEX_BYTES:,} more", "dim", copy)
+    return words
+
+
+def _length_words(entry: Entry, place: Place) -> list[Word]:
+    n_bytes = _count(len(entry.token), "byte")
+    if entry.n_chars is not None:
+        return [(Span(f"{n_bytes},"),), (Span(_count(entry.n_chars, "character"), "dim"),)]
+    if any(cut.last - cut.first + 1 == len(entry.token) for cut in place.cut):
+        return [(Span(f"{n_bytes},"),), (Span("part of a character", "warning"),)]
+    return [(Span(n_bytes),)]
+
+
+def _cut_words(cut: CutCharacter) -> list[Word]:
+    which = f"byte {cut.first}" if cut.first == cut.last else f"bytes {cut.first}-{cut.last}"
+    code = f"U+{ord(cut.character):04X}"
+    return [
+        *words_of(f"{which} of {cut.n_bytes} of", "warning"),
+        (Span(safe(cut.character), "made"),),
+        *words_of(code),
+    ]
+
+
+def _span_words(place: Place) -> list[Word]:
+    (first_byte, last_byte), (first_char, last_char) = place.bytes, place.chars
+    return [
+        (Span(f"bytes {first_byte:,}-{last_byte:,},"),),
+        (Span(f"characters {first_char:,}-{last_char:,}", "dim"),),
+    ]
+
+
+def _occurrence_rows(place: Place, occurrences: Occurrences | None, width: int) -> list[Row]:
+    """Take two rows whatever is known, so that nothing below jumps when the answer comes."""
+    if occurrences is None:
+        return [*_field("occurs", words_of("…", "dim"), width), ()]
+    if occurrences.count <= 1:
+        return [*_field("occurs", words_of("only here"), width), ()]
+    times = _count(occurrences.count, "time")
+    room = width - LABEL_COLUMNS - 1
+    previous, following = ("‹ previous", "next ›") if room > len(times) + 19 else ("‹", "›")
+    words = words_of(times)
+    words += [(Span(" "), Span(previous, "link", Step(-1)))]
+    words += [(Span(" "), Span(following, "link", Step(1)))]
+    places: list[Word] = [
+        (Span(f"#{index:,}", "heading" if index == place.index else "link", GoTo(index)),)
+        for index in occurrences.first
+    ]
+    indent = (Span(" " * (LABEL_COLUMNS + 1)),)
+    return [*_field("occurs", words, width)[:1], *flow(places, width, indent)[:1]]
+
+
+def _lineage_rows(entry: Entry, width: int) -> Iterator[Row]:
+    node = entry.lineage
+    if node.merge is None:
+        yield (Span("Merges", "heading"),)
+        yield from flow(words_of(_leaf_sentence(node)), width)
+        yield ()
+        return
+    yield (Span("Made by merging", "heading"),)
+    for row in render_lineage(node):
+        count = f" ×{row.times}" if row.times > 1 else ""
+        rank = "" if row.node.id is None else f" {row.node.id}"
+        note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
+        room = max(1, width - len(row.prefix) - len(count) - len(rank))
+        yield (
+            Span(row.prefix, "tree"),
+            Span(fit(label_of(row.node.token), room), "made"),
+            Span(count, "text"),
+            Span(rank, "dim"),
+            Span(note, "warning"),
+        )
+    yield ()
+
+
+def _leaf_sentence(node: LineageNode) -> str:
+    sentence = f"None: it is {node.note}." if node.note == "a single byte" else f"{node.note}."
+    return sentence[0].upper() + sentence[1:]
+
+
+def _look_alike_rows(entry: Entry, width: int) -> Iterator[Row]:
+    if entry.look_alikes:
+        yield (Span("Looks like", "heading"),)
+        yield from flow((_named(token, i) for token, i in entry.look_alikes), width)
+        yield ()
+
+
+def _neighbour_rows(entry: Entry, width: int) -> Iterator[Row]:
+    yield (Span("In the vocabulary", "heading"),)
+    neighbours = (
+        (entry.id - 1, entry.before),
+        (entry.id, entry.token),
+        (entry.id + 1, entry.after),
+    )
+    for token_id, token in neighbours:
+        if token_id < 0:
+            continue
+        here = token_id == entry.id
+        name = Span(f"{token_id:>{len(str(entry.id + 1))}} ", "text" if here else "dim")
+        if token is None:
+            yield (name, Span("no token", "dim"))
+        else:
+            yield (name, Span(fit(label_of(token), max(1, width - len(name.text))), "made"))
+
+
+def _named(token: bytes, token_id: int) -> Word:
+    return (Span(fit(label_of(token), 24), "made"), Span(f" {token_id}", "dim"), Span(" "))
+
+
+def selection_rows(
+    selected: SelectedTokens, labels: Sequence[bytes], explanation: Explanation | None, width: int
+) -> list[Row]:
+    """Draw a selection of several tokens and why it is not one.
+
+    Args:
+        selected: The tokens.
+        labels: The bytes of each token of `selected.tokens`.
+        explanation: Why it is not one token, None while that is not known.
+        width: Columns of a row.
+    """
+    rows: list[Row] = [
+        (
+            Span(_count(selected.n_tokens, "token"), "heading"),
+            Span(f" from #{selected.first:,}", "dim"),
+        )
+    ]
+    chips: list[Word] = [
+        (Span(label_of(token), "token", GoTo(selected.first + place), hue),)
+        for place, ((_, hue), token) in enumerate(
+            zip(selected.tokens[:_MAX_CHIPS], labels, strict=False)
+        )
+    ]
+    if selected.n_tokens > len(chips):
+        chips += words_of(f"… {selected.n_tokens - len(chips):,} more", "dim")
+    rows += flow(chips, width)
+    rows += [(), (Span("Why not one token?", "heading"),)]
+    if not selected.data:
+        return rows + flow(words_of("Too many tokens to explain."), width)
+    if not selected.whole:
+        rows += flow(words_of("The selection begins or ends inside a token.", "warning"), width)
+    if explanation is None:
+        return [*rows, (Span("…", "dim"),)]
+    for sentence in explanation.sentences:
+        rows += flow(_sentence_words(sentence), width)
+    if explanation.reason == "one token":
+        rows += flow(words_of("In the text its neighbours change how it is split."), width)
+    if explanation.trace is not None:
+        rows += [(), *_trace_rows(explanation.trace, width)]
+    return rows
+
+
+def _sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:
+    """Cut a sentence into words; bytes become chips, and what touches them stays with them."""
+    words: list[list[Span]] = [[]]
+    for part in sentence:
+        if isinstance(part, bytes):
+            words[-1] += (Span("“", "dim"), Span(label_of(part), "made"), Span("”", "dim"))
+            continue
+        first, *others = part.split(" ")
+        if first:
+            words[-1].append(Span(first))
+        for other in others:
+            words.append([Span(other)] if other else [])
+    return [word for word in words if word]
+
+
+def _trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
+    """Draw how a piece is encoded: a row a merge, its rank first, the new token marked."""
+    heading: Row = (Span("How it is encoded", "heading"),)
+    if trace.note and not trace.steps:
+        return [heading, *flow(words_of(trace.note), width)]
+    rank_columns = max([len(f"{step.rank:,}") for step in trace.steps], default=0)
+    room = max(1, width - rank_columns - 1)
+    rows: list[Row] = [heading]
+    states = trace.states()
+    new: int | None = None
+    for number, tokens in enumerate(states):
+        if number > _MAX_STEPS:
+            rows.append((Span(f"… {len(trace.steps) - _MAX_STEPS:,} more merges", "dim"),))
+            break
+        if number:
+            new = trace.steps[number - 1].position
+        rank = f"{trace.steps[number - 1].rank:>{rank_columns},}" if number else " " * rank_columns
+        rows.append((Span(rank + " ", "dim"), *_state(tokens, new, room)))
+    return rows
+
+
+def _state(tokens: Sequence[bytes], new: int | None, room: int) -> list[Span]:
+    """Draw the tokens after a step in one row, as many as fit around the new one."""
+    labels = [label_of(token) for token in tokens]
+    widths = [cell_len(label) for label in labels]
+    first = _first_shown(widths, new or 0, room)
+    spans: list[Span] = [Span("… ", "dim")] if first else []
+    used = 2 if first else 0
+    for place in range(first, len(labels)):
+        more = 2 if place < len(labels) - 1 else 0
+        if used + widths[place] + more > room:
+            here = place == new
+            cut = fit(labels[place], room - used) if here else "…"
+            spans.append(Span(cut, "new" if here else "dim"))
+            break
+        spans += [Span(labels[place], "new" if place == new else "text"), Span(" ")]
+        used += widths[place] + 1
+    return spans
+
+
+def _first_shown(widths: Sequence[int], new: int, room: int) -> int:
+    """Return the first token to show so that the new one is in view.
+
+    That is the first of all if the row can begin with it, else the one from which the row reaches
+    the end, else one from which the new token stands near the middle.
+    """
+    ends = list(accumulate(width + 1 for width in widths))
+    if ends[-1] - 1 <= room or ends[new] + 1 <= room:
+        return 0
+    last = len(widths) - 1
+    reach = room - 2
+    first = last
+    while first and ends[last] - ends[first - 1] + widths[first - 1] <= reach:
+        first -= 1
+    if first <= new:
+        return first
+    first = new
+    while first and ends[new] - ends[first - 1] + widths[first - 1] <= reach // 2:
+        first -= 1
+    return first
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

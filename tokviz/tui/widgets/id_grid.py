@@ -1,0 +1,322 @@
+"""The ids of the document's tokens: as a grid of numbers, or as a list with their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.strip import Strip
+
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.messages import TokenHovered, TokenPicked
+from tokviz.tui.widgets.grid_rows import (
+    GridLook,
+    GridRow,
+    GridShape,
+    grid_shape,
+    grid_strip,
+    list_shape,
+    list_strip,
+)
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+
+if TYPE_CHECKING:
+    from tokviz.live.document import LiveDocument
+    from tokviz.live.spans import TokenSpan
+    from tokviz.tui.palette import TokenPalette
+
+_STRIPS_KEPT = 512
+
+
+class IdGrid(QuietScroll):
+    """The ids of a live document, linked with the text by hovering and picking."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"id-grid--dim"}
+    DEFAULT_CSS = """
+    IdGrid > .id-grid--dim {
+        color: $text-muted;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", "Previous token", show=False),
+        Binding("right", "move(1)", "Next token", show=False),
+        Binding("up", "move_rows(-1)", "Up", show=False),
+        Binding("down", "move_rows(1)", "Down", show=False),
+        Binding("pageup", "move_pages(-1)", "Page up", show=False),
+        Binding("pagedown", "move_pages(1)", "Page down", show=False),
+        Binding("home", "first", "First token", show=False),
+        Binding("end", "last", "Last token", show=False),
+        Binding("enter", "pick", "Go to the token", show=False),
+        Binding("l", "toggle_list", "Grid / list", tooltip="Show the ids alone or with their text"),
+    ]
+
+    def __init__(
+        self,
+        live: LiveDocument,
+        palette: TokenPalette,
+        *,
+        as_list: bool = False,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """Show the tokens of `live`, as a grid of ids or as a list with their text."""
+        super().__init__(id=id, classes=classes)
+        self.live = live
+        self._palette = palette
+        self._as_list = as_list
+        self._hover: int | None = None
+        self._pin: int | None = None
+        self._shape = GridShape(0, 1, 1)
+        self._look: GridLook | None = None
+        self._id_width = 1
+        self._drawn: dict[int, GridRow] = {}
+        self._strips: LRUCache[GridRow, Strip] = LRUCache(_STRIPS_KEPT)
+        self._shaped_for: tuple[int, object] = (0, None)
+
+    @property
+    def as_list(self) -> bool:
+        """Whether each row shows one token with its text."""
+        return self._as_list
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self._palette = palette
+        self._forget_strips()
+        self.refresh()
+
+    def sync(self) -> None:
+        """Draw what changed in the document since the last time."""
+        if not self.size:
+            return
+        self.live.ensure(0, 1)
+        if self._reshape():
+            self.refresh()
+        self.set_row_count(self._n_rows())
+        visible = self.visible_rows()
+        for row, content in zip(visible, self._rows(visible), strict=False):
+            if self._drawn.get(row) != content:
+                self.refresh_row(row)
+        for row in range(visible.stop, self.top_row + self.size.height):
+            if self._drawn.pop(row, None) is not None:
+                self.refresh_row(row)
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
+        touched = {
+            index // self._shape.per_row
+            for old, new in ((self._hover, hover), (self._pin, pin))
+            if old != new
+            for index in (old, new)
+            if index is not None
+        }
+        self._hover, self._pin = hover, pin
+        for row in touched:
+            self.refresh_row(row)
+        if scroll and pin is not None and self.size:
+            self.show_row(pin // self._shape.per_row)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        if self._shaped_for[0] != self.row_width:
+            self._reshape()
+        row = self.top_row + y
+        look = self._current_look()
+        contents = self._rows(range(row, row + 1)) if row < self._n_rows() else []
+        if not contents:
+            self._drawn.pop(row, None)
+            return Strip.blank(self.size.width, look.base)
+        content = contents[0]
+        if len(self._drawn) > _STRIPS_KEPT:
+            self._drawn.clear()
+        self._drawn[row] = content
+        strip = self._strips.get(content)
+        if strip is None:
+            strip = self._strips[content] = self._strip(content, look)
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Draw everything again when the theme changed."""
+        super().notify_style_update()
+        self._forget_strips()
+        self.refresh()
+
+    def _strip(self, row: GridRow, look: GridLook) -> Strip:
+        width = self.row_width
+        if not self._as_list:
+            return grid_strip(row, self._shape, width, look)
+        tokenizer = self.live.tokenizer
+        label = ""
+        if row.tokens and tokenizer is not None:
+            label = token_label(tokenizer.token_bytes(row.tokens[0][0]))
+        return list_strip(row, self._shape, width, look, self._id_width, label)
+
+    def _reshape(self) -> bool:
+        """Fit the cells to the width and the document; return whether everything must be drawn."""
+        made_for = (self.row_width, self.live.tokenizer)
+        shape = self._new_shape()
+        if shape == self._shape and made_for == self._shaped_for:
+            return False
+        self._shape, self._shaped_for = shape, made_for
+        self._forget_strips()
+        return True
+
+    def _new_shape(self) -> GridShape:
+        tokenizer = self.live.tokenizer
+        n_vocab = tokenizer.n_vocab if tokenizer is not None else 1
+        self._id_width = len(str(max(n_vocab - 1, 0)))
+        if self._as_list:
+            return list_shape(self.row_width, self.live.n_tokens)
+        return grid_shape(self.row_width, n_vocab, self.live.n_tokens)
+
+    def _n_rows(self) -> int:
+        rows = -(-self.live.n_tokens // self._shape.per_row)
+        return rows or int(self.live.n_pending_chars > 0)
+
+    def _rows(self, rows: range) -> list[GridRow]:
+        """Read the content of some rows from the document."""
+        if not rows:
+            return []
+        per_row = self._shape.per_row
+        first = rows.start * per_row
+        tokens, gaps = self._read(first, rows.stop * per_row)
+        return [
+            self._row(first + at, tuple(tokens[at : at + per_row]), gaps)
+            for at in range(0, max(len(tokens), 1), per_row)
+        ]
+
+    def _row(self, first: int, tokens: tuple[tuple[int, int], ...], gaps: Iterable[int]) -> GridRow:
+        # A gap before a row is drawn behind the last token of the row above, if there is one.
+        places = range(-1 if first == 0 else 0, len(tokens))
+        return GridRow(
+            first,
+            tokens,
+            frozenset(index - first for index in gaps if index - first in places),
+            _place(self._hover, first, len(tokens)),
+            _place(self._pin, first, len(tokens)),
+        )
+
+    def _read(self, first: int, last: int) -> tuple[list[tuple[int, int]], list[int]]:
+        """Read tokens, and after which indexes text follows that is not tokenized yet.
+
+        Asking for the tokens of a stretch may encode it, which moves the indexes: ask again then.
+        """
+        live = self.live
+        spans: list[TokenSpan] = []
+        n_tokens = -1
+        while n_tokens != live.n_tokens and not live.complete:
+            n_tokens = live.n_tokens
+            if not n_tokens:
+                return [], [-1]
+            start = live.token(first).start if first < n_tokens else live.n_chars
+            end = live.token(min(last, n_tokens) - 1).end
+            spans = live.tokens_in(start - 1, end + 1)
+        before = first - 1
+        gaps = []
+        for span in spans:
+            if span.index < 0:
+                gaps.append(before)
+            else:
+                before = span.index
+        return live.tokens_slice(first, last), gaps
+
+    def _current_look(self) -> GridLook:
+        if self._look is None:
+            tokenizer = self.live.tokenizer
+            specials = tokenizer.special_tokens.values() if tokenizer is not None else ()
+            base = self.rich_style + self._palette.base
+            dim = base + self.get_component_rich_style("id-grid--dim", partial=True)
+            self._look = GridLook(self._palette, base, dim, frozenset(specials))
+        return self._look
+
+    def _forget_strips(self) -> None:
+        self._look = None
+        self._strips.clear()
+        self._drawn.clear()
+
+    def on_resize(self) -> None:
+        """Fit the cells to the new width and keep the pinned token in view."""
+        self.sync()
+        if self._pin is not None:
+            self.show_row(self._pin // self._shape.per_row)
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the grid was hidden."""
+        self.on_resize()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Tell which token the pointer is over."""
+        self._post_hover(self._index_at(event))
+
+    def on_leave(self) -> None:
+        """Tell that the pointer is over none."""
+        self._post_hover(None)
+
+    def on_click(self, event: events.Click) -> None:
+        """Pick the token under the pointer."""
+        index = self._index_at(event)
+        if index is not None:
+            self._pick(index)
+
+    def _index_at(self, event: events.MouseEvent) -> int | None:
+        place = event.get_content_offset(self)
+        if place is None or place.x >= self.row_width:
+            return None
+        return self._shape.index_at(place.x, self.top_row + place.y, self.live.n_tokens)
+
+    def _post_hover(self, index: int | None) -> None:
+        if index != self._hover:
+            self.set_marks(index, self._pin)
+            self.post_message(TokenHovered(index))
+
+    def _pick(self, index: int) -> None:
+        """Mark the token at once, so that held keys count from it, and tell the screen."""
+        if not 0 <= index < self.live.n_tokens:
+            return
+        self.set_marks(self._hover, index, scroll=True)
+        self.post_message(TokenPicked(index))
+
+    def _move_to(self, index: int) -> None:
+        self._pick(max(0, min(index, self.live.n_tokens - 1)))
+
+    def action_move(self, step: int) -> None:
+        """Pick the token some places on, or the first one in view if none is pinned."""
+        if self._pin is None:
+            self._move_to(self.top_row * self._shape.per_row)
+        else:
+            self._move_to(self._pin + step)
+
+    def action_move_rows(self, step: int) -> None:
+        """Pick the token some rows on."""
+        self.action_move(step * self._shape.per_row)
+
+    def action_move_pages(self, step: int) -> None:
+        """Pick the token some pages on."""
+        self.action_move_rows(step * max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        """Pick the first token."""
+        self._move_to(0)
+
+    def action_last(self) -> None:
+        """Pick the last token."""
+        self._move_to(self.live.n_tokens - 1)
+
+    def action_pick(self) -> None:
+        """Pick the marked token again, so that the editor goes there."""
+        index = self._pin if self._pin is not None else self._hover
+        self._move_to(self.top_row * self._shape.per_row if index is None else index)
+
+    def action_toggle_list(self) -> None:
+        """Change between the grid of ids and the list with the tokens' text."""
+        self._as_list = not self._as_list
+        self.sync()
+        if self._pin is not None:
+            self.show_row(self._pin // self._shape.per_row)
+
+
+def _place(index: int | None, first: int, n_tokens: int) -> int | None:
+    """Return where a token stands in a row, or None if it is in another one."""
+    return None if index is None or not 0 <= index - first < n_tokens else index - first

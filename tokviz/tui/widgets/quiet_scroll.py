@@ -1,0 +1,69 @@
+"""A scrolling list of rows that can grow and shrink without a new layout of the screen."""
+
+from __future__ import annotations
+
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.widget import Widget
+
+
+class QuietScroll(ScrollView, can_focus=True):
+    """Base of the panels that draw rows with `render_line`.
+
+    `ScrollView.virtual_size` asks for a layout of the whole screen whenever it changes. The panels
+    change their number of rows while the user types, so here only the scrollbar is told. The
+    scrollbar is always there, so that the width never changes either.
+    """
+
+    DEFAULT_CSS = """
+    QuietScroll {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    @property
+    def row_width(self) -> int:
+        """Columns of a row: the content without the scrollbar."""
+        return self.scrollable_content_region.width
+
+    @property
+    def top_row(self) -> int:
+        """The first row in view."""
+        return self.scroll_offset.y
+
+    def visible_rows(self) -> range:
+        """The rows in view, without those beyond the last one."""
+        top = self.top_row
+        return range(top, min(top + self.size.height, self.virtual_size.height))
+
+    def set_row_count(self, n_rows: int) -> None:
+        """Change the number of rows; the view stays where it is if it can."""
+        size = Size(self.row_width, n_rows)
+        if size == self.virtual_size:
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if not self.is_attached or not self.size:
+            return
+        self.vertical_scrollbar.window_virtual_size = n_rows
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False)
+
+    def refresh_row(self, row: int) -> None:
+        """Draw one row again, if it is in view."""
+        y = row - self.top_row
+        if 0 <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def show_row(self, row: int) -> None:
+        """Scroll as little as possible to a row nearby, and to the middle of the view otherwise."""
+        height = self.size.height
+        top = self.top_row
+        if not height or top <= row < top + height:
+            return
+        if row in (top - 1, top + height):
+            target = row if row < top else row - height + 1
+        else:
+            target = row - height // 2
+        self.scroll_to(y=max(0, target), animate=False)

@@ -1,0 +1,365 @@
+"""Everything about one token: the pinned one, else the one under the pointer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, get_args
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.strip import Strip
+from textual.timer import Timer
+
+from tokviz.bpe.trace import Explanation, why_not_one_token
+from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
+from tokviz.tui.widgets.card_rows import (
+    HINT,
+    Action,
+    Copy,
+    GoTo,
+    Role,
+    Row,
+    Span,
+    Step,
+    flow,
+    selection_rows,
+    token_copies,
+    token_rows,
+    words_of,
+)
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.token_facts import (
+    Entry,
+    Occurrences,
+    SelectedTokens,
+    entry_of,
+    place_of,
+    selected_tokens,
+)
+
+if TYPE_CHECKING:
+    from tokviz.live.document import LiveDocument
+    from tokviz.tokenizer import Tokenizer
+    from tokviz.tui.palette import TokenPalette
+
+OCCURRENCES_LISTED = 24
+AT_ONCE_TOKENS = 20_000
+"""Documents up to this many tokens are searched for a token without waiting."""
+PATIENCE = 0.15
+"""Seconds of rest after which what takes longer is worked out."""
+
+
+class TokenCard(QuietScroll):
+    """The details of a token, and why a selection is not one token.
+
+    What is quick is shown at once. Occurrences in a long document and explanations of selections
+    follow when nothing has moved for a moment.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"token-card--{role}" for role in get_args(Role)} | {
+        "token-card--pointed"
+    }
+    DEFAULT_CSS = """
+    TokenCard {
+        padding: 0 1;
+    }
+    TokenCard > .token-card--label, TokenCard > .token-card--dim {
+        color: $text-muted;
+    }
+    TokenCard > .token-card--heading {
+        text-style: bold;
+    }
+    TokenCard > .token-card--made {
+        background: $panel;
+    }
+    TokenCard > .token-card--new {
+        background: $panel;
+        text-style: bold;
+    }
+    TokenCard > .token-card--link {
+        color: $text-accent;
+    }
+    TokenCard > .token-card--pointed {
+        text-style: underline;
+    }
+    TokenCard > .token-card--tree {
+        color: $text-disabled;
+    }
+    TokenCard > .token-card--warning {
+        color: $text-warning;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", "Previous token", show=False),
+        Binding("right", "move(1)", "Next token", show=False),
+        Binding("n", "step_occurrence(1)", "Next place", tooltip="Where the token occurs next"),
+        Binding("p", "step_occurrence(-1)", "Previous place", show=False),
+        Binding("i", "copy('token id')", "Copy id", show=False),
+        Binding("b", "copy('token bytes')", "Copy bytes", show=False),
+        Binding("t", "copy('token text')", "Copy text", show=False),
+    ]
+
+    def __init__(
+        self,
+        live: LiveDocument,
+        palette: TokenPalette,
+        *,
+        patience: float = PATIENCE,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """Show tokens of `live`; slow answers wait for `patience` seconds of rest."""
+        super().__init__(id=id, classes=classes)
+        self.live = live
+        self._palette = palette
+        self._patience = patience
+        self._hover: int | None = None
+        self._pin: int | None = None
+        self._selection: tuple[int, int] | None = None
+        self._rows: list[Row] = []
+        self._pointed: Span | None = None
+        self._timer: Timer | None = None
+        self._styles: dict[tuple[Role, int], Style] = {}
+        self._base: Style | None = None
+        self._found: tuple[object, int, int, Occurrences] | None = None
+        self._explained: tuple[object, bool, bytes, Explanation] | None = None
+
+    # -- what the screen tells
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self._palette = palette
+        self._forget_styles()
+
+    def sync(self) -> None:
+        """Read the token again: the document has changed."""
+        self._update()
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Show the pinned token, or the one under the pointer if none is pinned."""
+        before = self._subject
+        self._hover, self._pin = hover, pin
+        if scroll and self._subject != before:
+            self.scroll_to(y=0, animate=False)
+        if self._subject != before:
+            self._update()
+
+    def set_selection(self, span: tuple[int, int] | None) -> None:
+        """Explain this stretch of characters if it touches several tokens."""
+        if span != self._selection:
+            self._selection = span
+            self._update()
+
+    # -- what it shows
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the card, for tests and for copying."""
+        return self._rows
+
+    @property
+    def _subject(self) -> int | None:
+        index = self._hover if self._pin is None else self._pin
+        return index if index is not None and 0 <= index < self.live.n_tokens else None
+
+    def _update(self) -> None:
+        """Make the rows again and draw those in view that changed."""
+        if not self.size:
+            return
+        before, self._rows = self._rows, self._make_rows()
+        self.set_row_count(len(self._rows))
+        for row in range(self.top_row, self.top_row + self.size.height):
+            if before[row : row + 1] != self._rows[row : row + 1]:
+                self.refresh_row(row)
+
+    def _make_rows(self) -> list[Row]:
+        tok, width = self.live.tokenizer, max(1, self.row_width)
+        if tok is None:
+            return flow(words_of("Loading the vocabulary…", "dim"), width)
+        rows: list[Row] = []
+        if self._selection is not None:
+            selected = selected_tokens(self.live, tok, self._selection)
+            if selected is not None:
+                labels = [tok.token_bytes(token_id) for token_id, _ in selected.tokens]
+                explanation = self._explanation(tok, selected)
+                rows = [*selection_rows(selected, labels, explanation, width), ()]
+        index = self._subject
+        if index is None:
+            return rows or flow(words_of(HINT, "dim"), width)
+        place = place_of(self.live, tok, index)
+        entry = self._entry(tok, index)
+        return rows + token_rows(place, entry, self._occurrences(tok, entry), width)
+
+    def _entry(self, tok: Tokenizer, index: int) -> Entry:
+        return entry_of(tok, self.live.token(index).id)
+
+    def _occurrences(self, tok: Tokenizer, entry: Entry) -> Occurrences | None:
+        """Return where the token occurs, or did before the last edit while that is counted."""
+        known, revision, token_id, occurrences = self._found or (None, -1, -1, None)
+        same_token = known is tok and token_id == entry.id
+        if same_token and revision == self._known_state():
+            return occurrences
+        if self.live.n_tokens <= AT_ONCE_TOKENS:
+            return self._find(tok, entry.id)
+        self._wait()
+        return occurrences if same_token else None
+
+    def _find(self, tok: Tokenizer, token_id: int) -> Occurrences:
+        count, first = self.live.occurrences(token_id, limit=OCCURRENCES_LISTED)
+        occurrences = Occurrences(count, tuple(first))
+        self._found = (tok, self._known_state(), token_id, occurrences)
+        return occurrences
+
+    def _known_state(self) -> int:
+        """Return a number that changes whenever tokens do."""
+        return hash((self.live.revision, self.live.n_tokens))
+
+    def _explanation(self, tok: Tokenizer, selected: SelectedTokens) -> Explanation | None:
+        if not selected.data:
+            return None
+        asked = (tok, self.live.parse_specials, selected.data)
+        if self._explained is not None and self._explained[:3] == asked:
+            return self._explained[3]
+        self._wait()
+        return None
+
+    def _wait(self) -> None:
+        """Work out what is missing when nothing has changed for a moment."""
+        if self._timer is None:
+            self._timer = self.set_interval(self._patience, self._work_out, pause=True)
+        self._timer.reset()
+        self._timer.resume()
+
+    def _work_out(self) -> None:
+        """Find the occurrences and the explanation, then show them."""
+        if self._timer is not None:
+            self._timer.pause()
+        tok = self.live.tokenizer
+        if tok is None or not self.size:
+            return
+        if self._selection is not None:
+            selected = selected_tokens(self.live, tok, self._selection)
+            if selected is not None and selected.data:
+                parsed = self.live.parse_specials
+                explanation = why_not_one_token(tok, selected.data, parsed)
+                self._explained = (tok, parsed, selected.data, explanation)
+        if self._subject is not None:
+            self._find(tok, self.live.token(self._subject).id)
+        self._update()
+
+    # -- drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        row = self.top_row + y
+        if self._base is None:
+            self._base = self.rich_style + self._palette.base
+        base = self._base
+        spans = self._rows[row] if row < len(self._rows) else ()
+        segments = [Segment(span.text, base + self._style(span)) for span in spans if span.text]
+        return Strip(segments).adjust_cell_length(self.row_width, base)
+
+    def _style(self, span: Span) -> Style:
+        style = self._styles.get((span.role, span.hue))
+        if style is None:
+            style = self.get_component_rich_style(f"token-card--{span.role}", partial=True)
+            if span.hue >= 0:
+                style += self._palette.hues[span.hue % len(self._palette.hues)]
+            if span.role == "special":
+                style += self._palette.special
+            self._styles[span.role, span.hue] = style
+        if span.action is not None and span is self._pointed:
+            style += self.get_component_rich_style("token-card--pointed", partial=True)
+        return style
+
+    def _forget_styles(self) -> None:
+        self._styles.clear()
+        self._base = None
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Draw everything again when the theme changed."""
+        super().notify_style_update()
+        self._forget_styles()
+
+    def on_resize(self) -> None:
+        """Set the words again for the new width."""
+        self._update()
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the card was hidden."""
+        self._update()
+
+    # -- what the user does
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Underline what a click would act on."""
+        self._point_at(self._span_at(event))
+
+    def on_leave(self) -> None:
+        """Underline nothing."""
+        self._point_at(None)
+
+    def on_click(self, event: events.Click) -> None:
+        """Copy, or go to another token."""
+        span = self._span_at(event)
+        if span is not None and span.action is not None:
+            self._do(span.action)
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case Copy(text, what):
+                self.post_message(CopyRequested(text, what))
+            case GoTo(index):
+                self.post_message(TokenPicked(index))
+            case Step(step):
+                self.action_step_occurrence(step)
+
+    def _span_at(self, event: events.MouseEvent) -> Span | None:
+        place = event.get_content_offset(self)
+        if place is None or not 0 <= self.top_row + place.y < len(self._rows):
+            return None
+        end = 0
+        for span in self._rows[self.top_row + place.y]:
+            end += cell_len(span.text)
+            if place.x < end:
+                return span
+        return None
+
+    def _point_at(self, span: Span | None) -> None:
+        pointed = span if span is not None and span.action is not None else None
+        if pointed is self._pointed:
+            return
+        touched = (self._pointed, pointed)
+        self._pointed = pointed
+        for row in self.visible_rows():
+            if any(span is one for span in self._rows[row] for one in touched if one is not None):
+                self.refresh_row(row)
+
+    def action_move(self, step: int) -> None:
+        """Pick the token some places on."""
+        index = self._subject
+        if index is not None and 0 <= index + step < self.live.n_tokens:
+            self.post_message(TokenPicked(index + step))
+
+    def action_step_occurrence(self, step: int) -> None:
+        """Pick the next (1) or the previous (-1) place where the token occurs."""
+        index = self._subject
+        if index is None:
+            return
+        found = self.live.next_occurrence(self.live.token(index).id, index, step)
+        if found is None or found == index:
+            self.post_message(Notice(f"No {'next' if step > 0 else 'previous'} place."))
+        else:
+            self.post_message(TokenPicked(found))
+
+    def action_copy(self, what: str) -> None:
+        """Copy the token's id, bytes or text."""
+        tok, index = self.live.tokenizer, self._subject
+        if tok is None or index is None:
+            return
+        for copy in token_copies(self._entry(tok, index)):
+            if copy.what == what:
+                self._do(copy)
