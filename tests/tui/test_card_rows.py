@@ -60,7 +60,7 @@ def test_the_card_reads_from_the_token_to_its_bytes() -> None:
         "occurs   only here",
         "",
         "",
-        "Made by merging",
+        "Made by merging ·t + he",
         "·the 262",
         "├─ ·t 256",
         "│  ├─ · 220",

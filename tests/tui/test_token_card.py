@@ -177,6 +177,26 @@ async def test_the_selected_bytes_are_exactly_those_selected() -> None:
         assert app.card._explained[2] == b"nbelievabl"
 
 
+async def test_a_selection_over_text_not_tokenized_yet_waits_for_it() -> None:
+    live = LiveDocument("unbelievably" + "a" * 40_000 + " cat", TOK)
+    app = CardApp(live)
+    async with app.run_test(size=(60, 60)):
+        app.card.set_selection((0, live.n_chars))
+        assert app.lines() == ["Move the cursor to a token, or point at one."]
+
+
+async def test_another_tokenizer_is_another_vocabulary() -> None:
+    live = known(TEXT)
+    app = CardApp(live)
+    async with app.run_test(size=(60, 60)):
+        app.card.set_marks(None, 1)
+        other = tokviz.load("cl100k_base")
+        live.set_tokenizer(other)
+        live.ensure(0, live.n_chars)
+        app.card.sync()
+        assert f"id       {other.encode(' cat')[0]}" in app.lines()
+
+
 async def test_a_selection_over_a_whole_book_is_counted_and_left_alone() -> None:
     live = known("the " * 100_000)
     app = CardApp(live)
@@ -209,7 +229,7 @@ async def test_moving_on_draws_only_the_rows_that_changed() -> None:
         app.card.set_marks(None, 3)
         texts = [app.lines()[y] for y in drawn]
         assert texts[0] == "#3 of 4"
-        assert "id       3797" not in texts and "Made by merging" not in texts
+        assert "id       3797" not in texts and "length   4 bytes, 4 characters" not in texts
 
 
 async def test_a_hidden_card_catches_up_when_it_is_shown() -> None:

@@ -227,7 +227,9 @@ def _lineage_rows(entry: Entry, width: int) -> Iterator[Row]:
         yield from flow(words_of(_leaf_sentence(node)), width)
         yield ()
         return
-    yield (Span("Made by merging", "heading"),)
+    left, right = (Span(fit(label_of(part), width), "made") for part in node.merge)
+    heading = (Span("Made by merging", "heading"),)
+    yield from flow((heading, (left,), (Span("+"),), (right,)), width)
     for row in render_lineage(node):
         count = f" ×{row.times}" if row.times > 1 else ""
         rank = "" if row.node.id is None else f" {row.node.id}"

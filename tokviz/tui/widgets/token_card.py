@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.strip import Strip
 from textual.timer import Timer
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
 """Documents up to this many tokens are searched for a token without waiting."""
+_ENTRIES_KEPT = 256
 PATIENCE = 0.15
 """Seconds of rest after which what takes longer is worked out."""
 
@@ -123,6 +125,8 @@ class TokenCard(QuietScroll):
         self._timer: Timer | None = None
         self._styles: dict[tuple[Role, int], Style] = {}
         self._base: Style | None = None
+        self._entries: LRUCache[int, Entry] = LRUCache(_ENTRIES_KEPT)
+        self._entries_of: Tokenizer | None = None
         self._found: tuple[object, int, int, Occurrences] | None = None
         self._explained: tuple[object, bool, bytes, Explanation] | None = None
 
@@ -138,11 +142,12 @@ class TokenCard(QuietScroll):
         self._update()
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Show the pinned token, or the one under the pointer if none is pinned."""
+        """Show the pinned token, or the one under the pointer if none is pinned.
+
+        `scroll` means something to the other panels; the card stays at the facts being compared.
+        """
         before = self._subject
         self._hover, self._pin = hover, pin
-        if scroll and self._subject != before:
-            self.scroll_to(y=0, animate=False)
         if self._subject != before:
             self._update()
 
@@ -193,7 +198,14 @@ class TokenCard(QuietScroll):
         return rows + token_rows(place, entry, self._occurrences(tok, entry), width)
 
     def _entry(self, tok: Tokenizer, index: int) -> Entry:
-        return entry_of(tok, self.live.token(index).id)
+        token_id = self.live.token(index).id
+        if self._entries_of is not tok:
+            self._entries_of = tok
+            self._entries.clear()
+        entry = self._entries.get(token_id)
+        if entry is None:
+            entry = self._entries[token_id] = entry_of(tok, token_id)
+        return entry
 
     def _occurrences(self, tok: Tokenizer, entry: Entry) -> Occurrences | None:
         """Return where the token occurs, or did before the last edit while that is counted."""

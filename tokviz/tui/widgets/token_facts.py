@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -87,7 +86,6 @@ class Occurrences:
     first: tuple[int, ...]
 
 
-@lru_cache(maxsize=256)
 def entry_of(tok: Tokenizer, token_id: int) -> Entry:
     """Look a token up in the vocabulary."""
     token = tok.token_bytes(token_id)
@@ -163,19 +161,24 @@ class SelectedTokens:
 def selected_tokens(
     live: LiveDocument, tok: Tokenizer, span: tuple[int, int]
 ) -> SelectedTokens | None:
-    """Look up the tokens of a character span; None if it touches fewer than two known ones."""
+    """Look up the tokens of a character span; None for fewer than two, or if some are unknown."""
     start, end = span
     if start >= end:
         return None
+    # Asking may encode what was not known, which moves the indexes behind it: ask twice.
+    for offset in (start, end - 1):
+        live.token_index_at(offset)
     first, last = live.token_index_at(start), live.token_index_at(end - 1)
     if first is None or last is None or last <= first:
         return None
     n_tokens = last - first + 1
-    tokens = live.tokens_slice(first, min(last + 1, first + MAX_SELECTED_TOKENS))
-    head = live.byte_offset(start) - live.token(first).byte_start
-    tail = live.token(last).byte_end - live.byte_offset(end)
-    data = b""
-    if n_tokens <= MAX_SELECTED_TOKENS:
-        data = b"".join(tok.token_bytes(token_id) for token_id, _ in tokens)
-        data = data[max(0, head) : len(data) - max(0, tail)]
-    return SelectedTokens(first, tuple(tokens), n_tokens, data, head == 0 == tail)
+    tokens = tuple(live.tokens_slice(first, min(last + 1, first + MAX_SELECTED_TOKENS)))
+    if n_tokens > MAX_SELECTED_TOKENS:
+        return SelectedTokens(first, tokens, n_tokens, b"", True)
+    data = b"".join(tok.token_bytes(token_id) for token_id, _ in tokens)
+    first_byte, last_byte = live.byte_offset(start), live.byte_offset(end)
+    head = first_byte - live.token(first).byte_start
+    if head < 0 or len(data) < head + last_byte - first_byte:
+        return None
+    selected = data[head : head + last_byte - first_byte]
+    return SelectedTokens(first, tokens, n_tokens, selected, selected == data)
