@@ -1,0 +1,119 @@
+"""What is still to be encoded, shared between the thread that edits and a worker.
+
+Only the editing thread touches the list of chunks and its sums. The worker takes a chunk off one
+queue, encodes its text, which never changes, and puts the tokens on another; the editing thread
+fills them in when it next looks at the document. Both queues are deques, whose append and pop are
+atomic.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
+from tokviz.live.hues import recall, unpainted
+from tokviz.live.occurrences import TokenCounts
+from tokviz.tokenizer import Tokenizer
+
+_Item = TypeVar("_Item")
+
+LARGE = 32 * 1024
+"""Chunks of more characters than this are encoded by a worker only."""
+
+
+class Backlog:
+    """The chunks that wait for one tokenizer, and those that it has encoded.
+
+    Another tokenizer or another treatment of special tokens means another backlog; what a worker
+    still brings to the old one is lost with it.
+
+    Attributes:
+        counts: Counts the tokens of the encoded chunks. Those that a worker encoded are counted
+            when no chunk waits any more.
+    """
+
+    __slots__ = (
+        "_done",
+        "_lengths",
+        "_parse_specials",
+        "_tokenizer",
+        "_uncounted",
+        "_waiting",
+        "counts",
+    )
+
+    def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
+        """Take the tokenizer, and whether it is to recognise special tokens."""
+        self._tokenizer = tokenizer
+        self._parse_specials = parse_specials
+        self._lengths = TokenLengths(tokenizer)
+        self._waiting: deque[Chunk] = deque()
+        self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
+        self._uncounted: deque[ChunkTokens] = deque()
+        self.counts = TokenCounts()
+
+    def add(self, chunks: Iterable[Chunk]) -> None:
+        """Let chunks wait behind the others."""
+        self._waiting.extend(chunks)
+
+    def add_first(self, chunks: list[Chunk]) -> None:
+        """Let chunks wait before the others."""
+        self._waiting.extendleft(reversed(chunks))
+
+    def work(self) -> bool:
+        """Encode a chunk that waits, or count one; False if nothing is to do. For a worker."""
+        while chunk := _pop(self._waiting):
+            if _is_wanted(chunk):
+                tokens = self._encode(chunk)
+                self._uncounted.append(tokens)
+                self._done.append((chunk, tokens))
+                return True
+        if uncounted := _pop(self._uncounted):
+            self.counts.add(uncounted)
+            return True
+        return False
+
+    def encode_now(self, chunk: Chunk) -> ChunkTokens:
+        """Encode a chunk whether it waits or not. For the editing thread."""
+        tokens = self._encode(chunk)
+        self.counts.add(tokens)
+        return tokens
+
+    def _encode(self, chunk: Chunk) -> ChunkTokens:
+        """Encode a chunk, and recall the hues of its runs if it has any."""
+        ids = self._tokenizer.encode_byte_text(chunk.text, self._parse_specials)
+        tokens = ChunkTokens(array("I", ids), self._lengths)
+        if chunk.n_chars > LARGE:
+            tokens.prepare()
+        tokens.hues = (
+            recall(chunk.runs, tokens.ids, tokens.borders) if chunk.runs else unpainted(len(ids))
+        )
+        return tokens
+
+    def finished(self) -> Iterator[tuple[Chunk, ChunkTokens]]:
+        """Take the encoded chunks that are still wanted. For the editing thread."""
+        while self._done:
+            chunk, tokens = self._done.popleft()
+            if _is_wanted(chunk):
+                yield chunk, tokens
+            else:
+                self.counts.remove([tokens])
+
+    def drop(self, chunks: Iterable[Chunk]) -> None:
+        """Notice that chunks are no longer part of the document. For the editing thread."""
+        self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
+
+
+def _pop(queue: deque[_Item]) -> _Item | None:
+    """Take the first item; another thread may have been faster."""
+    try:
+        return queue.popleft()
+    except IndexError:
+        return None
+
+
+def _is_wanted(chunk: Chunk) -> bool:
+    return chunk.block is not None and chunk.tokens is None

@@ -1,0 +1,333 @@
+"""A text in chunks whose tokens become known, one chunk at a time, and stay exact under edits.
+
+The text lies in chunks of some thousand characters, cut where a piece boundary is certain whatever
+stands around it (`cuts.py`). So chunks can be encoded one by one, an edit re-encodes only those it
+touches, and a key costs the same in a small document and in a large one.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from itertools import accumulate
+
+from tokviz.live.backlog import LARGE, Backlog
+from tokviz.live.changes import ChangeLog
+from tokviz.live.chunks import Chunk, ChunkTokens, Run
+from tokviz.live.cuts import cut_rule
+from tokviz.live.hues import first_hue, last_hue, paint
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, ChunkList
+from tokviz.tokenizer import Tokenizer
+
+CHUNK_TARGET = 1024
+"""Characters of a usual chunk."""
+
+_MOST_RUNS = 64
+"""A chunk that waits for its tokens recalls the hues of at most this many runs."""
+
+
+class ChunkedText:
+    """Byte text under edits: what it is, how it changes, and how its tokens become known.
+
+    All offsets are characters (code points) of the byte text unless a name says `byte`. Every
+    method is for the one thread that edits and shows the text, but for `encode_pending`.
+
+    Attributes:
+        revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
+        changes: What the last revisions changed in the text.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        tokenizer: Tokenizer | None = None,
+        *,
+        parse_specials: bool = True,
+        chunk_target: int = CHUNK_TARGET,
+    ) -> None:
+        """Take a text; nothing is encoded yet.
+
+        Args:
+            text: Byte text.
+            tokenizer: None if it is not known yet: then no token is.
+            parse_specials: Whether special tokens in the text are recognised.
+            chunk_target: About how many characters are encoded together.
+
+        Raises:
+            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+        """
+        self.revision = 0
+        self._backlog: Backlog | None = None
+        self.changes = ChangeLog()
+        self._chunk_target = chunk_target
+        self._tokenizer = tokenizer
+        self._parse_specials = parse_specials
+        self._restart(text)
+
+    def _restart(self, text: str) -> None:
+        """Cut the whole text anew; nothing is known of its tokens."""
+        cuts = cut_rule(self._tokenizer, self._parse_specials)
+        chunks = [Chunk(part) for part in cuts.split(text, self._chunk_target)]
+        backlog = None
+        if self._tokenizer is not None:
+            backlog = Backlog(self._tokenizer, self._parse_specials)
+            backlog.add(chunks)
+        self._cuts = cuts
+        self._chunks = ChunkList(chunks)
+        self._n_pending_chars = len(text)
+        # Last, because this is what a worker looks at.
+        self._backlog = backlog
+
+    # -- what it is
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, None if there is none yet."""
+        return self._tokenizer
+
+    @property
+    def parse_specials(self) -> bool:
+        """Whether special tokens in the text are recognised."""
+        return self._parse_specials
+
+    @property
+    def text(self) -> str:
+        """The whole byte text; its cost grows with the text."""
+        return "".join(self.chunk_texts())
+
+    def chunk_texts(self) -> list[str]:
+        """Give the text in parts; a part that did not change stays the same object."""
+        return [chunk.text for chunk in self._chunks]
+
+    def text_in(self, lo: int, hi: int) -> str:
+        """Give the characters lo to hi; its cost does not grow with the text."""
+        lo, hi = max(lo, 0), min(hi, self.n_chars)
+        place = self._chunks.locate(CHARS, lo)
+        start = self._chunks.start(place, CHARS)
+        parts = []
+        for chunk in self._chunks.walk(place):
+            if start >= hi:
+                break
+            parts.append(chunk.text[max(lo - start, 0) : hi - start])
+            start += chunk.n_chars
+        return "".join(parts)
+
+    @property
+    def n_chars(self) -> int:
+        """Characters of the text."""
+        return self._chunks.total(CHARS)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the text."""
+        return self._chunks.total(BYTES)
+
+    @property
+    def n_lines(self) -> int:
+        """Lines of the text: one more than its line feeds."""
+        return self._chunks.total(NEWLINES) + 1
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are known so far."""
+        self._take_finished()
+        return self._chunks.total(TOKENS)
+
+    @property
+    def n_pending_chars(self) -> int:
+        """Characters whose tokens are not known yet."""
+        self._take_finished()
+        return self._n_pending_chars
+
+    @property
+    def complete(self) -> bool:
+        """Whether all tokens are known."""
+        return self._tokenizer is not None and self.n_pending_chars == 0
+
+    # -- changes
+
+    def set_text(self, text: str) -> None:
+        """Replace everything.
+
+        Raises:
+            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+        """
+        self._restart(text)
+        self.revision += 1
+        self.changes.restart(self.revision)
+
+    def set_tokenizer(self, tokenizer: Tokenizer | None) -> None:
+        """Tokenize by another tokenizer."""
+        self._tokenizer = tokenizer
+        self._tokenize_anew()
+
+    def set_parse_specials(self, parse_specials: bool) -> None:
+        """Recognise special tokens in the text, or take them for plain text."""
+        if parse_specials != self._parse_specials:
+            self._parse_specials = parse_specials
+            self._tokenize_anew()
+
+    def _tokenize_anew(self) -> None:
+        """Forget all tokens; the text stays the same, and so `changes` has nothing to note."""
+        self._restart(self.text)
+        self.revision += 1
+
+    def edit(self, offset: int, n_removed: int, inserted: str) -> None:
+        """Replace `n_removed` characters at `offset` by other text.
+
+        Raises:
+            IndexError: If the removed characters are not all in the text.
+            UnicodeEncodeError: If the new text holds a surrogate that stands for no byte.
+        """
+        if not (0 <= offset <= offset + n_removed <= self.n_chars):
+            raise IndexError(
+                f"cannot remove {n_removed} characters at {offset}: the text has {self.n_chars}"
+            )
+        if not n_removed and not inserted:
+            return
+        if n_removed == self.n_chars > LARGE:
+            self.set_text(inserted)
+            return
+        self._take_finished()
+        # No chunk border within reach of the edit can be relied on; those further away can.
+        first = self._chunks.locate(CHARS, max(offset - self._cuts.reach, 0))
+        last = self._chunks.locate(CHARS, offset + n_removed + self._cuts.reach)
+        old = list(self._chunks.between(first, last))
+        text = "".join([chunk.text for chunk in old])
+        start = offset - self._chunks.start(first, CHARS)
+        end = start + n_removed
+        new_text = text[:start] + inserted + text[end:]
+        ranges = self._uncertain(new_text, start, len(inserted))
+        new = [Chunk(part) for part in self._cuts.split(new_text, self._chunk_target, ranges)]
+        start_byte, end_byte = _byte_offset(old, start), _byte_offset(old, end)
+        _hand_down(_runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
+
+        self._chunks.splice(first, last, new)
+        self._n_pending_chars -= sum(chunk.n_chars for chunk in old if chunk.tokens is None)
+        self._n_pending_chars += len(new_text)
+        self.revision += 1
+        self.changes.note(self.revision, offset, n_removed, len(inserted))
+        if self._backlog is None:
+            return
+        self._backlog.drop(old)
+        if len(new_text) <= LARGE:
+            for chunk in new:
+                self._fill(chunk, self._backlog.encode_now(chunk))
+        else:
+            self._backlog.add_first(new)
+
+    def _uncertain(self, text: str, start: int, n_inserted: int) -> list[tuple[int, int]]:
+        """Say where to look for cuts in a text made by an edit.
+
+        A very long text is a chunk in which no cut was found but near its start, and that is not
+        searched again with every key: only its start, and the edit with the chunk behind it.
+        """
+        if len(text) <= LARGE:
+            return [(0, len(text))]
+        margin = self._chunk_target + self._cuts.reach
+        head_end = min(margin, max(start - self._cuts.reach, 0))
+        edit_start = max(start - self._cuts.reach, head_end)
+        return [(0, head_end), (edit_start, min(start + n_inserted + margin, len(text)))]
+
+    # -- tokens becoming known
+
+    def encode_pending(self, seconds: float) -> bool:
+        """Encode chunks that wait, for about so long. For a worker thread, also while others edit.
+
+        Returns:
+            True if no work is left, as far as this thread can see.
+        """
+        deadline = time.perf_counter() + seconds
+        while True:
+            backlog = self._backlog
+            if backlog is None or not backlog.work():
+                return True
+            time.sleep(0)  # let the other thread have the interpreter
+            if time.perf_counter() >= deadline:
+                return False
+
+    def ensure(self, lo: int, hi: int) -> bool:
+        """Encode the characters lo to hi now, but for chunks so large that a worker must.
+
+        Returns:
+            Whether all their tokens are known.
+        """
+        self._take_finished()
+        place = self._chunks.locate(CHARS, max(lo, 0))
+        start = self._chunks.start(place, CHARS)
+        known = True
+        for chunk in self._chunks.walk(place):
+            if start >= hi:
+                break
+            known = self._known(chunk) is not None and known
+            start += chunk.n_chars
+        return known
+
+    def _known(self, chunk: Chunk) -> ChunkTokens | None:
+        """Give a chunk's tokens, encoding it if it is not too large for this thread."""
+        if chunk.tokens is None and self._backlog is not None and chunk.n_chars <= LARGE:
+            self._fill(chunk, self._backlog.encode_now(chunk))
+        return chunk.tokens
+
+    def _take_finished(self) -> None:
+        """Fill in what a worker has encoded."""
+        if self._backlog is not None:
+            for chunk, tokens in self._backlog.finished():
+                self._fill(chunk, tokens)
+
+    def _fill(self, chunk: Chunk, tokens: ChunkTokens) -> None:
+        before, behind = self._chunks.neighbours(chunk)
+        paint(tokens.hues, last_hue(before), first_hue(behind))
+        chunk.tokens = tokens
+        chunk.n_tokens = len(tokens.ids)
+        chunk.runs = ()
+        self._chunks.tokens_changed(chunk)
+        self._n_pending_chars -= chunk.n_chars
+
+
+def _byte_offset(chunks: list[Chunk], char: int) -> int:
+    """Give the byte offset of a character, both counted from the start of the first chunk."""
+    byte = 0
+    for chunk in chunks:
+        if char <= chunk.n_chars:
+            return byte + chunk.byte_of_char(char)
+        char -= chunk.n_chars
+        byte += chunk.n_bytes
+    return byte
+
+
+def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[Run]:
+    """Collect the tokens that an edit leaves alone, at their places after it.
+
+    Args:
+        old: The chunks before the edit.
+        start: The byte offset of the edit.
+        end: The byte offset behind what is removed.
+        n_new_bytes: The length of what takes the chunks' place.
+    """
+    before: list[Run] = []
+    behind: list[Run] = []
+    byte = 0
+    for chunk in old:
+        known = chunk.tokens
+        runs = chunk.runs if known is None else (Run(known, 0, len(known.ids), 0),)
+        for run in runs:
+            if kept := run.moved(byte).clip(0, start):
+                before.append(kept)
+            if kept := run.moved(byte).clip(end, byte + chunk.n_bytes):
+                behind.append(kept)
+        byte += chunk.n_bytes
+    return before + [run.moved(n_new_bytes - byte) for run in behind]
+
+
+def _hand_down(runs: list[Run], chunks: list[Chunk]) -> None:
+    """Give each new chunk the part of the runs that lies in it."""
+    if len(runs) > _MOST_RUNS:
+        runs = runs[: _MOST_RUNS // 2] + runs[-_MOST_RUNS // 2 :]
+    starts = list(accumulate((chunk.n_bytes for chunk in chunks), initial=0))
+    for run in runs:
+        number = bisect_right(starts, run.start) - 1
+        while number < len(chunks) and starts[number] < run.end:
+            if kept := run.clip(starts[number], starts[number + 1]):
+                chunks[number].runs += (kept.moved(-starts[number]),)
+            number += 1

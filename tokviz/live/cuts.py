@@ -1,0 +1,114 @@
+r"""Where a text may be cut so that the parts can be tokenized one by one.
+
+A cut is safe if the split pattern forces a piece boundary there whatever stands elsewhere
+(`SplitPattern.safe_cut`), and if no special token reaches across it. Both depend on few characters
+beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` characters of it.
+
+>>> from tokviz.pretokenize.patterns import get_split_pattern
+>>> rule = CutRule(get_split_pattern("gpt2").safe_cut, re.compile(r"a b"), longest_special=3)
+>>> rule.split("x y a b c d", target=1)
+['x', ' y', ' a b', ' c', ' d']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tokviz.tokenizer import Tokenizer
+
+_SAFE_CUT_CONTEXT = 2
+"""How many characters on either side of a cut the safe cut of a split pattern may look at."""
+
+ANYWHERE = ""
+"""A safe cut that matches between any two characters."""
+
+
+class CutRule:
+    """Finds safe cuts.
+
+    Attributes:
+        reach: A cut further than this many characters from an edit stays what it was.
+    """
+
+    __slots__ = ("_safe_cut", "_specials", "reach")
+
+    def __init__(
+        self, safe_cut: str | None, specials: re.Pattern[str] | None, longest_special: int
+    ) -> None:
+        """Take the rule of the split pattern and the special tokens.
+
+        Args:
+            safe_cut: A regex of zero width, None if no cut is known to be safe.
+            specials: Matches every special token that is recognised, the longest first.
+            longest_special: Characters of the longest special token.
+        """
+        self._safe_cut = None if safe_cut is None else _compiled(safe_cut)
+        self._specials = specials
+        self.reach = max(_SAFE_CUT_CONTEXT, longest_special)
+
+    def split(
+        self, text: str, target: int, ranges: Sequence[tuple[int, int]] | None = None
+    ) -> list[str]:
+        """Cut text into parts of about `target` characters; one part if it holds no safe cut.
+
+        Args:
+            text: Any text; an empty one is one empty part.
+            target: No part but the last is shorter.
+            ranges: Where to look for cuts, ascending character spans; None for everywhere.
+        """
+        ranges = ((0, len(text)),) if ranges is None else ranges
+        parts: list[str] = []
+        start = 0
+        while len(text) - start > target + target // 2:
+            cut = self._next_cut(text, start + target, ranges)
+            if cut is None:
+                break
+            parts.append(text[start:cut])
+            start = cut
+        parts.append(text[start:])
+        return parts
+
+    def _next_cut(self, text: str, at: int, ranges: Sequence[tuple[int, int]]) -> int | None:
+        """Find the first safe cut at `at` or later."""
+        if self._safe_cut is None:
+            return None
+        for first, last in ranges:
+            position = max(at, first)
+            while position < min(last, len(text)):
+                match = self._safe_cut.search(text, position, last)
+                if match is None:
+                    break
+                position = match.start()
+                if not self._inside_special(text, position):
+                    return position if position < len(text) else None
+                position += 1
+        return None
+
+    def _inside_special(self, text: str, cut: int) -> bool:
+        """Tell whether any occurrence of a special token, recognised or not, spans the cut."""
+        if self._specials is None:
+            return False
+        end = cut + self.reach
+        match = self._specials.search(text, max(cut - self.reach, 0), end)
+        while match is not None and match.start() < cut:
+            if match.end() > cut:
+                return True
+            match = self._specials.search(text, match.start() + 1, end)
+        return False
+
+
+def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
+    """Make the rule for a tokenizer; without one, nothing is tokenized and any cut will do."""
+    if tokenizer is None:
+        return CutRule(ANYWHERE, None, 0)
+    safe_cut = tokenizer.split_pattern.safe_cut
+    if not parse_specials:
+        return CutRule(safe_cut, None, 0)
+    return CutRule(safe_cut, tokenizer.special_pattern, tokenizer.longest_special)
+
+
+@lru_cache(maxsize=32)
+def _compiled(safe_cut: str) -> re.Pattern[str]:
+    return re.compile(safe_cut)

@@ -1,0 +1,283 @@
+"""The live document: every question about the tokens of an edited text."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import accumulate, chain, islice
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.live.chunked_text import ChunkedText
+from tokviz.live.chunks import Chunk, ChunkTokens
+from tokviz.live.occurrences import TokenSearch
+from tokviz.live.spans import Counts, TokenInfo, TokenSpan, token_spans, touching, unknown_span
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, Place
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenization
+
+
+class LiveDocument(ChunkedText):
+    r"""Byte text with its tokens, exact after every edit.
+
+    Offsets are characters (code points) of the byte text unless a name says `byte`; a token index
+    counts the tokens that are known. Tokens become known when they are asked for (`tokens_in`,
+    `token_index_at`, `ensure`), when a short edit makes them, and by `encode_pending`, the one
+    method for a worker thread. Asking never encodes a chunk of more than 32 K characters.
+
+    >>> import tokviz
+    >>> document = LiveDocument("Hello worl", tokviz.load("gpt2"))
+    >>> document.edit(10, 0, "d")
+    >>> [(span.start, span.end, span.id) for span in document.tokens_in(0, 11)]
+    [(0, 5, 15496), (5, 11, 995)]
+    """
+
+    # -- tokens by characters
+
+    def tokens_in(self, lo: int, hi: int) -> list[TokenSpan]:
+        """Give every token that has any byte of the characters lo to hi, in order.
+
+        A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
+        lo and hi. Several tokens share a character whose bytes they divide.
+        """
+        self._take_finished()
+        lo, hi = max(lo, 0), min(hi, self.n_chars)
+        if lo >= hi:
+            return []
+        place = self._chunks.locate(CHARS, lo)
+        char = self._chunks.start(place, CHARS)
+        index = self._chunks.start(place, TOKENS)
+        spans: list[TokenSpan] = []
+        for chunk in self._chunks.walk(place):
+            if char >= hi:
+                break
+            first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
+            tokens = self._known(chunk)
+            if tokens is None:
+                spans.append(unknown_span(char + first_char, char + last_char))
+            else:
+                first, last = touching(chunk, tokens, first_char, last_char)
+                spans += token_spans(chunk, tokens, first, last, char, index)
+            char += chunk.n_chars
+            index += chunk.n_tokens
+        return spans
+
+    def token_index_at(self, offset: int) -> int | None:
+        """Give the index of the first token of a character, None if it is not known."""
+        if not 0 <= offset < self.n_chars:
+            return None
+        self._take_finished()
+        place = self._chunks.locate(CHARS, offset)
+        chunk = self._chunks.chunk(place)
+        tokens = self._known(chunk)
+        if tokens is None:
+            return None
+        char = offset - self._chunks.start(place, CHARS)
+        return self._chunks.start(place, TOKENS) + touching(chunk, tokens, char, char + 1)[0]
+
+    def counts(self, lo: int, hi: int) -> Counts:
+        """Count what the characters lo to hi hold: characters, bytes, known tokens."""
+        lo, hi = max(lo, 0), min(hi, self.n_chars)
+        if lo >= hi:
+            return Counts(0, 0, 0)
+        n_tokens = self._tokens_before(hi, behind=True) - self._tokens_before(lo, behind=False)
+        return Counts(hi - lo, self.byte_offset(hi) - self.byte_offset(lo), n_tokens)
+
+    def _tokens_before(self, offset: int, *, behind: bool) -> int:
+        """Count the known tokens that end before a character, or (`behind`) start before it."""
+        self._take_finished()
+        # A token that starts before `offset` is looked up by the character before it.
+        place = self._chunks.locate(CHARS, offset - behind)
+        chunk = self._chunks.chunk(place)
+        n_before = self._chunks.start(place, TOKENS)
+        if chunk.tokens is None:
+            return n_before
+        char = offset - behind - self._chunks.start(place, CHARS)
+        return n_before + touching(chunk, chunk.tokens, char, char + 1)[int(behind)]
+
+    # -- tokens by index
+
+    def token(self, index: int) -> TokenInfo:
+        """Describe a token.
+
+        Raises:
+            IndexError: If fewer tokens are known.
+        """
+        place, chunk, tokens = self._chunk_of_token(index)
+        number = index - self._chunks.start(place, TOKENS)
+        char = self._chunks.start(place, CHARS)
+        byte = self._chunks.start(place, BYTES)
+        span = token_spans(chunk, tokens, number, number + 1, char, index - number)[0]
+        assert self._tokenizer is not None
+        return TokenInfo(
+            index,
+            span.id,
+            span.start,
+            span.end,
+            byte + tokens.borders[number],
+            byte + tokens.borders[number + 1],
+            span.hue,
+            self._tokenizer.is_special(span.id),
+        )
+
+    def tokens_slice(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Give the (id, hue) of the known tokens with the indexes first <= index < last."""
+        first, last = max(first, 0), min(last, self.n_tokens)
+        if first >= last:
+            return []
+        place = self._chunks.locate(TOKENS, first)
+        index = self._chunks.start(place, TOKENS)
+        pairs: list[tuple[int, int]] = []
+        for chunk in self._chunks.walk(place):
+            if index >= last:
+                break
+            if chunk.tokens is not None:
+                part = slice(max(first - index, 0), last - index)
+                pairs += zip(chunk.tokens.ids[part], chunk.tokens.hues[part], strict=True)
+            index += chunk.n_tokens
+        return pairs
+
+    def char_range(self, first_index: int, last_index: int) -> tuple[int, int]:
+        """Give the characters from the first token up to and with the last one: start and end.
+
+        Raises:
+            IndexError: If fewer tokens are known.
+        """
+        return self.token(first_index).start, self.token(last_index).end
+
+    def _chunk_of_token(self, index: int) -> tuple[Place, Chunk, ChunkTokens]:
+        if not 0 <= index < self.n_tokens:
+            raise IndexError(f"no token {index}: {self.n_tokens} tokens are known")
+        place = self._chunks.locate(TOKENS, index)
+        chunk = self._chunks.chunk(place)
+        assert chunk.tokens is not None
+        return place, chunk, chunk.tokens
+
+    # -- where a token occurs
+
+    def occurrences(self, token_id: int, limit: int = 16) -> tuple[int, list[int]]:
+        """Count a token among the known ones, and give the first `limit` of its indexes.
+
+        The count costs next to nothing, but lags behind until `encode_pending` has nothing left to
+        do. The indexes of a rare token are a search of the text.
+        """
+        number = self._n_occurrences(token_id)
+        if not number:
+            return 0, []
+        found = self._occurrences_from(self._search(token_id), 0)
+        return number, list(islice(found, min(number, limit)))
+
+    def next_occurrence(self, token_id: int, after_index: int, step: int = 1) -> int | None:
+        """Find the nearest token with this id behind (step 1) or before (step -1) an index."""
+        if not self._n_occurrences(token_id):
+            return None
+        search = self._search(token_id)
+        if step > 0:
+            return next(self._occurrences_from(search, max(after_index + 1, 0)), None)
+        return next(self._occurrences_back(search, min(after_index, self.n_tokens)), None)
+
+    def _n_occurrences(self, token_id: int) -> int:
+        self._take_finished()
+        return 0 if self._backlog is None else self._backlog.counts[token_id]
+
+    def _occurrences_from(self, search: TokenSearch, start: int) -> Iterator[int]:
+        """Find a token at an index and later, ascending."""
+        place = self._chunks.locate(TOKENS, start)
+        index = self._chunks.start(place, TOKENS)
+        for chunk in self._chunks.walk(place):
+            for number in search.numbers_in(chunk):
+                if index + number >= start:
+                    yield index + number
+            index += chunk.n_tokens
+
+    def _occurrences_back(self, search: TokenSearch, stop: int) -> Iterator[int]:
+        """Find a token before an index, descending."""
+        place = self._chunks.locate(TOKENS, max(stop, 0))
+        last = self._chunks.chunk(place)
+        index = self._chunks.start(place, TOKENS) + last.n_tokens
+        for chunk in chain((last,), self._chunks.walk_back(place)):
+            index -= chunk.n_tokens
+            for number in reversed(search.numbers_in(chunk)):
+                if index + number < stop:
+                    yield index + number
+
+    def _search(self, token_id: int) -> TokenSearch:
+        assert self._tokenizer is not None
+        return TokenSearch(token_id, self._tokenizer.token_bytes(token_id))
+
+    # -- places in the text
+
+    def byte_offset(self, char: int) -> int:
+        """Give the byte offset at which a character starts."""
+        place = self._chunks.locate(CHARS, char)
+        chunk = self._chunks.chunk(place)
+        local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
+        return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
+
+    def line_start(self, row: int) -> int:
+        """Give the offset at which a line starts; of the last line if there are not so many."""
+        number = min(row, self.n_lines - 1) - 1
+        if number < 0:
+            return 0
+        place = self._chunks.locate(NEWLINES, number)
+        newline = self._chunks.chunk(place).newline(number - self._chunks.start(place, NEWLINES))
+        return self._chunks.start(place, CHARS) + newline + 1
+
+    def location(self, offset: int) -> tuple[int, int]:
+        """Give the row and column (in characters) of an offset."""
+        offset = max(0, min(offset, self.n_chars))
+        place = self._chunks.locate(CHARS, offset)
+        local = offset - self._chunks.start(place, CHARS)
+        row = self._chunks.start(place, NEWLINES) + self._chunks.chunk(place).newlines_before(local)
+        return row, offset - self.line_start(row)
+
+    # -- everything
+
+    def ids(self) -> array[int]:
+        """Give all token ids, typecode "I"; what is not known yet is encoded now."""
+        ids = array("I")
+        for chunk in self._complete_chunks():
+            if chunk.tokens is not None:
+                ids.extend(chunk.tokens.ids)
+        return ids
+
+    def tokenization(self) -> Tokenization:
+        """Give all tokens and pieces; what is not known yet is encoded now.
+
+        Raises:
+            ValueError: If there is no tokenizer.
+        """
+        import numpy as np
+
+        from tokviz.tokenizer import Tokenization
+
+        if self._tokenizer is None:
+            raise ValueError("a document without a tokenizer has no tokens")
+        token_ends, piece_ends = [0], [0]
+        byte = 0
+        for chunk in self._complete_chunks():
+            assert chunk.tokens is not None
+            token_ends.extend(byte + border for border in chunk.tokens.borders[1:])
+            pieces = self._tokenizer.split_byte_text(chunk.text, self._parse_specials)
+            sizes = (bytetext.n_bytes(chunk.text[start:end]) for start, end in pieces)
+            piece_ends += list(accumulate(sizes, initial=byte))[1:]
+            byte += chunk.n_bytes
+        ids = self.ids()
+        special_ids = list(self._tokenizer.special_tokens.values())
+        return Tokenization(
+            ids=ids.tolist(),
+            byte_spans=np.array([token_ends[:-1], token_ends[1:]], dtype=np.int64).T.copy(),
+            pieces=np.array([piece_ends[:-1], piece_ends[1:]], dtype=np.int64).T.copy(),
+            special=np.isin(np.frombuffer(ids, dtype=np.uint32), special_ids),
+        )
+
+    def _complete_chunks(self) -> list[Chunk]:
+        """Encode whatever is not known yet, on this thread."""
+        self._take_finished()
+        chunks = list(self._chunks)
+        if self._backlog is not None:
+            for chunk in chunks:
+                if chunk.tokens is None:
+                    self._fill(chunk, self._backlog.encode_now(chunk))
+        return chunks

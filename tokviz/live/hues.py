@@ -1,0 +1,148 @@
+"""Sticky hues: a token keeps its hue while text around it changes; neighbours never share one.
+
+Hues are the numbers 0 to 5. When a chunk has new tokens, those that stood there before get their
+old hues back (`recall`); the others take hues that differ from both neighbours (`paint`). Only
+where an edit brought two tokens of one hue together must one of them change.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from tokviz.live.chunks import Chunk, Run
+
+N_HUES = 6
+
+NO_HUE = 255
+"""Stands for a hue that is not chosen yet, or a neighbour that is not known."""
+
+_UNPAINTED = re.compile(rb"\xff+")
+_TWINS = re.compile(rb"([\x00-\x05])\1")
+_COMPARED_AT_ONCE = 1024
+
+
+def unpainted(n_tokens: int) -> bytearray:
+    """Give hues of which none is chosen yet."""
+    return bytearray([NO_HUE]) * n_tokens
+
+
+def recall(runs: Iterable[Run], ids: array[int], borders: array[int]) -> bytearray:
+    """Give tokens the hues they had before, `NO_HUE` to those that are new.
+
+    A token is the same as before if its id and its bytes' place, moved along with the text, are
+    the same.
+
+    Args:
+        runs: The tokens from before, ascending and not overlapping.
+        ids: The new tokens, n of them.
+        borders: Their n + 1 byte offsets.
+    """
+    hues = unpainted(len(ids))
+    for run in runs:
+        _recall_run(run, ids, borders, hues)
+    twins = _TWINS.search(hues)
+    while twins is not None:
+        second = twins.start() + 1
+        hues[second] = _other_hue(hues, second, NO_HUE, NO_HUE)
+        twins = _TWINS.search(hues, second)
+    return hues
+
+
+def _recall_run(run: Run, ids: array[int], borders: array[int], hues: bytearray) -> None:
+    """Match a run from both ends, where nearly all of it agrees, then what is between."""
+    old_ids, old_hues, old_borders = run.tokens.ids, run.tokens.hues, run.tokens.borders
+    old, old_end = run.first, run.last
+    new = bisect_left(borders, run.start)
+    new_end = bisect_left(borders, run.end)
+    if new < len(ids) and borders[new] == run.start:
+        n_same = _common_prefix(old_ids[old:old_end], ids[new : new + old_end - old])
+        hues[new : new + n_same] = old_hues[old : old + n_same]
+        old, new = old + n_same, new + n_same
+    if new_end < len(borders) and borders[new_end] == run.end:
+        length = max(min(old_end - old, new_end - new), 0)
+        n_same = _common_prefix(
+            old_ids[old_end - length : old_end][::-1], ids[new_end - length : new_end][::-1]
+        )
+        hues[new_end - n_same : new_end] = old_hues[old_end - n_same : old_end]
+        old_end, new_end = old_end - n_same, new_end - n_same
+    while old < old_end and new < new_end:
+        ahead = old_borders[old] + run.shift - borders[new]
+        if ahead == 0 and old_ids[old] == ids[new]:
+            hues[new] = old_hues[old]
+        old += ahead <= 0
+        new += ahead >= 0
+
+
+def _common_prefix(a: array[int], b: array[int]) -> int:
+    """Count the leading items that are equal, mostly by comparing whole slices."""
+    length = min(len(a), len(b))
+    same = 0
+    while same < length:
+        stop = min(same + _COMPARED_AT_ONCE, length)
+        if a[same:stop] != b[same:stop]:
+            break
+        same = stop
+    while same < length and a[same] == b[same]:
+        same += 1
+    return same
+
+
+def paint(hues: bytearray, left: int, right: int) -> None:
+    """Choose the hues that are not chosen yet, in place, so that no two neighbours are equal.
+
+    Args:
+        hues: Hues with `NO_HUE` where one is to be chosen; chosen ones differ from each other.
+        left: The hue before the first, or `NO_HUE`.
+        right: The hue after the last, or `NO_HUE`.
+    """
+    for stretch in list(_UNPAINTED.finditer(hues)):
+        start, end = stretch.span()
+        before = hues[start - 1] if start else left
+        first = 0 if before == NO_HUE else (before + 1) % N_HUES
+        hues[start:end] = _cycle(first, end - start)
+        after = hues[end] if end < len(hues) else right
+        if hues[end - 1] == after:
+            hues[end - 1] = _other_hue(hues, end - 1, left, right)
+    if hues and hues[0] == left:
+        hues[0] = _other_hue(hues, 0, left, right)
+    if hues and hues[-1] == right:
+        hues[-1] = _other_hue(hues, len(hues) - 1, left, right)
+
+
+def _cycle(first: int, length: int) -> bytes:
+    return (bytes(range(N_HUES)) * (length // N_HUES + 2))[first : first + length]
+
+
+def _other_hue(hues: bytearray, index: int, left: int, right: int) -> int:
+    """Choose a hue that differs from the present one's and both neighbours' hues."""
+    taken = {
+        hues[index],
+        hues[index - 1] if index else left,
+        hues[index + 1] if index + 1 < len(hues) else right,
+    }
+    return next(hue for hue in range(N_HUES) if hue not in taken)
+
+
+def first_hue(chunk: Chunk | None) -> int:
+    """Give the hue at the start of a chunk, also the one its first token will likely keep."""
+    if chunk is None:
+        return NO_HUE
+    if chunk.tokens is not None:
+        return chunk.tokens.hues[0] if chunk.tokens.hues else NO_HUE
+    if chunk.runs and chunk.runs[0].start == 0:
+        return chunk.runs[0].tokens.hues[chunk.runs[0].first]
+    return NO_HUE
+
+
+def last_hue(chunk: Chunk | None) -> int:
+    """Give the hue at the end of a chunk, also the one its last token will likely keep."""
+    if chunk is None:
+        return NO_HUE
+    if chunk.tokens is not None:
+        return chunk.tokens.hues[-1] if chunk.tokens.hues else NO_HUE
+    if chunk.runs and chunk.runs[-1].end == chunk.n_bytes:
+        return chunk.runs[-1].tokens.hues[chunk.runs[-1].last - 1]
+    return NO_HUE

@@ -1,0 +1,89 @@
+"""How often a token occurs, kept up to date, and where, found when asked."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from threading import Lock
+
+from tokviz.live.chunks import Chunk, ChunkTokens
+
+
+class TokenCounts:
+    """Counts every token id in the encoded chunks of a document. For several threads.
+
+    One thread may add tokens that another is about to remove: whatever the order, they do not count
+    in the end.
+    """
+
+    __slots__ = ("_counts", "_lock")
+
+    def __init__(self) -> None:
+        """Begin with no token."""
+        self._counts: Counter[int] = Counter()
+        self._lock = Lock()
+
+    def __getitem__(self, token_id: int) -> int:
+        """Give how often a token occurs."""
+        return self._counts[token_id]
+
+    def add(self, tokens: ChunkTokens) -> None:
+        """Count the tokens of a chunk, unless they were removed before."""
+        with self._lock:
+            if tokens.wanted:
+                self._counts.update(tokens.ids if tokens.counts is None else tokens.counts)
+                tokens.counted = True
+
+    def remove(self, tokens: Iterable[ChunkTokens]) -> None:
+        """Forget the tokens of chunks that are no longer part of the document, for good."""
+        removed: Counter[int] = Counter()
+        with self._lock:
+            counts = self._counts
+            for part in tokens:
+                part.wanted = False
+                if part.counted:
+                    removed.update(part.ids if part.counts is None else part.counts)
+            for token_id, number in removed.items():
+                left = counts[token_id] - number
+                if left:
+                    counts[token_id] = left
+                else:
+                    del counts[token_id]
+
+
+class TokenSearch:
+    """Finds one token in chunks."""
+
+    __slots__ = ("_ascii", "_token_id")
+
+    def __init__(self, token_id: int, token: bytes) -> None:
+        """Take the token's id and bytes."""
+        self._token_id = token_id
+        # ASCII bytes are always ASCII characters of the text, which is faster to search than ids.
+        self._ascii = token.decode("ascii") if token.isascii() else ""
+
+    def numbers_in(self, chunk: Chunk) -> list[int]:
+        """Give the token's numbers among the chunk's tokens, ascending."""
+        if chunk.tokens is None or self._ascii not in chunk.text:
+            return []
+        return numbers_of(chunk.tokens.ids, self._token_id)
+
+
+def numbers_of(ids: array[int], token_id: int) -> list[int]:
+    """Find every place of a token in an array of ids, ascending; by searching its bytes.
+
+    >>> numbers_of(array("I", [7, 1, 7]), 7)
+    [0, 2]
+    """
+    size = ids.itemsize
+    needle = token_id.to_bytes(size, sys.byteorder)
+    data = ids.tobytes()
+    numbers: list[int] = []
+    at = data.find(needle)
+    while at >= 0:
+        if at % size == 0:
+            numbers.append(at // size)
+        at = data.find(needle, at + 1)
+    return numbers

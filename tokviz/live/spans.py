@@ -1,0 +1,138 @@
+"""Where tokens are in the text: what a chunk's tokens look like from outside."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from functools import partial
+from itertools import accumulate, count, pairwise, repeat
+from typing import NamedTuple
+
+from tokviz.live.chunks import Chunk, ChunkTokens, char_starts
+
+UNKNOWN = -1
+"""Index, id and hue of a stretch of text whose tokens are not known yet."""
+
+BEGINS_INSIDE = 1
+"""Bit of `TokenSpan.split`: the token begins inside a character."""
+
+ENDS_INSIDE = 2
+"""Bit of `TokenSpan.split`: the token ends inside a character."""
+
+
+class TokenSpan(NamedTuple):
+    """A token as the characters that it has any byte of.
+
+    Attributes:
+        start: Offset of the first character.
+        end: Offset behind the last character, more than `start`.
+        index: The token's number among the known tokens, or `UNKNOWN`.
+        id: The token id, or `UNKNOWN`.
+        hue: 0 to 5, or `UNKNOWN`.
+        split: `BEGINS_INSIDE` and `ENDS_INSIDE`, or 0.
+    """
+
+    start: int
+    end: int
+    index: int  # type: ignore[assignment]  # hides tuple.index
+    id: int
+    hue: int
+    split: int
+
+
+class TokenInfo(NamedTuple):
+    """Everything about one token of a document: characters, bytes, hue."""
+
+    index: int  # type: ignore[assignment]  # hides tuple.index
+    id: int
+    start: int
+    end: int
+    byte_start: int
+    byte_end: int
+    hue: int
+    special: bool
+
+
+class Counts(NamedTuple):
+    """How much a stretch of text holds; tokens that it only holds parts of count too."""
+
+    chars: int
+    bytes: int
+    tokens: int
+
+
+_token_span = partial(tuple.__new__, TokenSpan)
+"""Makes a TokenSpan from a tuple, three times as fast as calling it."""
+
+
+def unknown_span(start: int, end: int) -> TokenSpan:
+    """Stand for the tokens of a stretch of text that are not known yet."""
+    return TokenSpan(start, end, UNKNOWN, UNKNOWN, UNKNOWN, 0)
+
+
+def touching(chunk: Chunk, tokens: ChunkTokens, lo: int, hi: int) -> tuple[int, int]:
+    """Find the tokens with any byte of the chunk's characters lo to hi: first and behind last."""
+    borders = tokens.borders
+    first = bisect_right(borders, chunk.byte_of_char(lo)) - 1
+    return first, bisect_left(borders, chunk.byte_of_char(hi), first)
+
+
+def token_spans(
+    chunk: Chunk, tokens: ChunkTokens, first: int, last: int, char: int, index: int
+) -> list[TokenSpan]:
+    """Describe consecutive tokens of a chunk.
+
+    Args:
+        chunk: The chunk.
+        tokens: Its tokens.
+        first: Number of the first token in the chunk.
+        last: Number behind the last one.
+        char: Character offset of the chunk in the document.
+        index: Number of the chunk's first token in the document.
+    """
+    if first >= last:
+        return []
+    borders = tokens.borders[first : last + 1]
+    starts: Iterable[int]
+    ends: Iterable[int]
+    splits: Iterable[int]
+    if chunk.n_bytes == chunk.n_chars:
+        at = [border + char for border in borders]
+        starts, ends, splits = at, at[1:], repeat(0)
+    else:
+        starts, ends, splits = _char_spans(chunk, list(borders), char)
+    columns = zip(
+        starts,
+        ends,
+        count(index + first),
+        tokens.ids[first:last],
+        tokens.hues[first:last],
+        splits,
+        strict=False,
+    )
+    return list(map(_token_span, columns))
+
+
+def _char_spans(
+    chunk: Chunk, borders: list[int], char: int
+) -> tuple[list[int], list[int], Iterable[int]]:
+    """Turn the byte borders of tokens into character starts and ends, and split bits."""
+    first_char = chunk.char_of_byte(borders[0])
+    last_char = chunk.char_of_byte(borders[-1] - 1)
+    first_byte = chunk.byte_of_char(first_char)
+    begins = char_starts(chunk.text[first_char : last_char + 1])
+    # For every byte, and the one behind the last: how many characters start before it, and
+    # whether one starts at it.
+    started = list(accumulate(begins, initial=char + first_char))
+    begins += b"\x01"
+    at = [border - first_byte for border in borders]
+    chars = list(map(started.__getitem__, at))
+    whole = bytes(map(begins.__getitem__, at))
+    if 0 not in whole:
+        return chars, chars[1:], repeat(0)
+    starts = [char - 1 + begin for char, begin in zip(chars, whole, strict=True)]
+    splits = [
+        (0 if begin else BEGINS_INSIDE) | (0 if end else ENDS_INSIDE)
+        for begin, end in pairwise(whole)
+    ]
+    return starts, chars[1:], splits
