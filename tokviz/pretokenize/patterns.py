@@ -106,7 +106,12 @@ _GPT4O = (
 # Characters whose class no Unicode version has ever changed.
 _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 _VISIBLE = _LETTERS + "!-@[-`{-~"
+_PUNCTUATION = r"!-/:-@\[-`{-~"
 _CUT_GPT = (
+    # Never matches where the rest would, but says so in a fifth of the time: long words, long
+    # rules and long white space hold no cut.
+    rf"(?<! |[{_LETTERS}](?=[{_LETTERS}])|[{_PUNCTUATION}](?=[{_PUNCTUATION}])|[0-9](?=[0-9]))"
+    "(?:"
     # A space goes with what follows it, never with a visible character before it.
     rf"(?<=[{_VISIBLE}])(?= )"
     # A line break directly behind a visible character ends a piece, unless o200k's `[\r\n/]*`
@@ -115,6 +120,7 @@ _CUT_GPT = (
     # Letters and digits never share a piece with punctuation *behind* them but for contractions.
     rf"|(?<=[{_LETTERS}0-9])(?=[!-&(-/:-@\[-`{{-~、。，！？：；（「『《])"
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
+    ")"
 )
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
 
