@@ -9,17 +9,8 @@ import tokviz
 from tokviz.bpe.describe import CutCharacter
 from tokviz.bpe.trace import why_not_one_token
 from tokviz.tui.glyphs import UNSAFE
-from tokviz.tui.widgets.card_rows import (
-    Copy,
-    GoTo,
-    Row,
-    Span,
-    Step,
-    flow,
-    selection_rows,
-    token_rows,
-    words_of,
-)
+from tokviz.tui.widgets.card_rows import selection_rows, token_rows
+from tokviz.tui.widgets.flow import Copy, GoTo, Row, Step
 from tokviz.tui.widgets.token_facts import Occurrences, Place, SelectedTokens, entry_of
 
 TOK = tokviz.load("gpt2")
@@ -106,6 +97,13 @@ def test_occurrences_take_two_rows_whether_known_or_not() -> None:
     assert len(lengths) == 1
 
 
+@pytest.mark.parametrize("width", [20, 44])
+def test_the_other_places_can_be_clicked_at_every_width(width: int) -> None:
+    rows = token_rows(PLACE, entry_of(TOK, 262), Occurrences(14, (3, 12, 48)), width)
+    actions = [span.action for row in rows for span in row]
+    assert Step(1) in actions and Step(-1) in actions
+
+
 @pytest.mark.parametrize("width", [24, 30, 44, 70])
 def test_occurrences_take_the_same_room_at_every_width(width: int) -> None:
     entry = entry_of(TOK, 262)
@@ -189,15 +187,6 @@ def test_too_many_selected_tokens_are_counted_only() -> None:
     assert rows[0] == "4,000,000 tokens from #0"
     assert rows[-1] == "Too many tokens to explain."
     assert "… 3,999,800 more" in "\n".join(rows)
-
-
-def test_words_flow_and_hang_under_their_label() -> None:
-    rows = flow(words_of("one two three four"), 14, (Span("n    ", "label"),))
-    assert texts(rows) == ["n    one two", "     three", "     four"]
-
-
-def test_a_word_wider_than_the_row_is_cut() -> None:
-    assert texts(flow(words_of("a " + "你" * 20), 9)) == ["a", "你你你你…"]
 
 
 @pytest.mark.parametrize("width", [1, 8, 20, 30, 70])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 
@@ -12,6 +11,7 @@ from tokviz.bpe.describe import CutCharacter
 from tokviz.bpe.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.tui.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 from tokviz.tui.widgets.token_facts import Entry, Occurrences, Place, SelectedTokens
 
 LABEL_COLUMNS = 8
@@ -22,92 +22,11 @@ _MAX_CHIPS = 200
 _MAX_STEPS = 200
 
 
-class Copy(NamedTuple):
-    """Copy a text; `what` names it."""
-
-    text: str
-    what: str
-
-
-class GoTo(NamedTuple):
-    """Go to a token of the document."""
-
-    token_index: int
-
-
-class Step(NamedTuple):
-    """Go to the next (1) or the previous (-1) place where the token occurs."""
-
-    step: int
-
-
-Action = Copy | GoTo | Step
-Role = Literal[
-    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning"
-]
-
-
-class Span(NamedTuple):
-    """A stretch of a row: its text, what it is, what a click on it does, its hue if it has one."""
-
-    text: str
-    role: Role = "text"
-    action: Action | None = None
-    hue: int = -1
-
-
-Row = tuple[Span, ...]
-Word = Sequence[Span]
-"""Spans that stay on one row."""
-
-
 def label_of(token: bytes) -> str:
     """Show a token's bytes, a very long one's first ones."""
     if len(token) <= _MAX_LABEL_BYTES:
         return token_label(token)
     return token_label(token[:_MAX_LABEL_BYTES]) + "…"
-
-
-def flow(words: Iterable[Word], width: int, indent: Sequence[Span] = ()) -> list[Row]:
-    """Set words in rows, as many as fit, one space apart.
-
-    Args:
-        words: What to set. A word wider than a row is cut.
-        width: Columns of a row.
-        indent: What stands before the first word; later rows are indented as far.
-    """
-    left = sum(cell_len(span.text) for span in indent)
-    room = max(1, width - left)
-    rows: list[list[Span]] = [list(indent)]
-    used = 0
-    for word in words:
-        word = _cut(word, room)
-        word_width = sum(cell_len(span.text) for span in word)
-        if used and used + 1 + word_width > room:
-            rows.append([Span(" " * left)] if left else [])
-            used = 0
-        if used:
-            rows[-1].append(Span(" "))
-            used += 1
-        rows[-1].extend(word)
-        used += word_width
-    return [tuple(row) for row in rows]
-
-
-def _cut(word: Word, room: int) -> Word:
-    """Leave out what of a word does not fit."""
-    kept: list[Span] = []
-    for span in word:
-        kept.append(span._replace(text=fit(span.text, room)))
-        room -= cell_len(span.text)
-        if room <= 0:
-            break
-    return kept
-
-
-def words_of(text: str, role: Role = "text", action: Action | None = None) -> list[Word]:
-    """Cut a sentence into words for `flow`."""
-    return [(Span(word, role, action),) for word in text.split(" ")]
 
 
 def _field(label: str, words: Iterable[Word], width: int) -> list[Row]:
@@ -206,8 +125,8 @@ def _occurrence_rows(place: Place, occurrences: Occurrences | None, width: int) 
         return [*_field("occurs", words_of("…", "dim"), width), ()]
     if occurrences.count <= 1:
         return [*_field("occurs", words_of("only here"), width), ()]
-    times = _count(occurrences.count, "time")
     room = width - LABEL_COLUMNS - 1
+    times = _count(occurrences.count, "time") if room > 20 else f"{occurrences.count:,}×"
     previous, following = ("‹ previous", "next ›") if room > len(times) + 19 else ("‹", "›")
     words = words_of(times)
     words += [(Span(" "), Span(previous, "link", Step(-1)))]

@@ -15,21 +15,8 @@ from textual.timer import Timer
 
 from tokviz.bpe.trace import Explanation, why_not_one_token
 from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
-from tokviz.tui.widgets.card_rows import (
-    HINT,
-    Action,
-    Copy,
-    GoTo,
-    Role,
-    Row,
-    Span,
-    Step,
-    flow,
-    selection_rows,
-    token_copies,
-    token_rows,
-    words_of,
-)
+from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
+from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 from tokviz.tui.widgets.token_facts import (
     Entry,
