@@ -1,0 +1,64 @@
+"""Every benchmark script runs and reports; what it measures is nobody's business here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+SMALLEST_RUNS = {
+    "keys": ["--sizes", "1K", "--keys", "2"],
+    "start": ["--runs", "1"],
+    "opening": ["--size", "20K", "--runs", "1", "--typing-runs", "1"],
+    "paste": ["--sizes", "5K", "--runs", "1"],
+    "count": ["--runs", "1"],
+}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """All scripts, started at once: they mostly wait."""
+    processes = {
+        name: subprocess.Popen(
+            [sys.executable, str(BENCHMARKS / f"{name}.py"), "--json", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, options in SMALLEST_RUNS.items()
+    }
+    yield processes
+    for process in processes.values():
+        process.kill()
+        process.communicate()
+
+
+def report_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    report: dict[str, Any] = json.loads(output)
+    return report
+
+
+@pytest.mark.parametrize("name", SMALLEST_RUNS)
+def test_script_reports_numbers_and_targets(
+    name: str, running: dict[str, subprocess.Popen[str]]
+) -> None:
+    report = report_of(running[name])
+    assert report["benchmark"] == name
+    numbers = [value for row in report["rows"] for value in row.values() if value != ""]
+    measured = [value for value in numbers if isinstance(value, float)]
+    assert measured
+    assert min(measured) > 0
+    assert all({"name", "value", "limit", "reached"} <= set(target) for target in report["targets"])
+
+
+def test_every_script_is_run_here() -> None:
+    scripts = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
+    assert scripts == set(SMALLEST_RUNS)
