@@ -442,10 +442,13 @@ class ActionProvider(Provider):
             )
 
     async def search(self, query: str) -> Hits:
-        """Find actions whose title fits, or, ranked lower, whose description does."""
+        """Find actions whose title fits, or, ranked lower, whose description holds the query."""
         matcher = self.matcher(query)
         for action, node in self._available():
-            score = matcher.match(action.title) or matcher.match(action.help) / 10
+            score = (
+                matcher.match(action.title)
+                or float(query.casefold() in action.help.casefold()) / 10
+            )
             if score > 0:
                 yield Hit(
                     score,

@@ -132,8 +132,3 @@ TOKVIZ_LIGHT = Theme(
 
 THEMES: tuple[Theme, Theme] = (TOKVIZ_DARK, TOKVIZ_LIGHT)
 """Both themes, for `App.register_theme`."""
-
-
-def opposite(theme: str) -> str:
-    """Name the other one of the two themes; from a foreign theme it is the dark one."""
-    return LIGHT if theme == DARK else DARK

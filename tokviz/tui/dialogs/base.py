@@ -172,7 +172,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click outside the frame."""
-        if event.widget is self:
+        if not self.query_one("#dialog").region.contains(event.screen_x, event.screen_y):
             self.action_cancel()
 
     def action_cancel(self) -> None:

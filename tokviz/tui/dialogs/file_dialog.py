@@ -102,6 +102,7 @@ class FileDialog(Dialog[Path]):
         self._entries: list[FolderEntry] = []
         self._came_from = ""
         self._moved = False
+        self._folder_error = ""
         self._reading = False
         self._choose_when_listed = False
 
@@ -149,13 +150,15 @@ class FileDialog(Dialog[Path]):
         """List the folder and filter by the name that the field holds now."""
         self._moved = False
         self._choose_when_listed = False
-        self.show_error("")
         folder, _ = split_typed(self.field.value, self.folder)
         if folder == self._listed:
+            self.show_error(self._folder_error)
             self._show_entries()
         else:
+            self.show_error("")
             self._listed = folder
             self._entries = []
+            self._folder_error = ""
             self._reading = True
             self._show_folder("reading…")
             self._read(folder)
@@ -167,7 +170,8 @@ class FileDialog(Dialog[Path]):
             entries = read_folder(folder, lambda: worker.is_cancelled)
             self.post_message(self.Listed(folder, entries, ""))
         except InputFileError as error:
-            self.post_message(self.Listed(folder, [], f"{home_label(folder)}: {error.reason}"))
+            name = folder.name or str(folder)
+            self.post_message(self.Listed(folder, [], f"{name}: {error.reason}"))
 
     @on(Listed)
     def _show_listed(self, event: Listed) -> None:
@@ -175,6 +179,7 @@ class FileDialog(Dialog[Path]):
         if event.folder == self._listed:
             self._reading = False
             self._entries = event.entries
+            self._folder_error = event.error
             self.show_error(event.error)
             self._show_entries()
             if self._choose_when_listed:

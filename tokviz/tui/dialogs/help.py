@@ -88,7 +88,9 @@ def _narrow(entry: Entry, width: int) -> Iterable[Content]:
     else:
         yield from (Content(line) for line in _wrapped(entry.title, width))
         if keys:
-            yield Content.assemble((keys[:width], "$text-accent"))
+            yield from (
+                Content.assemble((f"  {key}", "$text-accent")) for key in entry.keys.split("  ")
+            )
     for line in _wrapped(entry.help, width - 2):
         yield Content.assemble("  ", (line, "$text-muted"))
 

@@ -42,7 +42,7 @@ class OpenFileDialog(FileDialog):
         if text and not self._moved:
             path = typed_path(text, self.folder)
             if os.path.lexists(path):
-                self._take(path, path.is_dir())
+                self._take(path, os.path.isdir(path))
                 return
         if self._reading:
             self._choose_when_listed = True

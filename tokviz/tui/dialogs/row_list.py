@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -82,7 +82,7 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         self.set_reactive(RowList.highlighted, None)
         self.highlighted = highlighted if rows else None
         if highlighted is None:
-            self.scroll_to(y=0, animate=False, immediate=True)
+            self.scroll_to(y=0, animate=False, force=True)
         self.refresh()
 
     @property
@@ -104,12 +104,29 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         """How many rows a page key moves."""
         return max(1, self.scrollable_content_region.height - 1)
 
-    def watch_highlighted(self, index: int | None) -> None:
+    def watch_highlighted(self) -> None:
         """Bring the row into view and tell."""
-        if index is not None:
-            self.scroll_to_region(Region(0, index, 1, 1), animate=False, immediate=True)
+        self._reveal()
         self.refresh()
         self.post_message(self.Highlighted())
+
+    def on_resize(self) -> None:
+        """Keep the highlighted row in view."""
+        self._reveal()
+
+    def _reveal(self) -> None:
+        """Scroll as little as needed to show the highlighted row.
+
+        `force` because a list that has just got its rows has no scroll bar yet.
+        """
+        height = self.scrollable_content_region.height
+        if self.highlighted is None or not height:
+            return
+        first = round(self.scroll_offset.y)
+        if not first <= self.highlighted < first + height:
+            above = self.highlighted < first
+            y = self.highlighted if above else self.highlighted - height + 1
+            self.scroll_to(y=y, animate=False, force=True)
 
     def watch_hovered(self) -> None:
         """Draw the row under the mouse."""

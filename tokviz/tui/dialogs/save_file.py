@@ -30,7 +30,7 @@ class SaveFileDialog(FileDialog):
             self._take(*chosen)
         elif self.field.value:
             path = typed_path(self.field.value, self.folder)
-            self._take(path, path.is_dir())
+            self._take(path, os.path.isdir(path))
         else:
             self.show_error("Type a name for the file.")
 
@@ -39,8 +39,10 @@ class SaveFileDialog(FileDialog):
             self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
         elif os.path.lexists(path):
             self._ask_to_replace(path)
-        elif not path.parent.is_dir():
-            self.show_error(f"{path.parent}: there is no such folder")
+        elif not os.path.isdir(path.parent):
+            self.show_error(f"{path.parent.name}: there is no such folder")
+        elif not os.access(path.parent, os.W_OK):
+            self.show_error(f"{path.parent}: no permission to write there")
         else:
             self.finish(path)
 

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.tui.dialogs.file_dialog import FileDialog, paint_entry
+from tokviz.tui.dialogs.folder import FolderEntry
+from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    base = tmp_path / "base"
+    (base / "sub" / "deep").mkdir(parents=True)
+    (base / "apple.txt").write_text("apple")
+    (base / "banana.txt").write_text("banana")
+    (base / "sub" / "cherry.txt").write_text("cherry")
+    (base / ".secret").write_text("hidden")
+    return base
+
+
+@pytest.fixture(autouse=True)
+def forgotten_folder() -> Iterator[None]:
+    FileDialog.last_folder = None
+    yield
+    FileDialog.last_folder = None
+
+
+# Opening
+
+
+async def test_part_of_a_name_and_enter_opens_the_file(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("nana")
+        await pilot.press("enter")
+        assert pilot.result == folder / "banana.txt"
+
+
+async def test_arrows_and_enter_open_a_file_in_a_folder(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.press("enter")  # sub, the first entry
+        assert pilot.shows("cherry.txt")
+        await pilot.press("down", "enter")
+        assert pilot.result == folder / "sub" / "cherry.txt"
+
+
+async def test_mouse_alone_goes_up_and_opens(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder / "sub")) as pilot:
+        await pilot.click_text("../")
+        await pilot.click_text("../")
+        await pilot.click_text("apple.txt")
+        await pilot.click_text("apple.txt")
+        assert pilot.result == folder / "apple.txt"
+
+
+async def test_pasted_absolute_path_opens(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(Path("/"))) as pilot:
+        await pilot.paste(f"'{folder}/sub/cherry.txt'\n")
+        await pilot.press("enter")
+        assert pilot.result == folder / "sub" / "cherry.txt"
+
+
+async def test_typed_relative_and_home_paths_open(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("sub/cherry.txt")
+        await pilot.press("enter")
+        assert pilot.result == folder / "sub" / "cherry.txt"
+    monkeypatch.setenv("HOME", str(folder))
+    async with open_dialog(OpenFileDialog(Path("/"))) as pilot:
+        await pilot.type("~/apple.txt")
+        await pilot.press("enter")
+        assert pilot.result == folder / "apple.txt"
+
+
+async def test_tab_completes_folder_then_file(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("su")
+        await pilot.press("tab")
+        await pilot.type("ch")
+        await pilot.press("tab", "enter")
+        assert pilot.result == folder / "sub" / "cherry.txt"
+
+
+async def test_backspace_in_the_empty_field_goes_up_to_where_we_came_from(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(OpenFileDialog(folder / "sub" / "deep")) as pilot:
+        await pilot.press("backspace")
+        assert pilot.shows("cherry.txt")
+        await pilot.press("backspace")
+        assert pilot.shows("apple.txt")
+        await pilot.press("enter")
+        assert pilot.shows("cherry.txt")
+
+
+async def test_hidden_files_are_shown_on_demand(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        assert not pilot.shows(".secret")
+        await pilot.press("f2")
+        assert pilot.shows(".secret")
+        await pilot.click_text("F2 hide")
+        assert not pilot.shows(".secret")
+
+
+async def test_missing_file_is_told_beside_the_field(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("nosuchfile")
+        await pilot.press("enter")
+        assert pilot.is_open
+        assert pilot.shows("nosuchfile: there is no such file")
+        await pilot.press("backspace")
+        assert not pilot.shows("there is no such file")
+
+
+async def test_missing_folder_is_told(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("nowhere/x")
+        assert pilot.shows("there is no such folder")
+        await pilot.press("enter")
+        assert pilot.is_open
+
+
+async def test_typed_folder_is_entered_not_opened(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("sub")
+        await pilot.press("enter")
+        assert pilot.is_open
+        assert pilot.shows("cherry.txt")
+
+
+async def test_binary_file_is_opened_when_asked_twice(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    (folder / "zeros.bin").write_bytes(bytes(100))
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("zeros")
+        await pilot.press("enter")
+        assert pilot.is_open
+        assert pilot.shows("does not look like text")
+        await pilot.press("enter")
+        assert pilot.result == folder / "zeros.bin"
+
+
+async def test_pipe_does_not_hang_the_dialog(open_dialog: OpenDialog, folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("pipe")
+        await pilot.press("enter")
+        assert pilot.shows("is a device or pipe")
+
+
+async def test_name_with_escape_codes_is_shown_as_glyphs_and_opens(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    evil = folder / "evil\x1b]0;owned\x07.txt"
+    evil.write_text("text")
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        assert pilot.shows("evil␛]0;owned␇.txt")
+        assert not any("\x1b" in line or "\x07" in line for line in pilot.screen_lines())
+        await pilot.type("evil")
+        await pilot.press("tab", "enter")
+        assert pilot.result == evil
+
+
+async def test_undecodable_name_is_shown_and_opens(open_dialog: OpenDialog, folder: Path) -> None:
+    with open(os.fsencode(folder) + b"/caf\xe9.txt", "wb") as file:
+        file.write(b"text")
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("caf")
+        await pilot.press("enter")
+        assert os.fsencode(str(pilot.result)).endswith(b"caf\xe9.txt")
+
+
+async def test_pasted_controls_never_reach_the_field(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.paste("\x1b[31mapp\u202ele\n\nsecond line")
+        assert isinstance(pilot.app.screen, OpenFileDialog)
+        assert pilot.app.screen.field.value == "[31mapple"
+
+
+async def test_next_dialog_begins_in_the_last_folder(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.type("sub/cherry.txt")
+        await pilot.press("enter")
+    async with open_dialog(OpenFileDialog()) as pilot:
+        assert pilot.shows("cherry.txt")
+
+
+async def test_ten_thousand_files_are_listed_and_filtered(
+    open_dialog: OpenDialog, tmp_path: Path
+) -> None:
+    for number in range(10_000):
+        (tmp_path / f"file{number:05}").touch()
+    async with open_dialog(OpenFileDialog(tmp_path)) as pilot:
+        assert pilot.shows("10,000")
+        await pilot.type("09999")
+        assert pilot.shows("1 of 10,000")
+        await pilot.press("enter")
+        assert pilot.result == tmp_path / "file09999"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+async def test_a_file_can_be_opened_at_any_size(
+    open_dialog: OpenDialog, folder: Path, size: tuple[int, int]
+) -> None:
+    async with open_dialog(OpenFileDialog(folder), size) as pilot:
+        await pilot.type("ban")
+        assert pilot.shows("banana")
+        assert pilot.shows("Esc")
+        await pilot.click_text("Enter")
+        assert pilot.result == folder / "banana.txt"
+
+
+@pytest.mark.parametrize("width", range(4, 100))
+@pytest.mark.parametrize("name", ["a.txt", "日本語の長い名前" * 4, "x" * 200])
+def test_row_never_exceeds_its_width(width: int, name: str) -> None:
+    from rich.cells import cell_len
+
+    cells = paint_entry(FolderEntry(name, False, 12_345, 1e9), width)
+    assert cell_len("".join(text for text, _ in cells)) <= width
+
+
+# Saving
+
+
+async def test_new_name_is_saved_in_the_folder_shown(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(SaveFileDialog(folder)) as pilot:
+        await pilot.type("app")  # the beginning of an existing name is a name of its own
+        await pilot.press("enter")
+        assert pilot.result == folder / "app"
+
+
+async def test_existing_file_needs_a_yes(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(SaveFileDialog(folder, "apple.txt")) as pilot:
+        await pilot.press("enter")
+        assert pilot.shows("Replace apple.txt?")
+        await pilot.press("enter")
+        assert pilot.is_open
+        await pilot.press("escape")
+        assert pilot.is_open
+        await pilot.press("enter", "y")
+        assert pilot.result == folder / "apple.txt"
+
+
+async def test_existing_file_can_be_replaced_by_mouse(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(SaveFileDialog(folder)) as pilot:
+        await pilot.click_text("banana.txt")
+        await pilot.click_text("banana.txt")
+        await pilot.click_text("Y replace")
+        assert pilot.result == folder / "banana.txt"
+
+
+async def test_name_is_kept_on_the_way_into_a_folder(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(SaveFileDialog(folder, "new.md")) as pilot:
+        await pilot.press("down", "down", "enter")  # .. and then sub
+        assert pilot.shows("cherry.txt")
+        await pilot.press("enter")
+        assert pilot.result == folder / "sub" / "new.md"
+
+
+async def test_missing_folder_and_missing_name_are_told(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(SaveFileDialog(folder)) as pilot:
+        await pilot.press("enter")
+        assert pilot.shows("Type a name")
+        await pilot.type("nowhere/new.txt")
+        await pilot.press("enter")
+        assert pilot.is_open
+        assert pilot.shows("there is no such folder")

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.tui.dialogs.find import FindDialog, FindResult
+from tokviz.tui.dialogs.find_text import FindQuery
+
+TEXT = "one two one\u200b Two one"
+
+
+async def test_typing_shows_the_first_match_after_the_cursor(open_dialog: OpenDialog) -> None:
+    seen: list[tuple[int, int]] = []
+    dialog = FindDialog(TEXT, 4, None, lambda start, end: seen.append((start, end)))
+    async with open_dialog(dialog) as pilot:
+        await pilot.type("one")
+        assert seen[-1] == (8, 11)
+        assert pilot.shows("2 of 3")
+        await pilot.press("enter")
+        assert seen[-1] == (17, 20)
+        await pilot.press("f3")
+        assert seen[-1] == (0, 3)
+        await pilot.press("up")
+        assert seen[-1] == (17, 20)
+        await pilot.press("escape")
+        assert pilot.result == FindResult(FindQuery("one"), (17, 20))
+
+
+async def test_nothing_typed_is_no_result(open_dialog: OpenDialog) -> None:
+    async with open_dialog(FindDialog(TEXT)) as pilot:
+        await pilot.press("escape")
+        assert pilot.result is None
+
+
+async def test_nothing_found_keeps_the_query_without_a_place(open_dialog: OpenDialog) -> None:
+    async with open_dialog(FindDialog(TEXT)) as pilot:
+        await pilot.type("three")
+        assert pilot.shows("none")
+        await pilot.press("enter", "escape")
+        assert pilot.result == FindResult(FindQuery("three"), None)
+
+
+async def test_last_query_is_offered_and_typing_replaces_it(open_dialog: OpenDialog) -> None:
+    async with open_dialog(FindDialog(TEXT, 0, FindQuery("one"))) as pilot:
+        assert pilot.shows("1 of 3")
+        await pilot.type("two")
+        await pilot.press("escape")
+        assert pilot.result == FindResult(FindQuery("two"), (4, 7))
+
+
+@pytest.mark.parametrize("how", ["key", "mouse"])
+async def test_case_and_regex_are_switched_by_key_or_mouse(
+    open_dialog: OpenDialog, how: str
+) -> None:
+    async with open_dialog(FindDialog(TEXT, 0, FindQuery("t.o"))) as pilot:
+        assert pilot.shows("none")
+        if how == "key":
+            await pilot.press("f2", "f4")
+        else:
+            await pilot.click_text(".*")
+            await pilot.click_text("Aa")
+        assert pilot.shows("1 of 1")
+        await pilot.press("escape")
+        assert pilot.result == FindResult(FindQuery("t.o", regex=True, case=True), (4, 7))
+
+
+async def test_broken_pattern_is_told_beside_the_field(open_dialog: OpenDialog) -> None:
+    async with open_dialog(FindDialog(TEXT, 0, FindQuery("(", regex=True))) as pilot:
+        assert pilot.shows("The pattern does not work")
+        await pilot.type("one")
+        assert not pilot.shows("The pattern does not work")
+
+
+async def test_pasted_invisible_character_becomes_a_visible_escape(
+    open_dialog: OpenDialog,
+) -> None:
+    async with open_dialog(FindDialog(TEXT)) as pilot:
+        await pilot.paste("one\u200b")
+        assert pilot.shows(r"one\u200b")
+        assert pilot.shows("1 of 1")
+        await pilot.press("escape")
+        assert pilot.result == FindResult(FindQuery(r"one\u200b", regex=True), (8, 12))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+async def test_text_above_stays_in_view(open_dialog: OpenDialog, size: tuple[int, int]) -> None:
+    async with open_dialog(FindDialog(TEXT, 0, FindQuery("one")), size) as pilot:
+        lines = pilot.screen_lines()
+        assert "one" in "".join(lines[-4:])
+        assert not "".join(lines[: size[1] - 3]).strip()
+        await pilot.click_text("Esc")
+        assert not pilot.is_open

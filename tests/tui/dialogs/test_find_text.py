@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokviz.tui.dialogs.find_text import MAX_MATCHES, FindQuery, Matches, escaped, find_all
+
+
+def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:
+    matches = find_all(text, query)
+    return list(zip(matches.starts, matches.ends, strict=True))
+
+
+def test_case_is_ignored_unless_it_matters() -> None:
+    assert spans("Token token", FindQuery("token")) == [(0, 5), (6, 11)]
+    assert spans("Token token", FindQuery("token", case=True)) == [(6, 11)]
+
+
+def test_plain_text_is_no_pattern() -> None:
+    assert spans("a.b axb", FindQuery("a.b")) == [(0, 3)]
+    assert spans("a.b axb", FindQuery("a.b", regex=True)) == [(0, 3), (4, 7)]
+
+
+def test_anchors_are_those_of_lines() -> None:
+    assert spans("ab\nab", FindQuery("^a", regex=True)) == [(0, 1), (3, 4)]
+
+
+def test_matches_of_no_length_are_left_out() -> None:
+    assert spans("baab", FindQuery("a*", regex=True)) == [(1, 3)]
+
+
+def test_raw_bytes_of_byte_text_can_be_found() -> None:
+    assert spans("caf\udce9!", FindQuery("\udce9")) == [(3, 4)]
+    assert spans("caf\udce9!", FindQuery("\udce9", case=True)) == [(3, 4)]
+
+
+@given(st.text("ab\u200b."), st.text("ab\u200b.", min_size=1, max_size=3))
+def test_plain_search_equals_the_standard_library(text: str, wanted: str) -> None:
+    expected = [match.span() for match in re.finditer(re.escape(wanted), text)]
+    assert spans(text, FindQuery(wanted, case=True)) == expected
+    assert spans(text, FindQuery(wanted)) == expected
+    assert spans(text, FindQuery(escaped(wanted), regex=True)) == expected
+
+
+def test_broken_pattern_is_a_sentence() -> None:
+    matches = find_all("text", FindQuery("a(b", regex=True))
+    assert matches.problem.startswith("The pattern does not work: missing )")
+    assert len(matches) == 0
+
+
+def test_huge_pattern_is_refused_before_compiling() -> None:
+    assert "too long" in find_all("text", FindQuery("|".join(["ab"] * 9999), regex=True)).problem
+
+
+def test_exploding_pattern_ends_with_what_was_found() -> None:
+    text = "aab " + "a" * 60 + "!"
+    matches = find_all(text, FindQuery(r"(a|aa)+b", regex=True), seconds=0.05)
+    assert "too long" in matches.problem
+    assert not matches.complete
+    assert list(matches.starts) == [0]
+
+
+def test_more_matches_than_the_limit_are_not_counted() -> None:
+    matches = find_all("a" * (MAX_MATCHES + 5), FindQuery("a", case=True))
+    assert len(matches) == MAX_MATCHES
+    assert not matches.complete
+
+
+def test_search_ends_when_told_to() -> None:
+    assert len(find_all("a" * 10_000, FindQuery("a", case=True), stop=lambda: True)) == 1024
+
+
+def test_nearest_match_is_at_or_after_and_goes_round() -> None:
+    matches = find_all("a.a.a", FindQuery("a"))
+    assert [matches.nearest(offset) for offset in (0, 1, 4, 5)] == [0, 1, 2, 0]
+    assert Matches().nearest(0) is None

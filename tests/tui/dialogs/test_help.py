@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.tui.actions import ACTIONS, GESTURES, key_label
+from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
+
+
+def test_every_action_and_gesture_of_the_screen_and_the_app_is_explained() -> None:
+    entries = [entry for section in help_sections("tokens").values() for entry in section]
+    titles = [entry.title for entry in entries]
+    assert sorted(titles) == sorted(
+        [action.title for action in ACTIONS] + [gesture.gesture for gesture in GESTURES]
+    )
+
+
+def test_another_screen_shows_only_the_actions_of_the_app() -> None:
+    entries = [entry for section in help_sections("elsewhere").values() for entry in section]
+    assert "Quit" in [entry.title for entry in entries]
+    assert "Choose a tokenizer" not in [entry.title for entry in entries]
+
+
+@pytest.mark.parametrize("width", [12, 18, 36, 70, 91, 92, 120])
+def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
+    page = help_content("tokens", width).plain
+    assert max(len(line) for line in page.splitlines()) <= width
+    for action in ACTIONS:
+        for key in action.keys:
+            assert key_label(key) in page
+
+
+@pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1"])
+async def test_each_of_the_usual_keys_closes_it(open_dialog: OpenDialog, key: str) -> None:
+    async with open_dialog(HelpDialog()) as pilot:
+        await pilot.press(key)
+        assert pilot.result is None
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12), (20, 5)])
+async def test_it_scrolls_to_its_end_and_closes_by_mouse(
+    open_dialog: OpenDialog, size: tuple[int, int]
+) -> None:
+    async with open_dialog(HelpDialog(), size) as pilot:
+        assert pilot.shows("Open a file")
+        await pilot.press("end")
+        assert pilot.shows("the same everywhere.") or pilot.shows("everywhere.")
+        await pilot.press("home", "down")
+        assert not pilot.shows("Text ")
+        await pilot.click_text("Esc")
+        assert pilot.result is None

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.screen import Screen
+from textual.widgets import TextArea
+
+from tokviz.tui.actions import ACTIONS, ActionProvider, actions_of, bindings_for, key_label
+
+TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
+
+
+def test_ids_and_titles_are_unique() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    assert len({action.title for action in ACTIONS}) == len(ACTIONS)
+
+
+def test_no_key_means_two_things() -> None:
+    keys = [key for action in ACTIONS for key in action.keys]
+    assert len(set(keys)) == len(keys)
+
+
+def test_first_key_of_an_action_reaches_an_app_in_any_terminal_or_is_alt_alone() -> None:
+    """Control letters that are no other key, and function keys; see the module's docstring."""
+    for action in ACTIONS:
+        for position, key in enumerate(action.keys):
+            assert key not in TYPED
+            assert "ctrl+shift" not in key
+            if key.startswith("alt+"):
+                assert key[4:].isalpha(), "alt+digit arrives as another character"
+                assert key[4:] not in "bf", "alt+b and alt+f arrive as word movements"
+            if key == "shift+f3":
+                assert position > 0, "xterm sends shift+f3 as a cursor position report"
+
+
+def test_printable_keys_are_left_to_the_editor() -> None:
+    bindings = {binding.key: binding for binding in bindings_for("app")}
+    assert not bindings["question_mark"].priority
+    assert all(
+        binding.priority for binding in bindings_for("tokens") if binding.key.startswith("ctrl")
+    )
+
+
+def test_keys_that_a_widget_binds_itself_are_only_listed() -> None:
+    bound = {binding.action for binding in bindings_for("tokens")}
+    assert {"undo", "redo"}.isdisjoint(bound)
+    assert {"undo", "redo"} <= {action.id for action in actions_of("tokens")}
+
+
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [("ctrl+o", "Ctrl+O"), ("f1", "F1"), ("question_mark", "?"), ("shift+f3", "Shift+F3")],
+)
+def test_keys_are_spelled_for_people(key: str, label: str) -> None:
+    assert key_label(key) == label
+
+
+def test_importing_the_registry_adds_next_to_nothing_to_textual() -> None:
+    code = (
+        "import sys, textual.app; before = set(sys.modules); import tokviz.tui.actions;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert all(name.startswith("tokviz") for name in new.stdout.split())
+    assert "dialogs" not in new.stdout
+
+
+class SomeScreen(Screen[None]):
+    BINDINGS = [*bindings_for("tokens")]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield TextArea()
+
+    def action_find(self) -> None:
+        self.done.append("find")
+
+    def action_toggle_specials(self) -> None:
+        self.done.append("toggle_specials")
+
+    def action_goto(self) -> None:
+        self.done.append("goto")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "goto"
+
+
+class SomeApp(App[None]):
+    BINDINGS = [*bindings_for("app")]  # noqa: RUF012
+    COMMANDS = {ActionProvider}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.helped = 0
+
+    def get_default_screen(self) -> Screen[Any]:
+        return SomeScreen()
+
+    def action_help(self) -> None:
+        self.helped += 1
+
+
+def done(app: SomeApp) -> list[str]:
+    screen = app.screen
+    assert isinstance(screen, SomeScreen)
+    return screen.done
+
+
+async def test_keys_reach_the_screen_before_the_editor_takes_them() -> None:
+    app = SomeApp()
+    async with app.run_test() as pilot:
+        app.screen.query_one(TextArea).focus()
+        await pilot.press("ctrl+f", "f6")
+        assert done(app) == ["find", "toggle_specials"]
+
+
+async def test_question_mark_is_typed_in_the_editor_and_helps_elsewhere() -> None:
+    app = SomeApp()
+    async with app.run_test() as pilot:
+        area = app.screen.query_one(TextArea)
+        area.focus()
+        await pilot.press("question_mark")
+        assert (area.text, app.helped) == ("?", 0)
+        app.set_focus(None)
+        await pilot.press("question_mark", "f1")
+        assert (area.text, app.helped) == ("?", 2)
+
+
+async def offered(app: SomeApp, query: str) -> list[tuple[str, Any]]:
+    provider = ActionProvider(app.screen)
+    hits = provider.search(query) if query else provider.discover()
+    return [(str(hit.text), hit.command) async for hit in hits]
+
+
+async def test_palette_offers_what_the_screen_or_the_app_answers_and_does_not_refuse() -> None:
+    app = SomeApp()
+    async with app.run_test():
+        titles = [title for title, _ in await offered(app, "")]
+        assert titles == [
+            "Special tokens: parsed or text",
+            "Find text",
+            "Copy the text",  # every screen of Textual can
+            "Help",
+            "Quit",
+        ]
+
+
+async def test_palette_finds_by_title_and_by_description_and_runs_the_action() -> None:
+    app = SomeApp()
+    async with app.run_test():
+        assert [title for title, _ in await offered(app, "find text")] == ["Find text"]
+        ((title, command),) = await offered(app, "endoftext")
+        assert title == "Special tokens: parsed or text"
+        await command()
+        assert done(app) == ["toggle_specials"]
+
+
+async def test_palette_shows_the_key() -> None:
+    app = SomeApp()
+    async with app.run_test():
+        hits = [hit async for hit in ActionProvider(app.screen).discover()]
+        prompts = [str(getattr(hit, "prompt", "")) for hit in hits]
+        assert any("Find text" in prompt and "Ctrl+F" in prompt for prompt in prompts)
