@@ -57,6 +57,34 @@ def test_native_crash(start: Start) -> None:
     app.wait_for(app.is_restored)
 
 
+def test_what_native_code_prints_stays_off_the_screen(start: Start) -> None:
+    app = start()
+    app.type(b"n")
+    app.wait_for_line("key n 'n'")
+    app.type(b"q")
+    assert app.end() == 0
+    assert b"native" not in app.output
+
+
+def test_what_native_code_printed_is_shown_safely_after_a_crash(start: Start) -> None:
+    app = start()
+    app.type(b"nx")
+    assert app.end() == 1
+    _, _, normal_screen = app.output.rpartition(b"\x1b[?1049l")
+    assert "native ␛[31mwords".encode() in normal_screen
+
+
+def test_native_words_come_to_the_terminal_while_the_app_is_stopped(start: Start) -> None:
+    app = start()
+    app.type(b"n\x1a")
+    os.waitpid(app.pid, os.WUNTRACED)
+    os.kill(app.pid, signal.SIGCONT)
+    app.wait_for_line("resumed")
+    app.type(b"nq")
+    assert app.end() == 0
+    assert b"native" not in app.output
+
+
 def test_signal_ends_an_app_that_does_not_react(start: Start) -> None:
     app = start("--stuck")
     app.wait_for_line("stuck")

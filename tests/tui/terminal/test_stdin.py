@@ -79,7 +79,7 @@ def test_without_a_terminal_the_error_says_what_to_use() -> None:
 )
 def test_keys_come_from_the_terminal(redirect: str, piped: bytes) -> None:
     with PtyProcess("-c", REOPEN, redirect=redirect) as process:
-        process.wait_for(lambda: b"reopened" in process.output)
+        process.wait_for(lambda: b"reopened" in process.output and process.output.endswith(b"\n"))
         assert process.output.startswith(piped + b"\r\nreopened True True 0")
         process.type(b"key\r")
         assert process.end() == 0

@@ -2,8 +2,8 @@
 
     python tiny_app.py LOG [--busy] [--stuck]
 
-Keys: `q` quits, `x` raises, `p` panics like native code bound by PyO3, `c` kills the process with a
-native crash, `o` prints to standard output.
+Keys: `q` quits, `x` raises, `c` crashes like native code, `n` prints to standard error like native
+code, `ctrl+z` stops the process.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def main() -> None:
                 raise ValueError("the x key")
             elif event.key == "c":
                 os.kill(os.getpid(), signal.SIGSEGV)
+            elif event.key == "n":
+                os.write(2, b"native \x1b[31mwords\n")
             elif event.key == "ctrl+z":
                 self.action_suspend_process()
 

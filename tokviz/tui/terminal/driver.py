@@ -12,6 +12,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from tokviz.tui.terminal import watcher
 from tokviz.tui.terminal.input import TerminalParser
+from tokviz.tui.terminal.native_stderr import NativeStderr
 from tokviz.tui.terminal.output import open_output
 
 if TYPE_CHECKING:
@@ -40,15 +41,17 @@ class TerminalDriver(LinuxDriver):
         self._file = open_output()  # type: ignore[assignment]  # all that its writer needs
         self._wake_reader, self._wake_writer = os.pipe()
         self._stopped = False
+        self.native_stderr = NativeStderr()
         self.in_application_mode = False
 
     def start_application_mode(self) -> None:
         """Take the terminal over. In the background, where that is not allowed, do nothing."""
         watcher.arm()
+        self.native_stderr.hold()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self.in_application_mode = self._key_thread is not None and self._key_thread.is_alive()
         if not self.in_application_mode:
-            watcher.disarm()
+            self.leave_terminal()
 
     def stop_application_mode(self) -> None:
         """Give the terminal back. The bytes are on their way until `close` returns."""
@@ -64,7 +67,12 @@ class TerminalDriver(LinuxDriver):
     def close(self) -> None:
         """Wait until everything is written."""
         super().close()
+        self.leave_terminal()
+
+    def leave_terminal(self) -> None:
+        """Note that the terminal has been given back."""
         self.in_application_mode = False
+        self.native_stderr.release()
         watcher.disarm()
 
     def run_input_thread(self) -> None:

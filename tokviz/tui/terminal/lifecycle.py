@@ -12,12 +12,14 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokviz.tui.terminal import watcher
+from tokviz.tui.glyphs import safe_lines
 from tokviz.tui.terminal.modes import SavedTerminal, save_terminal, terminal_fd
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
+
+    from tokviz.tui.terminal.driver import TerminalDriver
 
 _ENDING_SIGNALS = tuple(
     getattr(signal, name)
@@ -63,6 +65,8 @@ def run_app(app: App[Any]) -> int:
             traceback.print_exc()
             code = 1
         _restore(app, terminal)
+    if code:
+        _show_last_words(app)
     return code if endings.signal_number is None else 128 + endings.signal_number
 
 
@@ -107,9 +111,25 @@ def _cancel_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 def _restore(app: App[Any], terminal: SavedTerminal | None) -> None:
     """Restore the terminal if the app's driver had no chance to."""
-    if terminal is not None and getattr(app._driver, "in_application_mode", False):
+    driver = _terminal_driver(app)
+    if driver is not None and driver.in_application_mode and terminal is not None:
         terminal.restore()
-        watcher.disarm()
+        driver.leave_terminal()
+
+
+def _show_last_words(app: App[Any]) -> None:
+    """After a bad end, print what native code had to say while the screen was the app's."""
+    driver = _terminal_driver(app)
+    if driver is not None and driver.native_stderr.last_words and sys.stderr is not None:
+        print(safe_lines(driver.native_stderr.last_words), file=sys.stderr)
+
+
+def _terminal_driver(app: App[Any]) -> TerminalDriver | None:
+    if sys.platform == "win32":
+        return None
+    from tokviz.tui.terminal.driver import TerminalDriver
+
+    return app._driver if isinstance(app._driver, TerminalDriver) else None
 
 
 class _SignalEndings:

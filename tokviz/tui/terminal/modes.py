@@ -82,8 +82,8 @@ def save_terminal(fd: int) -> SavedTerminal:
 
 
 def terminal_fd() -> int | None:
-    """Find the standard stream that is a terminal to write to: stderr, then stdout."""
-    for fd in (2, 1):
+    """Find the standard stream that is a terminal to write to: stdout, then stderr."""
+    for fd in (1, 2):
         try:
             if os.isatty(fd):
                 return fd

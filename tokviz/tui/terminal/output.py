@@ -56,7 +56,7 @@ class TerminalOutput:
 
 
 def open_output() -> TerminalOutput:
-    """Open the terminal for writing: stderr as Textual does, else stdout, else `/dev/tty`."""
+    """Open the terminal for writing: stdout, else stderr (Textual's choice), else `/dev/tty`."""
     fd = terminal_fd()
     if fd is not None:
         return TerminalOutput(fd)

@@ -40,16 +40,18 @@ def start() -> None:
         reader, writer = os.pipe()
     except OSError:
         return
+    # The watcher keeps all signals blocked: it hears none, not even before it is on its own.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        pid = os.fork()
+        if os.fork() == 0:
+            _run_watcher(reader, saved)
     except OSError:
-        os.close(reader)
         os.close(writer)
-        return
-    if pid == 0:
-        _run_watcher(reader, saved)
-    os.close(reader)
-    _pipe = writer
+    else:
+        _pipe = writer
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(reader)
 
 
 def arm() -> None:
@@ -86,8 +88,6 @@ def _run_watcher(reader: int, saved: SavedTerminal) -> NoReturn:
 def _detach(reader: int, terminal: int) -> None:
     """Keep the pipe (as 0) and the terminal (as 1), and nothing else of the app's."""
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
     kept_terminal, kept_reader = os.dup(terminal), os.dup(reader)
     os.dup2(kept_reader, 0)
     os.dup2(kept_terminal, 1)
