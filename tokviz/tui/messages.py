@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.message import Message
+from textual.notifications import SeverityLevel
 
 
 class TokenHovered(Message):
@@ -44,7 +45,7 @@ class CopyRequested(Message):
 class Notice(Message):
     """A sentence for the user."""
 
-    def __init__(self, text: str, severity: str = "information") -> None:
+    def __init__(self, text: str, severity: SeverityLevel = "information") -> None:
         """Take the sentence and "information", "warning" or "error"."""
         super().__init__()
         self.text = text

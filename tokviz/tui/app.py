@@ -1,0 +1,98 @@
+"""The app: themes, safety nets and the screen; everything else is in `screens` and `widgets`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+from tokviz.tui.actions import ActionProvider, bindings_for
+from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.palette import TokenPalette, token_palette
+from tokviz.tui.run import Opening
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.settings import Settings, save_settings
+from tokviz.tui.themes import DARK, LIGHT, THEMES
+
+
+class TokvizApp(App[None]):
+    """See what a tokenizer does."""
+
+    TITLE = "tokviz"
+    # Textual does not read the CSS_PATH of a default screen, so it stands here.
+    CSS_PATH: ClassVar[Any] = [
+        "app.tcss",
+        "command_palette.tcss",
+        "screens/tokens/screen.tcss",
+    ]
+    COMMANDS: ClassVar[set[Any]] = {ActionProvider}
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("app")]
+    NOTIFICATION_TIMEOUT = 6
+
+    def __init__(
+        self,
+        opening: Opening,
+        settings: Settings | None = None,
+        *,
+        driver_class: type[Driver] | None = None,
+        remember: bool = True,
+    ) -> None:
+        """Take what to show first.
+
+        Args:
+            opening: The text and the tokenizer.
+            settings: The remembered choices.
+            driver_class: The driver for this terminal, None for Textual's own choice.
+            remember: Whether changed settings and unsaved text are written to the user's folders.
+        """
+        super().__init__(driver_class=driver_class)
+        self.opening = opening
+        self.settings = settings or Settings()
+        self.remember = remember
+        for theme in THEMES:
+            self.register_theme(theme)
+        known = {theme.name for theme in THEMES}
+        self.theme = self.settings.theme if self.settings.theme in known else DARK
+
+    def get_default_screen(self) -> Screen[Any]:
+        """Begin on the Tokens screen."""
+        return TokensScreen(self.opening, self.settings)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
+        return [*super().get_line_filters(), _SAFE]
+
+    def token_palette(self) -> TokenPalette:
+        """Make the token colours for the theme and for what the terminal can show."""
+        colours = "truecolor" if self.is_headless else self.console.color_system
+        return token_palette(self.current_theme.dark, colours, self.no_color)
+
+    def change_settings(self, **changes: Any) -> None:
+        """Remember choices. They are written when the app ends."""
+        self.settings = replace(self.settings, **changes)
+
+    def action_toggle_theme(self) -> None:
+        """Change between dark and light."""
+        self.theme = LIGHT if self.current_theme.dark else DARK
+        self.change_settings(theme=self.theme)
+
+    def action_help(self) -> None:
+        """Show the help of the screen."""
+        from tokviz.tui.dialogs.help import HelpDialog
+
+        if not isinstance(self.screen, HelpDialog):
+            self.push_screen(HelpDialog())
+
+    def on_unmount(self) -> None:
+        """Remember the choices."""
+        if self.remember:
+            save_settings(self.settings)
+
+
+_SAFE = SafeLineFilter()

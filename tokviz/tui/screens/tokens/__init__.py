@@ -1,0 +1,5 @@
+"""The Tokens screen: type or paste text and see its tokens."""
+
+from tokviz.tui.screens.tokens.screen import TokensScreen
+
+__all__ = ["TokensScreen"]

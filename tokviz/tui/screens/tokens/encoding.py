@@ -1,0 +1,49 @@
+"""Encoding what waits, in a thread, while the user types."""
+
+from __future__ import annotations
+
+from textual import work
+from textual.worker import get_current_worker
+
+from tokviz.tui.screens.tokens.base import TokensBase
+
+SLICE_SECONDS = 0.1
+"""How often the screen hears of progress."""
+
+
+class BackgroundEncoding(TokensBase):
+    """Runs a worker as long as tokens are unknown."""
+
+    _encoding = False
+    _ended = False
+
+    def start_encoding(self) -> None:
+        """See to it that what waits is encoded."""
+        if not self._encoding and not self._ended and not self.live.complete:
+            self._encoding = True
+            self._encode()
+
+    def end_encoding(self) -> None:
+        """Let the worker end after the slice it is at."""
+        self._ended = True
+
+    @work(thread=True, group="encoding", exit_on_error=False)
+    def _encode(self) -> None:
+        worker = get_current_worker()
+        tokenizer = self.live.tokenizer
+        if tokenizer is not None:
+            tokenizer.prepare()
+        done = False
+        while not done and not self._ended and not worker.is_cancelled:
+            done = self.live.encode_pending(SLICE_SECONDS)
+            self._call(self._encoded, done)
+
+    def _encoded(self, done: bool) -> None:
+        if done:
+            self._encoding = False
+        self.refresh_tokens()
+        self.start_encoding()
+
+    def refresh_tokens(self) -> None:
+        """Show the tokens that have become known."""
+        raise NotImplementedError

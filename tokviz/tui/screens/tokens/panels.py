@@ -1,0 +1,148 @@
+"""The side panels: which there are, which one is shown, and their tabs in the border."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from textual.containers import Container
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.id_grid import IdGrid
+
+
+class Panel(Protocol):
+    """What every side panel can do."""
+
+    def sync(self) -> None:
+        """Show what has become of the document."""
+        ...
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Mark the token under the pointer and the one at the cursor."""
+        ...
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        ...
+
+
+@runtime_checkable
+class ExplainsSelection(Protocol):
+    """A panel that has something to say of the selected characters."""
+
+    def set_selection(self, span: tuple[int, int] | None) -> None:
+        """Take the selected characters, None if nothing is selected."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PanelKind:
+    """A side panel that can be shown.
+
+    Attributes:
+        id: Its name in settings and actions.
+        title: Its tab.
+        make: Makes the widget; called when it is first shown.
+    """
+
+    id: str
+    title: str
+    make: Callable[[LiveDocument, TokenPalette], Widget]
+
+
+def _make_splits(live: LiveDocument, palette: TokenPalette) -> Widget:
+    from tokviz.tui.widgets.splits import SplitsPanel
+
+    return SplitsPanel(live, palette)
+
+
+def _make_token(live: LiveDocument, palette: TokenPalette) -> Widget:
+    from tokviz.tui.widgets.token_card import TokenCard
+
+    return TokenCard(live, palette)
+
+
+PANELS: tuple[PanelKind, ...] = (
+    PanelKind("ids", "IDs", IdGrid),
+    PanelKind("splits", "Splits", _make_splits),
+    PanelKind("token", "Token", _make_token),
+)
+"""Every side panel of the Tokens screen, in the order of their tabs."""
+
+
+class SidePanels(Container):
+    """Holds the side panels, of which one is shown; each is made when it is first shown."""
+
+    def __init__(self, live: LiveDocument, palette: TokenPalette, shown: str) -> None:
+        """Take what the panels show, and which of them is shown first."""
+        super().__init__(id="side")
+        self._live = live
+        self._palette = palette
+        self._made: dict[str, Widget] = {}
+        self._shown = shown if any(kind.id == shown for kind in PANELS) else PANELS[0].id
+        self._draw_tabs()
+
+    def compose(self) -> list[Widget]:
+        """Begin with the one that is shown."""
+        return [self._make(self._shown)]
+
+    @property
+    def shown(self) -> str:
+        """The id of the panel that is shown."""
+        return self._shown
+
+    @property
+    def current(self) -> Panel | None:
+        """The panel that is shown, None if the side is hidden."""
+        return self._made[self._shown] if self.display else None  # type: ignore[return-value]
+
+    @property
+    def current_widget(self) -> Widget:
+        """The panel that is shown, as a widget."""
+        return self._made[self._shown]
+
+    def all_made(self) -> list[Panel]:
+        """List the panels that exist."""
+        return list(self._made.values())  # type: ignore[arg-type]
+
+    def show(self, panel_id: str) -> None:
+        """Show a panel, making it if need be."""
+        self._shown = panel_id
+        if panel_id not in self._made:
+            self.mount(self._make(panel_id))
+        for made_id, widget in self._made.items():
+            widget.display = made_id == panel_id
+        self._draw_tabs()
+
+    def step(self, by: int) -> None:
+        """Show the panel so many tabs further on, in a circle."""
+        ids = [kind.id for kind in PANELS]
+        self.show(ids[(ids.index(self._shown) + by) % len(ids)])
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw all panels with other colours."""
+        self._palette = palette
+        for panel in self.all_made():
+            panel.set_palette(palette)
+
+    def _make(self, panel_id: str) -> Widget:
+        kind = next(kind for kind in PANELS if kind.id == panel_id)
+        widget = self._made[panel_id] = kind.make(self._live, self._palette)
+        widget.add_class("panel")
+        return widget
+
+    def _draw_tabs(self) -> None:
+        parts: list[Content | str] = []
+        for kind in PANELS:
+            if parts:
+                parts.append("│")
+            look = "bold $foreground" if kind.id == self._shown else "$text-muted"
+            click = Style.from_meta({"@click": f"screen.show_{kind.id}"})
+            parts.append(Content.styled(f" {kind.title} ", look).stylize(click))
+        self.border_title = Content.assemble(*parts)

@@ -1,0 +1,321 @@
+"""The Tokens screen: the editor, its side panels, and the lines above and below."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.widgets import TextArea
+from textual.worker import Worker, WorkerState
+
+from tokviz.bytetext import n_raw_bytes
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.live.document import LiveDocument
+from tokviz.tui.actions import ACTIONS, bindings_for, key_label
+from tokviz.tui.glyphs import safe
+from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
+from tokviz.tui.run import Opening
+from tokviz.tui.screens.tokens.copy_actions import CopyActions
+from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
+from tokviz.tui.screens.tokens.file_actions import FileActions
+from tokviz.tui.screens.tokens.find_actions import FindActions
+from tokviz.tui.screens.tokens.panels import ExplainsSelection, SidePanels
+from tokviz.tui.screens.tokens.view_actions import ViewActions
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
+
+if TYPE_CHECKING:
+    from tokviz.tui.widgets.splits.messages import PieceClicked
+
+
+class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
+    """See the tokens of a text while it is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012
+    AUTO_FOCUS = "#text"
+
+    def __init__(self, opening: Opening, settings: Settings) -> None:
+        """Take what to show first."""
+        super().__init__()
+        self.live = LiveDocument(
+            opening.text, opening.tokenizer, parse_specials=opening.parse_specials
+        )
+        self.path = opening.path
+        self.is_sample = opening.is_sample
+        self.edits = self.saved_edits = 0
+        self._opening = opening
+        self._first_settings = settings
+        self._hover: int | None = None
+        self._pin: int | None = None
+        self._n_raw = n_raw_bytes(opening.text)
+        self._update_seconds: float | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        palette = self.tokviz.token_palette()
+        settings = self._first_settings
+        self.title_bar = Bar(id="title")
+        self.editor = TokenEditor(
+            self.live, palette, show_invisibles=settings.show_invisibles, id="text"
+        )
+        self.editor.soft_wrap = settings.wrap
+        self.editor.load_byte_text(self._opening.text)
+        self.editor.on_edited = self._edited
+        self.side = SidePanels(self.live, palette, settings.panel)
+        self.side.display = settings.panel_visible
+        self.status = StatusLine(id="status")
+        self.keys = Bar(id="keys")
+        yield self.title_bar
+        with Container(id="work"):
+            yield self.editor
+            yield self.side
+        yield self.status
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Fill the lines, and start what runs in the background."""
+        self.keys.show(_key_items())
+        self.refresh_document()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self.call_after_refresh(self._started)
+
+    def _started(self) -> None:
+        """Do what the first frame need not wait for."""
+        for note in self._opening.notes:
+            self.say(note, "warning")
+        self.start_encoding()
+        self.start_autosave()
+
+    def on_unmount(self) -> None:
+        """End what runs in the background."""
+        self.end_encoding()
+        self.end_autosave(keep=self.modified and not self.is_sample)
+
+    # -- the document has changed
+
+    def _edited(self) -> None:
+        """Show an edit everywhere, in the same frame as the editor does."""
+        started = time.perf_counter()
+        self.edits += 1
+        self.is_sample = False
+        self._pin_cursor_token()
+        self._sync_side()
+        self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
+        self._show_title()
+        self._show_status()
+        self.start_encoding()
+
+    def refresh_document(self) -> None:
+        """Show in every part what has become of the document."""
+        self.editor.sync()
+        self._pin_cursor_token()
+        self._sync_side()
+        self._show_title()
+        self._show_status()
+        self.start_encoding()
+
+    def refresh_tokens(self) -> None:
+        """Show the tokens that have become known."""
+        self.editor.sync()
+        self._pin_cursor_token()
+        self._sync_side()
+        self._show_status()
+
+    def load_text(self, text: str, path: object, *, is_sample: bool = False) -> None:
+        """Show another text instead of this one; its undo history begins anew."""
+        self.editor.load_byte_text(text)
+        self.path = path  # type: ignore[assignment]
+        self.is_sample = is_sample
+        self._n_raw = n_raw_bytes(text)
+        self.edits = self.saved_edits = 0
+        self._update_seconds = None
+        self.refresh_document()
+
+    def _sync_side(self) -> None:
+        panel = self.side.current
+        if panel is not None:
+            panel.sync()
+            self._follow_cursor()
+
+    def _follow_cursor(self) -> None:
+        panel = self.side.current
+        if panel is None:
+            return
+        panel.set_marks(self._hover, self._pin, scroll=True)
+        if isinstance(panel, ExplainsSelection):
+            empty = self.editor.selection.is_empty
+            panel.set_selection(None if empty else self.selected_range())
+
+    def _change_palette(self) -> None:
+        palette = self.tokviz.token_palette()
+        self.editor.set_palette(palette)
+        self.side.set_palette(palette)
+
+    # -- cursor and pointer
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        """Follow the cursor."""
+        self._pin_cursor_token()
+        self._follow_cursor()
+        self._show_status()
+
+    def _pin_cursor_token(self) -> None:
+        self._pin = self.editor.token_at_cursor()
+        self.editor.set_marks(self._hover, self._pin)
+
+    def on_token_hovered(self, message: TokenHovered) -> None:
+        """Light a token up in the text and in the panel."""
+        message.stop()
+        self._hover = message.index
+        self.editor.set_marks(self._hover, self._pin)
+        panel = self.side.current
+        if panel is not None:
+            panel.set_marks(self._hover, self._pin)
+
+    def on_token_picked(self, message: TokenPicked) -> None:
+        """Go to a token."""
+        message.stop()
+        self.pick_token(message.index)
+
+    def on_piece_clicked(self, message: PieceClicked) -> None:
+        """Select the piece that was clicked in the Splits panel."""
+        message.stop()
+        self.go_to(message.offset, message.end)
+
+    def on_notice(self, message: Notice) -> None:
+        """Show what a widget has to say."""
+        message.stop()
+        self.say(message.text, message.severity)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say so if something in the background failed, rather than go on in silence."""
+        if event.state is WorkerState.ERROR:
+            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+
+    # -- the lines above and below
+
+    def _show_title(self) -> None:
+        name = safe(self.path.name) if self.path else "sample" if self.is_sample else "text"
+        self.editor.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
+        tokenizer = self.live.tokenizer
+        known = tokenizer.name if tokenizer else "…"
+        models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
+        chip = BarItem(
+            ((f"{known}", "chip"), (f" ({models})" if models else "", "plain"), (" ▾", "key")),
+            "screen.pick_tokenizer",
+            ((f"{known} ▾", "chip"),),
+        )
+        self.title_bar.show(
+            [BarItem((("tokviz", "brand"),)), BarItem((("Tokens", "active"),))], [chip]
+        )
+
+    def _show_status(self) -> None:
+        live = self.live
+        self.status.show(
+            StatusState(
+                tokens=live.n_tokens,
+                chars=live.n_chars,
+                bytes=live.n_bytes,
+                pending_chars=live.n_pending_chars,
+                specials_parsed=live.parse_specials,
+                seconds=self._update_seconds,
+                selection=self._selection_counts(),
+                notes=(f"{self._n_raw:,} invalid bytes kept",) if self._n_raw else (),
+                tokenizer_known=live.tokenizer is not None,
+            )
+        )
+
+    def _selection_counts(self) -> SelectionCounts | None:
+        if self.editor.selection.is_empty:
+            return None
+        chars, n_bytes, tokens = self.live.counts(*self.selected_range())
+        return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave out what a tiny terminal has no room for."""
+        self.set_class(event.size.height < 9 or event.size.width < 28, "-tiny")
+
+    # -- panels
+
+    def action_show_ids(self) -> None:
+        """Show the ids."""
+        self._show_panel("ids")
+
+    def action_show_splits(self) -> None:
+        """Show the pieces of three split patterns."""
+        self._show_panel("splits")
+
+    def action_show_token(self) -> None:
+        """Show one token."""
+        self._show_panel("token")
+
+    def action_next_panel(self) -> None:
+        """Show the next panel."""
+        self._step_panel(1)
+
+    def action_prev_panel(self) -> None:
+        """Show the previous panel."""
+        self._step_panel(-1)
+
+    def _step_panel(self, by: int) -> None:
+        if self.side.display:
+            self.side.step(by)
+        self._panel_changed()
+
+    def _show_panel(self, panel_id: str) -> None:
+        self.side.show(panel_id)
+        self._panel_changed()
+
+    def _panel_changed(self) -> None:
+        self.side.display = True
+        self.tokviz.change_settings(panel=self.side.shown, panel_visible=True)
+        self.call_after_refresh(self._sync_side)
+
+    def action_toggle_panel(self) -> None:
+        """Show or hide the side."""
+        self.side.display = not self.side.display
+        self.tokviz.change_settings(panel_visible=self.side.display)
+        if self.side.display:
+            self.call_after_refresh(self._sync_side)
+        else:
+            self.editor.focus()
+
+    def action_switch_focus(self) -> None:
+        """Move the keyboard between the text and the panel."""
+        if self.editor.has_focus and self.side.display:
+            self.side.current_widget.focus()
+        else:
+            self.editor.focus()
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self.editor.undo()
+
+    def action_redo(self) -> None:
+        """Do again what was taken back."""
+        self.editor.redo()
+
+
+def _key_items() -> list[BarItem]:
+    items = [
+        BarItem(
+            ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
+            f"{'app' if action.group == 'app' else 'screen'}.{action.id}",
+        )
+        for action in ACTIONS
+        if action.footer
+    ]
+    palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
+    return [palette, *items]
+
+
+def _short_key(key: str) -> str:
+    return key_label(key).replace("Ctrl+", "^")

@@ -1,0 +1,168 @@
+"""One row of words, some of which can be clicked: the title bar and the key bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+
+Role = Literal["brand", "active", "plain", "key", "chip"]
+ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip")
+
+
+@dataclass(frozen=True, slots=True)
+class BarItem:
+    """Some words in a bar.
+
+    Attributes:
+        words: What stands there: (text, role) side by side.
+        action: The action a click runs, empty for none.
+        shorter: What stands there when room is scarce, None to leave the item out.
+    """
+
+    words: tuple[tuple[str, Role], ...]
+    action: str = ""
+    shorter: tuple[tuple[str, Role], ...] | None = None
+
+    def width(self) -> int:
+        """Count the cells."""
+        return sum(cell_len(text) for text, _ in self.words)
+
+
+@dataclass(eq=False, slots=True)
+class _Slot:
+    item: BarItem
+    on_left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedItem:
+    """An item with the columns it takes."""
+
+    item: BarItem
+    start: int
+    stop: int
+
+
+def place(
+    left: Sequence[BarItem], right: Sequence[BarItem], width: int, gap: int = 2
+) -> list[PlacedItem]:
+    """Place items from both ends of a row.
+
+    What does not fit is shortened, then left out: the last item on the left first, the right ones
+    only when nothing is left on the left.
+    """
+    slots = [_Slot(item, True) for item in left] + [_Slot(item, False) for item in right]
+    least_worth_first = [*reversed(slots[: len(left)]), *reversed(slots[len(left) :])]
+
+    def fits() -> bool:
+        return sum(slot.item.width() + gap for slot in slots) - gap <= width
+
+    for slot in least_worth_first:
+        if not fits() and slot.item.shorter is not None:
+            slot.item = BarItem(slot.item.shorter, slot.item.action)
+    for slot in least_worth_first:
+        if not fits():
+            slots.remove(slot)
+    placed: list[PlacedItem] = []
+    x = 0
+    for slot in slots:
+        if not slot.on_left:
+            continue
+        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
+        x += slot.item.width() + gap
+    x = width - sum(slot.item.width() + gap for slot in slots if not slot.on_left) + gap
+    for slot in slots:
+        if slot.on_left:
+            continue
+        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
+        x += slot.item.width() + gap
+    return placed
+
+
+def bar_strip(
+    placed: Sequence[PlacedItem], width: int, styles: Mapping[Role, Style], hovered: str = ""
+) -> Strip:
+    """Draw placed items over a whole row; the words of the hovered action are underlined."""
+    base = styles["plain"]
+    segments: list[Segment] = []
+    x = 0
+    for place_ in placed:
+        if place_.start > x:
+            segments.append(Segment(" " * (place_.start - x), base))
+        for text, role in place_.item.words:
+            style = styles[role]
+            if hovered and place_.item.action == hovered:
+                style += Style(underline=True)
+            segments.append(Segment(text, style))
+        x = place_.stop
+    if x < width:
+        segments.append(Segment(" " * (width - x), base))
+    return Strip(segments, max(x, width)).crop(0, width)
+
+
+class Bar(Widget):
+    """A row that draws items and runs their actions when they are clicked."""
+
+    DEFAULT_CSS = """
+    Bar {
+        height: 1;
+        color: $text-muted;
+        .bar--brand { color: $accent; text-style: bold; }
+        .bar--active { color: $foreground; text-style: bold; }
+        .bar--key { color: $accent; }
+        .bar--chip { color: $foreground; text-style: bold; }
+    }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{role}" for role in ROLES}
+
+    def __init__(self, *, id: str | None = None) -> None:
+        """Make an empty bar."""
+        super().__init__(id=id)
+        self._left: Sequence[BarItem] = ()
+        self._right: Sequence[BarItem] = ()
+        self._hovered = ""
+
+    def show(self, left: Sequence[BarItem], right: Sequence[BarItem] = ()) -> None:
+        """Show other items."""
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the row."""
+        styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
+        return bar_strip(self._placed(), self.size.width, styles, self._hovered)
+
+    def _placed(self) -> list[PlacedItem]:
+        return place(self._left, self._right, self.size.width)
+
+    def _action_at(self, x: int) -> str:
+        return next((p.item.action for p in self._placed() if p.start <= x < p.stop), "")
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Underline what a click would do."""
+        self._hover(self._action_at(event.x))
+
+    def on_leave(self) -> None:
+        """Underline nothing."""
+        self._hover("")
+
+    def _hover(self, action: str) -> None:
+        if action != self._hovered:
+            self._hovered = action
+            self.refresh()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Run the action under the mouse."""
+        action = self._action_at(event.x)
+        if action:
+            event.stop()
+            await self.run_action(action)
