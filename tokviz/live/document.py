@@ -26,6 +26,10 @@ class LiveDocument(ChunkedText):
     `token_index_at`, `ensure`), when a short edit makes them, and by `encode_pending`, the one
     method for a worker thread. Asking never encodes a chunk of more than 32 K characters.
 
+    An index is good until the text changes or more tokens become known. Questions by index or id
+    make none known, nor do they take in what a worker has encoded: after `tokens_in` or `n_tokens`
+    they are all about the same tokens.
+
     >>> import tokviz
     >>> document = LiveDocument("Hello worl", tokviz.load("gpt2"))
     >>> document.edit(10, 0, "d")
@@ -123,7 +127,7 @@ class LiveDocument(ChunkedText):
 
     def tokens_slice(self, first: int, last: int) -> list[tuple[int, int]]:
         """Give the (id, hue) of the known tokens with the indexes first <= index < last."""
-        first, last = max(first, 0), min(last, self.n_tokens)
+        first, last = max(first, 0), min(last, self._chunks.total(TOKENS))
         if first >= last:
             return []
         place = self._chunks.locate(TOKENS, first)
@@ -147,8 +151,9 @@ class LiveDocument(ChunkedText):
         return self.token(first_index).start, self.token(last_index).end
 
     def _chunk_of_token(self, index: int) -> tuple[Place, Chunk, ChunkTokens]:
-        if not 0 <= index < self.n_tokens:
-            raise IndexError(f"no token {index}: {self.n_tokens} tokens are known")
+        n_tokens = self._chunks.total(TOKENS)
+        if not 0 <= index < n_tokens:
+            raise IndexError(f"no token {index}: {n_tokens} tokens are known")
         place = self._chunks.locate(TOKENS, index)
         chunk = self._chunks.chunk(place)
         assert chunk.tokens is not None
@@ -175,10 +180,9 @@ class LiveDocument(ChunkedText):
         search = self._search(token_id)
         if step > 0:
             return next(self._occurrences_from(search, max(after_index + 1, 0)), None)
-        return next(self._occurrences_back(search, min(after_index, self.n_tokens)), None)
+        return next(self._occurrences_back(search, after_index), None)
 
     def _n_occurrences(self, token_id: int) -> int:
-        self._take_finished()
         return 0 if self._backlog is None else self._backlog.counts[token_id]
 
     def _occurrences_from(self, search: TokenSearch, start: int) -> Iterator[int]:

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from tests.oracles.edits import BUILTIN, SMALL, random_text, tokenizer
+from tokviz.live.cuts import CutRule, cut_rule
+
+SPACES = CutRule(r"(?=\s)", re.compile("a b|b c d|<<>>"), longest_special=5)
+
+
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
+def test_parts_have_the_pieces_and_ids_of_the_whole(name: str) -> None:
+    tok = tokenizer(name)
+    rng = random.Random(name)
+    for _ in range(60):
+        text = random_text(rng, 30)
+        for parse_specials in (True, False):
+            parts = cut_rule(tok, parse_specials).split(text, target=1)
+            assert "".join(parts) == text
+            ids = [i for part in parts for i in tok.encode_byte_text(part, parse_specials)]
+            assert ids == tok.encode_byte_text(text, parse_specials)
+            ends = {end for _, end in tok.split_byte_text(text, parse_specials)}
+            lengths = [len(part) for part in parts if part]
+            assert {sum(lengths[: n + 1]) for n in range(len(lengths))} <= ends
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
+def test_ordinary_text_is_cut_into_parts_of_about_the_target(name: str) -> None:
+    text = "The quick brown fox (42 of them) jumps over 你好，世界。\n" * 500
+    parts = cut_rule(tokenizer(name), True).split(text, target=100)
+    assert all(100 <= len(part) <= 160 for part in parts[:-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("x y", ["x", " y"]),
+        ("xa b", ["xa b"]),
+        # "b c d" overlaps "a b" and is not recognised here, but could be after an edit.
+        ("a b c d e", ["a b c d", " e"]),
+        ("b c e", ["b", " c", " e"]),
+    ],
+)
+def test_no_cut_goes_through_a_special_token(text: str, parts: list[str]) -> None:
+    assert SPACES.split(text, target=1) == parts
+
+
+def test_no_part_but_the_last_is_shorter_than_the_target() -> None:
+    assert SPACES.split("x x x x x x x", target=3) == ["x x", " x x", " x x", " x"]
+
+
+def test_without_a_rule_the_text_is_one_part() -> None:
+    assert CutRule(None, None, 0).split("a b " * 100, target=1) == ["a b " * 100]
+
+
+def test_an_empty_text_is_one_empty_part() -> None:
+    assert SPACES.split("", target=1) == [""]
+
+
+def test_cuts_are_sought_in_the_given_ranges_only() -> None:
+    assert SPACES.split("x x x x x x", 1, [(0, 2), (6, 9)]) == ["x", " x x x", " x x"]

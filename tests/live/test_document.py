@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.oracles.edits import tokenizer
+from tokviz.live import LiveDocument
+
+SPECIAL = "<|endoftext|>"
+LONG_WORD = "ab" * 20_000
+
+
+def ids_of(live: LiveDocument) -> list[int]:
+    return [span.id for span in live.tokens_in(0, live.n_chars)]
+
+
+def test_nothing_is_known_without_a_tokenizer() -> None:
+    live = LiveDocument("one two\nthree")
+    assert live.tokens_in(4, 9) == [(4, 9, -1, -1, -1, 0)]
+    assert (live.n_tokens, live.n_pending_chars, live.complete) == (0, 13, False)
+    assert live.token_index_at(0) is None
+    assert live.encode_pending(1)
+    assert (live.n_bytes, live.n_lines, live.location(9)) == (13, 2, (1, 1))
+
+
+def test_a_long_text_without_a_tokenizer_can_be_edited_and_then_tokenized() -> None:
+    live = LiveDocument("some words\n" * 1000)
+    live.edit(5_500, 11, "é\r\n")
+    live.set_tokenizer(tokenizer("gpt2"))
+    assert live.text == "some words\n" * 500 + "é\r\n" + "some words\n" * 499
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+
+
+def test_an_empty_document_is_complete() -> None:
+    live = LiveDocument("", tokenizer("gpt2"))
+    assert live.complete
+    assert live.tokens_in(0, 0) == []
+    assert live.ids().tolist() == []
+    assert live.tokenization().ids == []
+    assert (live.n_lines, live.location(0), live.line_start(0)) == (1, (0, 0), 0)
+    assert live.counts(0, 0) == (0, 0, 0)
+    live.edit(0, 0, "a")
+    live.edit(0, 1, "")
+    assert live.complete
+    assert live.text == ""
+
+
+def test_asking_for_tokens_encodes_only_what_is_asked_for() -> None:
+    live = LiveDocument("some words " * 10_000, tokenizer("gpt2"))
+    assert live.n_tokens == 0
+    assert live.ensure(50_000, 50_100)
+    assert 0 < live.n_tokens < 2_000
+    assert live.encode_pending(60)
+    assert live.complete
+    assert live.n_tokens == len(tokenizer("gpt2").encode(live.text))
+
+
+def test_a_chunk_without_a_cut_waits_for_the_worker() -> None:
+    live = LiveDocument(LONG_WORD + " end of it", tokenizer("gpt2"))
+    assert not live.ensure(0, 10)
+    assert live.tokens_in(5, 15) == [(5, 15, -1, -1, -1, 0)]
+    assert live.n_pending_chars >= len(LONG_WORD)
+    assert live.encode_pending(60)
+    assert live.ensure(0, 10)
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+
+
+def test_editing_a_long_chunk_finds_the_cuts_that_the_edit_makes() -> None:
+    live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
+    live.edit(20_000, 0, " some words here ")
+    assert live.ensure(20_000, 20_010)
+    live.encode_pending(60)
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+    live.edit(20_000, 17, "")
+    live.encode_pending(60)
+    assert ids_of(live) == tokenizer("gpt2").encode(LONG_WORD)
+
+
+@pytest.mark.parametrize("cut_at", range(1, len(SPECIAL)))
+def test_a_special_token_typed_across_a_chunk_border_is_seen(cut_at: int) -> None:
+    head = "word " * 3 + SPECIAL[:cut_at]
+    live = LiveDocument(head + " word" * 3, tokenizer("gpt2"), chunk_target=4)
+    live.edit(len(head), 0, SPECIAL[cut_at:])
+    assert 50256 in ids_of(live)
+    live.edit(len(head), 1, "")
+    assert 50256 not in ids_of(live)
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+
+
+def test_special_tokens_can_be_taken_for_text() -> None:
+    live = LiveDocument(f"a{SPECIAL}b", tokenizer("gpt2"))
+    assert live.tokens_in(3, 4)[0][:4] == (1, 14, 1, 50256)
+    live.set_parse_specials(False)
+    assert 50256 not in ids_of(live)
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text, allowed_special="none")
+
+
+def test_tokens_that_share_a_character_say_so() -> None:
+    live = LiveDocument("a🤖", tokenizer("gpt2"))
+    assert [(s.start, s.end, s.split) for s in live.tokens_in(0, 2)] == [
+        (0, 1, 0),
+        (1, 2, 2),
+        (1, 2, 3),
+        (1, 2, 1),
+    ]
+    assert live.counts(1, 2) == (1, 4, 3)
+    assert live.token_index_at(1) == 1
+
+
+def test_raw_bytes_are_one_byte_each() -> None:
+    live = LiveDocument("a\udcff\udc80é", tokenizer("gpt2"))
+    assert live.n_bytes == 5
+    assert live.byte_offset(3) == 3
+    assert live.tokenization().byte_spans[-1].tolist() == [3, 5]
+
+
+def test_every_change_is_a_new_revision() -> None:
+    live = LiveDocument("a")
+    seen = [live.revision]
+    for change in (
+        lambda: live.edit(0, 0, "b"),
+        lambda: live.set_text("c"),
+        lambda: live.set_tokenizer(tokenizer("gpt2")),
+        lambda: live.set_parse_specials(False),
+    ):
+        change()
+        seen.append(live.revision)
+    assert seen == list(range(seen[0], seen[0] + 5))
+    live.edit(1, 0, "")
+    live.set_parse_specials(False)
+    live.encode_pending(1)
+    assert live.revision == seen[-1]
+
+
+@pytest.mark.parametrize("edit", [(-1, 0, "x"), (4, 0, "x"), (2, 2, ""), (0, -1, "")])
+def test_an_edit_outside_the_text_changes_nothing(edit: tuple[int, int, str]) -> None:
+    live = LiveDocument("abc", tokenizer("gpt2"))
+    with pytest.raises(IndexError):
+        live.edit(*edit)
+    assert (live.text, live.revision) == ("abc", 0)
+
+
+def test_a_surrogate_that_is_no_byte_is_refused_and_changes_nothing() -> None:
+    live = LiveDocument("abc", tokenizer("gpt2"))
+    with pytest.raises(UnicodeEncodeError):
+        live.edit(1, 1, "\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        live.set_text("\ud800")
+    assert (live.text, live.revision) == ("abc", 0)
+    assert ids_of(live) == tokenizer("gpt2").encode("abc")
+
+
+def test_parts_of_the_text_that_did_not_change_stay_the_same_objects() -> None:
+    live = LiveDocument("some words\n" * 1000, tokenizer("gpt2"))
+    before = live.chunk_texts()
+    live.edit(5_000, 0, "x")
+    behind = live.chunk_texts()
+    assert "".join(behind) == live.text
+    assert len({id(part) for part in before} & {id(part) for part in behind}) >= len(before) - 2
+
+
+def test_replacing_all_of_a_long_text_leaves_nothing_of_it() -> None:
+    live = LiveDocument("some words " * 10_000, tokenizer("gpt2"))
+    live.encode_pending(60)
+    live.edit(0, live.n_chars, "new")
+    assert ids_of(live) == tokenizer("gpt2").encode("new")
+    assert live.occurrences(tokenizer("gpt2").encode(" words")[0]) == (0, [])
+    assert live.revision == 1
+
+
+def test_indexes_outside_are_errors_or_empty() -> None:
+    live = LiveDocument("one two", tokenizer("gpt2"))
+    live.ensure(0, 7)
+    for index in (-1, 2):
+        with pytest.raises(IndexError):
+            live.token(index)
+    assert live.token_index_at(7) is None
+    assert live.tokens_slice(-5, 99) == live.tokens_slice(0, 2)
+    assert live.tokens_in(-5, 99) == live.tokens_in(0, 7)
+    assert live.tokens_in(5, 2) == []
+    assert live.line_start(9) == 0
+    assert live.location(99) == (0, 7)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.edits import random_edit, random_text, tokenizer
+from tokviz.live import LiveDocument
+from tokviz.live.hues import N_HUES, NO_HUE, paint
+from tokviz.live.spans import TokenSpan
+
+HUES = st.integers(0, N_HUES - 1)
+CHOSEN_OR_NOT = st.lists(HUES | st.just(NO_HUE), max_size=30).filter(
+    lambda hues: all(a != b or a == NO_HUE for a, b in pairwise(hues))
+)
+
+
+@given(hues=CHOSEN_OR_NOT, left=HUES | st.just(NO_HUE), right=HUES | st.just(NO_HUE))
+def test_painting_leaves_no_equal_neighbours(hues: list[int], left: int, right: int) -> None:
+    painted = bytearray(hues)
+    paint(painted, left, right)
+    assert all(hue < N_HUES for hue in painted)
+    edges = [left, *painted, right] if hues else []
+    assert all(a != b for a, b in pairwise(edges))
+
+
+@given(hues=CHOSEN_OR_NOT, left=HUES | st.just(NO_HUE), right=HUES | st.just(NO_HUE))
+def test_painting_keeps_chosen_hues_but_at_an_equal_edge(
+    hues: list[int], left: int, right: int
+) -> None:
+    painted = bytearray(hues)
+    paint(painted, left, right)
+    for index, (old, new) in enumerate(zip(hues, painted, strict=True)):
+        if old != NO_HUE and old != new:
+            assert (index == 0 and old == left) or (index == len(hues) - 1 and old == right)
+
+
+def kept(
+    before: list[TokenSpan], behind: list[TokenSpan], edit: tuple[int, int, str]
+) -> list[tuple[TokenSpan, TokenSpan]]:
+    """Pair the tokens that an edit left as they were: the same id on the same characters."""
+    offset, n_removed, inserted = edit
+    shift = len(inserted) - n_removed
+    new = {(span.start, span.end, span.id): span for span in behind if not span.split}
+    pairs = []
+    for span in before:
+        moved = 0 if span.end <= offset else shift if span.start >= offset + n_removed else None
+        if moved is not None and not span.split:
+            twin = new.get((span.start + moved, span.end + moved, span.id))
+            if twin is not None:
+                pairs.append((span, twin))
+    return pairs
+
+
+def assert_sticky(
+    before: list[TokenSpan], behind: list[TokenSpan], edit: tuple[int, int, str]
+) -> None:
+    assert all(a.hue != b.hue for a, b in pairwise(behind))
+    assert all(0 <= span.hue < N_HUES for span in behind)
+    changed = [(old, new) for old, new in kept(before, behind, edit) if old.hue != new.hue]
+    assert len(changed) <= 1
+    for old, new in changed:
+        # Only where a deletion brought two tokens of one hue together.
+        neighbours = behind[max(new.index - 1, 0) : new.index + 2]
+        assert old.hue in {span.hue for span in neighbours if span != new}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "o200k_base", "small whitespace", "small none"])
+def test_tokens_keep_their_hues_and_differ_from_their_neighbours(name: str) -> None:
+    for seed in range(12):
+        rng = random.Random(f"{name} {seed}")
+        target = rng.choice([4, 16, 64, 1024])
+        live = LiveDocument(random_text(rng, 60), tokenizer(name), chunk_target=target)
+        before = live.tokens_in(0, live.n_chars)
+        for _ in range(15):
+            edit = random_edit(rng, live.n_chars)
+            live.edit(*edit)
+            behind = live.tokens_in(0, live.n_chars)
+            assert_sticky(before, behind, edit)
+            before = behind
+
+
+def test_hues_agree_across_chunks_whatever_the_order_they_are_encoded_in() -> None:
+    rng = random.Random(7)
+    for _ in range(10):
+        live = LiveDocument(random_text(rng, 150), tokenizer("cl100k_base"), chunk_target=8)
+        for _ in range(30):
+            live.ensure((offset := rng.randrange(live.n_chars)), offset + 1)
+        spans = live.tokens_in(0, live.n_chars)
+        assert all(a.hue != b.hue for a, b in pairwise(spans))
+
+
+def test_a_chunk_too_long_for_the_editing_thread_keeps_its_hues_over_several_edits() -> None:
+    rng = random.Random(3)
+    word = "".join(rng.choices("abcdefgh", k=40_000))
+    live = LiveDocument(word, tokenizer("gpt2"))
+    assert live.encode_pending(60)
+    before = live.tokens_in(0, live.n_chars)
+    live.edit(20_000, 0, "x")
+    live.edit(20_001, 0, "y")
+    live.edit(30_000, 1, "")
+    assert [span.hue for span in live.tokens_in(0, live.n_chars)] == [-1]
+    assert live.encode_pending(60)
+    behind = live.tokens_in(0, live.n_chars)
+    new = {(span.start, span.end, span.id): span.hue for span in behind}
+    for first, last, shift in [(0, 20_000, 0), (20_000, 29_998, 2), (29_999, 40_000, 1)]:
+        pairs = [
+            (old.hue, new[place])
+            for old in before
+            if first <= old.start and old.end <= last
+            if (place := (old.start + shift, old.end + shift, old.id)) in new
+        ]
+        assert len(pairs) > 2_000
+        assert all(old == now for old, now in pairs)
+    assert all(a.hue != b.hue for a, b in pairwise(behind))
+
+
+def test_a_tokens_hue_survives_typing_before_it() -> None:
+    live = LiveDocument("one two three four", tokenizer("gpt2"))
+    hues = [span.hue for span in live.tokens_in(0, 18)]
+    live.edit(0, 0, "zero ")
+    assert [span.hue for span in live.tokens_in(0, 23)][2:] == hues[1:]
+
+
+def test_a_deletion_that_brings_equal_hues_together_changes_one_of_them() -> None:
+    live = LiveDocument(" a b c d e f g h", tokenizer("gpt2"))
+    hues = [span.hue for span in live.tokens_in(0, 16)]
+    assert hues[0] == hues[6]
+    live.edit(2, 10, "")
+    spans = live.tokens_in(0, 6)
+    assert [span.hue for span in spans][::2] == [hues[0], hues[7]]
+    assert spans[1].hue not in (hues[0], hues[7])
