@@ -89,6 +89,13 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, HelpDialog):
             self.push_screen(HelpDialog())
 
+    async def action_quit(self) -> None:
+        """End the app, once a file that is being written is written."""
+        await self.workers.wait_for_complete(
+            [worker for worker in self.workers if worker.group == "save"]
+        )
+        self.exit()
+
     def on_unmount(self) -> None:
         """Remember the choices."""
         if self.remember:

@@ -93,6 +93,15 @@ class SidePanels(Container):
         return [self._make(self._shown)]
 
     @property
+    def wanted(self) -> bool:
+        """Whether the user wants to see the side; a small terminal may still have no room."""
+        return not self.has_class("-unwanted")
+
+    @wanted.setter
+    def wanted(self, wanted: bool) -> None:
+        self.set_class(not wanted, "-unwanted")
+
+    @property
     def shown(self) -> str:
         """The id of the panel that is shown."""
         return self._shown

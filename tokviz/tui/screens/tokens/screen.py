@@ -70,7 +70,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.editor.load_byte_text(self._opening.text)
         self.editor.on_edited = self._edited
         self.side = SidePanels(self.live, palette, settings.panel)
-        self.side.display = settings.panel_visible
+        self.side.wanted = settings.panel_visible
         self.status = StatusLine(id="status")
         self.keys = Bar(id="keys")
         yield self.title_bar
@@ -266,7 +266,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._step_panel(-1)
 
     def _step_panel(self, by: int) -> None:
-        if self.side.display:
+        if self.side.wanted:
             self.side.step(by)
         self._panel_changed()
 
@@ -275,15 +275,15 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._panel_changed()
 
     def _panel_changed(self) -> None:
-        self.side.display = True
+        self.side.wanted = True
         self.tokviz.change_settings(panel=self.side.shown, panel_visible=True)
         self.call_after_refresh(self._sync_side)
 
     def action_toggle_panel(self) -> None:
         """Show or hide the side."""
-        self.side.display = not self.side.display
-        self.tokviz.change_settings(panel_visible=self.side.display)
-        if self.side.display:
+        self.side.wanted = not self.side.wanted
+        self.tokviz.change_settings(panel_visible=self.side.wanted)
+        if self.side.wanted:
             self.call_after_refresh(self._sync_side)
         else:
             self.editor.focus()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from textual import work
+from textual.widgets import Input
 
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, load
@@ -109,8 +110,12 @@ class ViewActions(TokensBase):
             self.editor.replace(character, start, end, maintain_selection_offset=False)
 
     def action_select_all(self) -> None:
-        """Select the whole text."""
-        self.editor.select_all()
+        """Select everything where the keyboard is: in a field, or the whole text."""
+        field = self.focused
+        if isinstance(field, Input):
+            field.select_all()
+        else:
+            self.editor.select_all()
 
     def action_convert_line_endings_lf(self) -> None:
         """Make every line end LF."""

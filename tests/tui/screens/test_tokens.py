@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+import tokviz
+from tokviz import bytetext
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.messages import TokenHovered, TokenPicked
+from tokviz.tui.run import Opening, sample_text
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets.id_grid import IdGrid
+
+NASTY = b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep the user's folders out of the tests, and the desktop's clipboard."""
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    yield
+
+
+def make_app(text: str = "hello world", *, name: str = "gpt2", **settings: object) -> TokvizApp:
+    opening = Opening(text, tokviz.load(name))
+    return TokvizApp(opening, Settings(**settings), remember=False)  # type: ignore[arg-type]
+
+
+def screen_of(app: TokvizApp) -> TokensScreen:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TokensScreen)
+    return screen
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until nothing is under way."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def assert_exact(screen: TokensScreen) -> None:
+    live = screen.live
+    assert live.tokenizer is not None
+    expected = live.tokenizer.encode_byte_text(live.text, live.parse_specials)
+    assert list(live.ids()) == expected
+    assert screen.editor.text == live.text
+    assert screen.status.state.tokens == len(expected)
+    assert screen.status.state.bytes == bytetext.n_bytes(live.text)
+
+
+async def test_every_key_is_tokenized_at_once() -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        for key in ["T", "o", "k", "e", "n", "space", "é", "enter", "世", "backspace", "backspace"]:
+            await pilot.press(key)
+            assert_exact(screen_of(app))
+        assert screen_of(app).live.text == "Token é"
+        await pilot.press("ctrl+z")
+        assert_exact(screen_of(app))
+
+
+async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(NASTY)
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.open_path(source)
+        await settle(pilot)
+        assert screen.path == source
+        assert_exact(screen)
+        assert "1 invalid bytes kept" in screen.status.state.notes[0]
+        screen._save_chosen(target)
+        await settle(pilot)
+    assert target.read_bytes() == NASTY
+
+
+async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw() -> None:
+    text = bytetext.from_bytes(NASTY) + "\u202e\u200b\u009b31m\U000e0041\x7f"
+    app = make_app(text, panel="token")
+    async with app.run_test(size=(120, 40)) as pilot:
+        for panel in ("ids", "splits", "token"):
+            screen_of(app)._show_panel(panel)
+            await settle(pilot)
+            lines = [strip.text for strip in app.screen._compositor.render_strips()]
+            shown = "".join(lines)
+            assert not set(shown) & set("\x1b\x07\x00\x7f\u202e\u200b\u2028\u009b\U000e0041\r")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("missing.txt", "there is no such file"), (".", "is a folder"), ("secret", "permission")],
+)
+async def test_a_file_that_cannot_be_read_leaves_the_text_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: str
+) -> None:
+    if name == "secret":
+        import builtins
+
+        def refuse(*args: object, **kwargs: object) -> object:
+            raise PermissionError
+
+        monkeypatch.setattr("tokviz.files.open", refuse, raising=False)
+        assert builtins.open is not refuse
+    app = make_app("my words")
+    async with app.run_test() as pilot:
+        await pilot.press("x")
+        screen = screen_of(app)
+        screen.open_path(tmp_path / name)
+        await settle(pilot)
+        assert screen.live.text == "xmy words"
+        assert any(reason in notice.message for notice in app._notifications)
+
+
+async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Path) -> None:
+    app = make_app("my words")
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+o")
+        assert type(app.screen).__name__ == "ConfirmDialog"
+        await pilot.press("escape")
+        assert screen_of(app).live.text == "xmy words"
+        assert app.screen is screen_of(app)
+
+
+async def test_new_text_can_be_undone() -> None:
+    app = make_app("my words")
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+n")
+        assert screen_of(app).live.text == ""
+        await pilot.press("ctrl+z")
+        assert screen_of(app).live.text == "my words"
+
+
+async def test_changing_the_tokenizer_changes_ids_not_text() -> None:
+    app = make_app("SolidGoldMagikarp  unbelievably")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        before = list(screen.live.ids())
+        screen.use_tokenizer("gpt-4o")
+        await settle(pilot)
+        assert screen.live.tokenizer is tokviz.load("o200k_base")
+        assert list(screen.live.ids()) != before
+        assert app.settings.tokenizer == "o200k_base"
+        assert_exact(screen)
+
+
+async def test_special_tokens_are_parsed_or_text() -> None:
+    app = make_app("a<|endoftext|>b")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        assert 50256 in screen.live.ids()
+        await pilot.press("f6")
+        assert 50256 not in screen.live.ids()
+        assert not screen.status.state.specials_parsed
+        assert_exact(screen)
+
+
+async def test_ids_of_the_selection_are_copied_as_json() -> None:
+    app = make_app("hello world again")
+    async with app.run_test() as pilot:
+        await pilot.press("f4")
+        await settle(pilot)
+        assert json.loads(app.clipboard) == tokviz.load("gpt2").encode("hello world again")
+        await pilot.press("ctrl+home", *["shift+right"] * 7, "f4")
+        await settle(pilot)
+        assert json.loads(app.clipboard) == tokviz.load("gpt2").encode("hello world")
+        await pilot.press("shift+f4")
+        await settle(pilot)
+        first, second = json.loads(app.clipboard)
+        assert (first["text"], second["text"]) == ("hello", " world")
+        assert second["byte_span"] == [5, 11]
+
+
+async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() -> None:
+    app = make_app("hello world again")
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = screen_of(app)
+        grid = screen.query_one(IdGrid)
+        screen.post_message(TokenHovered(1))
+        await pilot.pause()
+        assert screen.editor._marks().hover == (5, 11)
+        assert grid._hover == 1
+        screen.post_message(TokenPicked(2))
+        await pilot.pause()
+        assert screen.editor.selected_text == " again"
+        assert grid._pin == 2
+
+
+async def test_next_occurrence_goes_round_the_token() -> None:
+    app = make_app("the cat the dog the")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        await pilot.press("right", "right", "right", "right", "right", "right", "right", "right")
+        screen.pick_token(2)
+        await pilot.press("f3")
+        assert screen.selected_range() == (15, 19)
+        await pilot.press("ctrl+r")
+        assert screen.selected_range() == (7, 11)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("2", 3), ("2:2", 4), ("#1", 1), ("@4", 3), ("@0x7", 4)]
+)
+async def test_going_to_a_line_a_token_or_a_byte(typed: str, expected: int) -> None:
+    app = make_app("é!\n世x", name="gpt2")
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+g", *typed, "enter")
+        screen = screen_of(app)
+        assert screen.selected_range()[0] == expected
+
+
+async def test_line_ends_are_converted_and_undone() -> None:
+    app = make_app("a\r\nb\rc\nd")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.action_convert_line_endings_crlf()
+        assert screen.live.text == "a\r\nb\r\nc\r\nd"
+        screen.action_convert_line_endings_lf()
+        assert screen.live.text == "a\nb\nc\nd"
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert screen.live.text == "a\r\nb\rc\nd"
+        assert_exact(screen)
+
+
+async def test_panels_go_round_and_are_remembered() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        side = screen_of(app).side
+        seen = []
+        for _ in range(4):
+            seen.append(side.shown)
+            await pilot.press("f2")
+        assert seen == ["ids", "splits", "token", "ids"]
+        await pilot.press("f9")
+        await pilot.pause()
+        assert not side.display
+        assert app.settings.panel_visible is False
+        await pilot.press("f9")
+        await pilot.pause()
+        assert side.display
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5), (8, 2)])
+async def test_every_size_stays_usable(size: tuple[int, int]) -> None:
+    app = make_app(sample_text(), name="cl100k_base")
+    async with app.run_test(size=size) as pilot:
+        screen = screen_of(app)
+        await pilot.press("x")
+        assert screen.live.text.startswith("xTokenizers")
+        assert screen.editor.size.width >= size[0] // 3
+        assert screen.editor.size.height >= 1
+        for strip in app.screen._compositor.render_strips():
+            assert strip.cell_length == size[0]
+
+
+async def test_wide_screens_put_the_panels_beside_the_text_and_narrow_ones_below() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = screen_of(app)
+        assert screen.side.region.x >= screen.editor.region.right
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert screen.side.region.y >= screen.editor.region.bottom
+
+
+async def test_theme_changes_the_token_colours_too() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        dark = app.token_palette()
+        await pilot.press("f10")
+        await pilot.pause()
+        assert app.settings.theme == "tokviz-light"
+        assert app.token_palette() != dark
+        assert screen_of(app).editor._painter._palette == app.token_palette()
+
+
+async def test_every_action_of_the_registry_is_answered() -> None:
+    from tokviz.tui.actions import ACTIONS
+
+    app = make_app()
+    async with app.run_test():
+        for action in ACTIONS:
+            node = app if action.group == "app" else screen_of(app)
+            assert hasattr(node, f"action_{action.id}"), action.id
+
+
+async def test_quitting_while_tokens_are_made_is_possible_at_once() -> None:
+    app = make_app("many words " * 1_000_000, name="o200k_base")
+    async with app.run_test() as pilot:
+        assert not screen_of(app).live.complete
+        await pilot.press("ctrl+q")
+    assert app.return_code == 0
+
+
+async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app("x" * 100_000)
+
+    def fail(seconds: float) -> bool:
+        raise ValueError("the encoder broke")
+
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        monkeypatch.setattr(screen.live, "encode_pending", fail)
+        screen._encoding = False
+        screen.live.set_text("y" * 100_000)
+        screen.start_encoding()
+        await pilot.pause()
+        await pilot.pause(0.2)
+        assert any("the encoder broke" in notice.message for notice in app._notifications)
