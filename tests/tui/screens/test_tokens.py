@@ -16,7 +16,10 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.id_grid import IdGrid
 
-NASTY = b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7"
+NASTY = (
+    b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "
+    b"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7"
+)
 
 
 @pytest.fixture(autouse=True)

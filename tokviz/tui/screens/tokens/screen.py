@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -89,6 +90,9 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def _started(self) -> None:
         """Do what the first frame need not wait for."""
+        # What is there now stays: the collector need not look at it again.
+        gc.freeze()
+        gc.enable()
         for note in self._opening.notes:
             self.say(note, "warning")
         self.start_encoding()
