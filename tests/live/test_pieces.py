@@ -77,3 +77,17 @@ def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
     counter.update(["a", " b", " c"])
     assert counter.advance(60)
     assert counter.n_pieces == 1
+
+
+@given(CHUNKS)
+def test_every_character_is_in_a_group_that_can_be_split_by_itself(chunks: list[str]) -> None:
+    counter = PieceCounter(SPLIT_PATTERNS["gpt2"])
+    counter.update(chunks)
+    text = "".join(chunks)
+    ends = {0, *split(counter.pattern, text).ends}
+    for offset in range(len(text)):
+        start, group = counter.group_at(offset)
+        assert start <= offset < start + len(group)
+        assert text[start : start + len(group)] == group
+        inside = {start + end for end in split(counter.pattern, group).ends}
+        assert inside == {end for end in ends if start < end <= start + len(group)}

@@ -52,9 +52,9 @@ class RunHandlers:
     are being called already: compare the run id where it matters.
     """
 
-    on_answer: Callable[[int, Message], None]
-    on_done: Callable[[int], None]
-    on_error: Callable[[int, TokvizError], None]
+    on_answer: Callable[[int, Message], object]
+    on_done: Callable[[int], object]
+    on_error: Callable[[int, TokvizError], object]
 
 
 @dataclass(slots=True)

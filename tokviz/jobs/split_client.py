@@ -23,9 +23,9 @@ class SplitClient:
 
     def __init__(
         self,
-        on_part: Callable[[int, SplitPart], None],
-        on_done: Callable[[int], None],
-        on_error: Callable[[int, TokvizError], None],
+        on_part: Callable[[int, SplitPart], object],
+        on_done: Callable[[int], object],
+        on_error: Callable[[int, TokvizError], object],
         *,
         limits: Limits | None = None,
         patience: float = PATIENCE_SECONDS,

@@ -43,7 +43,7 @@ class SplitPart:
 
 @dataclass(slots=True)
 class SplitResult:
-    """All pieces known so far; they cover the text from its start up to `n_chars`."""
+    """All pieces known so far; they lie side by side and end at the character `n_chars`."""
 
     n_pieces: int = 0
     n_gaps: int = 0
@@ -62,6 +62,10 @@ class SplitResult:
             self.n_chars = part.start + part.ends[-1]
             self._parts.append(part)
             self._starts.append(part.start)
+
+    def covers(self, lo: int, hi: int) -> bool:
+        """Tell whether the pieces of all characters `lo` to `hi` are known."""
+        return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the known pieces that touch the characters `lo` to `hi`, in order."""

@@ -89,6 +89,19 @@ class PieceCounter:
             self._unknown_from = len(self._counts)
         return self._unknown_from == len(self._counts)
 
+    def group_at(self, offset: int) -> tuple[int, str]:
+        """Give the group that a character is in: its offset and its text."""
+        start = index = 0
+        while index < len(self._chunks):
+            end = self._group_end(index + 1)
+            text = self._chunks[index:end]
+            n_chars = sum(map(len, text))
+            if offset < start + n_chars or end == len(self._chunks):
+                return start, "".join(text)
+            start += n_chars
+            index = end
+        return 0, ""
+
     def _replace(self, first: int, old_last: int, n_new: int) -> None:
         """Make room for `n_new` changed chunks in place of those from `first` to `old_last`."""
         self.n_pieces -= _known(self._counts[first:old_last])
