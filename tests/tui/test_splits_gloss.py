@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+from rich.style import Style
+
+from tokviz.jobs.split_result import Piece
+from tokviz.tui.palette import token_palette
+from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
+from tokviz.tui.widgets.splits.gloss import GlossRow, Look, Spans, begins, label_columns
+
+LOOK = Look.from_palette(token_palette(True, "truecolor", False))
+MONO = Look.from_palette(token_palette(True, None, True))
+
+
+def _pieces(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[Piece, ...]:
+    pieces, start = [], 0
+    for index, text in enumerate(texts):
+        pieces.append(Piece(start, start + len(text), index in gaps))
+        start += len(text)
+    return tuple(pieces)
+
+
+def _drawn(text: str, *rows: tuple[Piece, ...], look: Look = LOOK) -> list[str]:
+    named = tuple(GlossRow(label, row) for label, row in zip("abc", rows, strict=False))
+    layout = lay_out(text, named, 80)
+    return [strip.text.rstrip() for strip in stretch_strips(layout, 0, 2, Spans(), look)]
+
+
+def test_a_boundary_of_one_row_keeps_its_column_free_in_the_others() -> None:
+    assert _drawn("123456 a", _pieces("123456", " a"), _pieces("123", "456", " a")) == [
+        "a ▏123‿456▏·a",
+        "b ▏123▌456▏·a",
+        "      ▲",
+    ]
+
+
+def test_no_arrow_where_only_the_custom_row_differs() -> None:
+    same = _pieces("ab", "c")
+    assert _drawn("abc", same, same, _pieces("a", "b", "c"))[-1] == ""
+
+
+def test_a_gap_has_a_sign_and_a_style_of_its_own() -> None:
+    rows = (GlossRow("a", _pieces("ab", "!!", gaps=(1,))),)
+    for look in (LOOK, MONO):
+        strip = stretch_strips(lay_out("ab!!", rows, 80), 0, 2, Spans(), look)[0]
+        assert strip.text == "a ▏ab×!!"
+        styles = {segment.text: segment.style for segment in strip}
+        assert styles["×!!"] == look.gap
+
+
+def test_unknown_text_has_no_boundaries() -> None:
+    rows = [_pieces("ab", "cd"), _pieces("ab", "cd"), ()]
+    assert _drawn("abcd", *rows) == ["a ▏ab▏cd", "b ▏ab▏cd", "c  ab cd", ""]
+
+
+def test_what_a_terminal_would_obey_is_drawn_as_glyphs() -> None:
+    line = _drawn("a\x1b[31m\r\n", _pieces("a\x1b[31m\r\n"))[0]
+    assert line == "a ▏a␛[31m␍⏎"
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_neighbouring_pieces_differ_in_style(no_color: bool) -> None:
+    look = MONO if no_color else LOOK
+    rows = (GlossRow("a", _pieces("x", "y")),)
+    strip = stretch_strips(lay_out("xy", rows, 80), 0, 2, Spans(), look)[0]
+    styles = {segment.text[-1]: segment.style for segment in strip}
+    assert styles["x"] != styles["y"]
+
+
+def test_marked_tokens_are_pointed_out_in_every_row() -> None:
+    rows = (GlossRow("a", _pieces("abc")), GlossRow("b", _pieces("ab", "c")))
+    spans = Spans(hover=range(1, 2), pin=range(2, 3))
+    strips = stretch_strips(lay_out("abc", rows, 80), 0, 2, spans, LOOK)
+    for strip in strips[:2]:
+        styles = {segment.text: segment.style or Style() for segment in strip}
+        assert styles["b"].bgcolor == LOOK.hover.bgcolor
+        assert styles["c"].bgcolor == LOOK.pin.bgcolor
+
+
+def test_spans_are_cut_to_the_block() -> None:
+    spans = Spans(hover=range(8, 14), pin=range(0, 3)).within(10, 20)
+    assert spans == Spans(hover=range(0, 4))
+
+
+def test_boundaries_are_compared_between_the_rows_that_are_known() -> None:
+    rows = [
+        GlossRow("a", _pieces("ab", "c")),
+        GlossRow("b", _pieces("a", "bc")),
+        GlossRow("c", ()),
+    ]
+    assert begins(rows, 3) == ({0, 1, 2}, {0}, {1, 2})
+    partly = [GlossRow("a", _pieces("ab", "c")), GlossRow("b", _pieces("ab"))]
+    assert begins(partly, 3) == ({0, 2}, {0, 2}, set())
+
+
+def test_labels_take_no_more_than_nine_columns() -> None:
+    assert label_columns(["GPT-2", "custom"]) == 7
+    assert label_columns(["nanochat"]) == 9
+    assert label_columns(["a very long name"]) == 9

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import ContentSwitcher, Static
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.palette import token_palette
+from tokviz.tui.widgets.splits import PieceClicked, SplitsPanel
+from tokviz.tui.widgets.splits.heads import PatternHead
+from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
+from tokviz.tui.widgets.splits.view import GlossView
+
+TEXT = "It costs 123456 dollars.\nDON'T worry\n"
+TRIES = 2000
+
+
+class Host(App[None]):
+    """An app with nothing but the panel, and another tab to hide it behind."""
+
+    def __init__(self, text: str = TEXT, initial: str = "splits") -> None:
+        super().__init__()
+        self.live = LiveDocument(text)
+        palette = token_palette(True, "truecolor", False)
+        self.panel = SplitsPanel(self.live, palette, id="splits")
+        self.clicked: list[tuple[int, int]] = []
+        self._initial = initial
+
+    def compose(self) -> ComposeResult:
+        with ContentSwitcher(initial=self._initial):
+            yield self.panel
+            yield Static("other", id="other")
+
+    def on_piece_clicked(self, message: PieceClicked) -> None:
+        self.clicked.append((message.offset, message.end))
+
+    def edit(self, offset: int, n_removed: int, inserted: str) -> None:
+        self.live.edit(offset, n_removed, inserted)
+        self.panel.sync()
+
+    @property
+    def notes(self) -> list[str]:
+        return [head.note for head in self.query(PatternHead)]
+
+    @property
+    def message(self) -> str:
+        return self.query_one(RegexField).message
+
+    def drawn(self) -> str:
+        view = self.query_one(GlossView)
+        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Let the app run until something holds."""
+    for _ in range(TRIES):
+        if holds():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it never came to that")
+
+
+async def test_counts_of_all_three_appear() -> None:
+    app = Host()
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.notes == ["11 pieces", "11 pieces", "15 pieces"])
+        assert app.message == "✓ lossless"
+
+
+async def test_the_rows_show_where_the_patterns_cut() -> None:
+    app = Host("a 123456")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: "custom ▏a" in app.drawn())
+        assert app.drawn().splitlines()[:4] == [
+            "GPT-2  ▏a▏·‿123‿456",
+            "GPT-4  ▏a▏·▌123▌456",
+            "custom ▏a▏·▌123‿456",
+            "           ▲   ▲",
+        ]
+
+
+async def test_an_edit_is_seen_at_once_in_every_row() -> None:
+    app = Host("one two")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: "5" not in app.notes and app.message == "✓ lossless")
+        app.edit(7, 0, "s three")
+        lines = app.drawn().splitlines()
+        assert lines[0] == "GPT-2  ▏one▏·‿twos▏·three"
+        assert lines[2] == "custom ▏one▏·▌twos ·three"
+        await until(pilot, lambda: app.notes == ["3 pieces", "3 pieces", "5 pieces"])
+        assert app.drawn().splitlines()[2] == "custom ▏one▏·▌twos▏·▌three"
+
+
+async def test_a_new_regex_is_tried_while_it_is_typed() -> None:
+    app = Host("ab 12")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.message == "✓ lossless")
+        app.query_one(RegexInput).value = r"\d+"
+        await until(pilot, lambda: app.message == "⚠ 1 gap")
+        assert "×ab" in app.drawn()
+
+
+async def test_a_wrong_regex_keeps_the_old_pieces_and_edits_go_on() -> None:
+    app = Host("ab 12")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.notes[2] == "3 pieces")
+        app.query_one(RegexInput).value = "("
+        await until(pilot, lambda: app.message.startswith("✗ missing )"))
+        assert r"still showing /\w+|\s+" in app.message
+        assert app.notes[2] == "3 pieces"
+        app.edit(5, 0, " cd")
+        await until(pilot, lambda: app.notes[2] == "5 pieces")
+        assert app.message.startswith("✗ missing )")
+
+
+async def test_an_exploding_regex_is_given_up() -> None:
+    app = Host("a" * 60 + "b")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.message == "✓ lossless")
+        app.query_one(RegexInput).value = r"(a|aa)+$"
+        await until(pilot, lambda: "took longer than 1 s" in app.message)
+        assert app.notes[2] == "1 piece"
+
+
+async def test_clicking_a_piece_tells_where_it_is() -> None:
+    app = Host("ab 12345")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.message == "✓ lossless")
+        assert await pilot.click(GlossView, offset=(len("custom ▏ab▏"), 0))
+        await until(pilot, lambda: app.clicked == [(2, 8)])
+
+
+async def test_a_hidden_panel_does_nothing_and_catches_up() -> None:
+    app = Host("one", initial="other")
+    async with app.run_test(size=(50, 30)) as pilot:
+        app.edit(3, 0, " two")
+        await pilot.pause()
+        assert app.notes == ["", "", ""]
+        app.query_one(ContentSwitcher).current = "splits"
+        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+
+
+async def test_another_named_pattern_is_chosen_by_key_and_by_mouse() -> None:
+    app = Host()
+    async with app.run_test(size=(50, 30)) as pilot:
+        head = app.query(PatternHead)[1]
+        head.focus()
+        await pilot.press("right")
+        assert app.panel.patterns == ("gpt2", "gpt4o")
+        assert await pilot.click(head, offset=(0, 0))
+        await until(pilot, lambda: app.panel.patterns == ("gpt2", "gpt4"))
+
+
+async def test_a_named_regex_can_be_taken_for_a_start() -> None:
+    app = Host("12345")
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.notes[2] == "1 piece")
+        app.query(PatternHead)[2].focus()
+        await pilot.press("right", "right")
+        await until(pilot, lambda: app.notes[2] == "2 pieces")
+        assert r"\p{N}{1,3}" in app.panel.regex
+
+
+async def test_up_and_down_walk_through_earlier_regexes() -> None:
+    app = Host()
+    async with app.run_test(size=(50, 30)) as pilot:
+        field = app.query_one(RegexInput)
+        field.focus()
+        first = field.value
+        await pilot.press("up")
+        assert field.value != first
+        await pilot.press("down")
+        assert field.value == first
+
+
+async def test_show_brings_a_character_into_view() -> None:
+    app = Host("".join(f"line{n} here\n" for n in range(5000)))
+    async with app.run_test(size=(50, 30)) as pilot:
+        await pilot.pause()
+        app.panel.show(app.live.line_start(3210))
+        await pilot.pause()
+        assert "line" in app.drawn() and "3210" in app.drawn().replace("‿", "").replace("▌", "")
+
+
+async def test_the_view_stays_with_its_text_when_something_is_inserted_before() -> None:
+    app = Host("".join(f"line{n} here\n" for n in range(300)))
+    async with app.run_test(size=(50, 30)) as pilot:
+        await until(pilot, lambda: app.notes[2] == "1,200 pieces")
+        app.panel.show(app.live.line_start(200))
+        before = app.drawn()
+        app.edit(0, 0, "new\nlines\n")
+        assert app.drawn() == before
+
+
+@pytest.mark.parametrize("size", [(30, 24), (36, 9), (100, 60), (30, 4)])
+async def test_any_size_can_be_drawn(size: tuple[int, int]) -> None:
+    app = Host("你好 a\u200bb \x1b[0m " * 40 + "\n" * 3)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.message == "✓ lossless")
+        view = app.query_one(GlossView)
+        for y in range(view.size.height):
+            assert view.render_line(y).cell_length == view.size.width
+
+
+async def test_a_very_long_line_of_one_piece_is_split_in_a_thread() -> None:
+    app = Host("a" * 100_000 + " b")
+    async with app.run_test(size=(50, 30)) as pilot:
+        app.panel.show(50_000)
+        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+        await pilot.click(GlossView, offset=(20, 1))
+        await until(pilot, lambda: app.clicked == [(0, 100_000)])
+
+
+async def test_marked_tokens_are_scrolled_to() -> None:
+    import tokviz
+
+    app = Host("".join(f"line{n} here\n" for n in range(300)))
+    app.live.set_tokenizer(tokviz.load("gpt2"))
+    app.live.ensure(0, app.live.n_chars)
+    async with app.run_test(size=(50, 30)) as pilot:
+        await pilot.pause()
+        app.panel.set_marks(None, app.live.n_tokens - 2, scroll=True)
+        assert "299" in app.drawn().replace("‿", "").replace("▌", "")

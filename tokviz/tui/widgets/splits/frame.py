@@ -1,0 +1,209 @@
+"""The part of the gloss that is in view, and the way from one stretch to its neighbours.
+
+Nothing here knows how long the document is: a *block* is a line or, in a long line, one of its
+parts of `BLOCK_CHARS` characters, and every block is laid out by itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from textual.strip import Strip
+
+from tokviz.jobs.split_result import Piece
+from tokviz.live.document import LiveDocument
+from tokviz.tui.widgets.splits.gloss import (
+    GlossRow,
+    Look,
+    Spans,
+    begins,
+    difference_strip,
+    label_columns,
+    row_strip,
+)
+from tokviz.tui.widgets.splits.layout import Stretch, stretches
+from tokviz.tui.widgets.splits.rows import Row
+
+BLOCK_CHARS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A block laid out, whatever its place in the document. Everything counts from its start."""
+
+    rows: tuple[GlossRow, ...]
+    stretches: tuple[Stretch, ...]
+    shared: frozenset[int]
+    """Characters at which a piece begins in every row."""
+    differing: frozenset[int]
+    """Characters at which a piece begins in one of the named rows only."""
+
+
+@lru_cache(maxsize=256)
+def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
+    """Lay out a block in `width` columns; equal blocks give the same object."""
+    anywhere, shared, differing = begins(rows, len(text))
+    parts = stretches(text, anywhere, shared, width)
+    return Layout(rows, tuple(parts), frozenset(shared), frozenset(differing))
+
+
+@lru_cache(maxsize=512)
+def stretch_strips(
+    layout: Layout, index: int, label_width: int, spans: Spans, look: Look
+) -> tuple[Strip, ...]:
+    """Draw one stretch of a block: its rows, and the differences below them."""
+    stretch = layout.stretches[index]
+    below = difference_strip(stretch, layout.differing, label_width, look)
+    rows = layout.rows
+    return (
+        *(row_strip(row, stretch, layout.shared, label_width, spans, look) for row in rows),
+        below,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A line, or a part of a long one, at its place in the document."""
+
+    start: int
+    end: int
+    layout: Layout
+
+    def index_of(self, offset: int) -> int:
+        """Find the stretch a character is in, the last one for the end of the block."""
+        parts = self.layout.stretches
+        place = bisect_right(parts, offset - self.start, key=lambda part: part.start)
+        return max(0, place - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """One stretch of a block."""
+
+    block: Block
+    index: int
+
+    @property
+    def stretch(self) -> Stretch:
+        """The stretch; it counts from the start of the block."""
+        return self.block.layout.stretches[self.index]
+
+    @property
+    def start(self) -> int:
+        """Offset of the first character in the document."""
+        return self.block.start + self.stretch.start
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last character."""
+        return self.block.start + self.stretch.end
+
+    def piece_at(self, row: int, column: int) -> tuple[int, int] | None:
+        """Find the characters of the piece that is drawn in a row at a column of the text."""
+        char = self.stretch.char_at(column)
+        if char is None:
+            return None
+        gloss = self.block.layout.rows[row]
+        index = gloss.piece_of(char)
+        start, end = (char, char + 1) if index is None else gloss.pieces[index][:2]
+        return self.block.start + start, self.block.start + end
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLine:
+    """One line of the view: row number `row` of a stretch; behind the last row, the differences."""
+
+    strip: Strip
+    place: Located
+    row: int
+
+
+class Gloss:
+    """The whole document as a gloss of some rows at some width, of which little is ever made."""
+
+    def __init__(self, live: LiveDocument, rows: Sequence[Row], width: int) -> None:
+        """Take the document, the rows and the columns to fill, labels included."""
+        self._live = live
+        self._rows = rows
+        self.label_width = label_columns([row.title for row in rows])
+        self._text_width = max(1, width - self.label_width)
+        self._blocks: dict[int, Block] = {}
+
+    @property
+    def lines_per_stretch(self) -> int:
+        """Lines that a stretch takes in the view."""
+        return len(self._rows) + 1
+
+    def block_at(self, offset: int) -> Block:
+        """Lay out the block that a character is in."""
+        start, end = self._bounds(offset)
+        block = self._blocks.get(start)
+        if block is None:
+            rows = tuple(self._row(row, start, end) for row in self._rows)
+            layout = lay_out(self._live.text_in(start, end), rows, self._text_width)
+            block = self._blocks[start] = Block(start, end, layout)
+        return block
+
+    def _bounds(self, offset: int) -> tuple[int, int]:
+        live = self._live
+        line, column = live.location(offset)
+        line_start = live.line_start(line)
+        line_end = live.line_start(line + 1) if line + 1 < live.n_lines else live.n_chars
+        start = line_start + column // BLOCK_CHARS * BLOCK_CHARS
+        if start == line_end and line_start < line_end:
+            # The end of the text behind a full block.
+            start -= BLOCK_CHARS
+        return start, min(line_end, start + BLOCK_CHARS)
+
+    @staticmethod
+    def _row(row: Row, start: int, end: int) -> GlossRow:
+        pieces = row.pieces_in(start, end)
+        return GlossRow(
+            row.title, tuple(Piece(first - start, last - start, gap) for first, last, gap in pieces)
+        )
+
+    def stretch_at(self, offset: int) -> Located:
+        """Find the stretch that a character is in."""
+        block = self.block_at(offset)
+        return Located(block, block.index_of(offset))
+
+    def from_stretch(self, offset: int) -> Iterator[Located]:
+        """Walk forwards, beginning with the stretch that a character is in."""
+        block = self.block_at(offset)
+        first = block.index_of(offset)
+        while True:
+            for index in range(first, len(block.layout.stretches)):
+                yield Located(block, index)
+            if block.end >= self._live.n_chars:
+                return
+            block = self.block_at(block.end)
+            first = 0
+
+    def step(self, offset: int, n_stretches: int) -> int:
+        """Find the start of the stretch so many further on, or back; stops at the ends."""
+        if n_stretches > 0:
+            walk = islice(self.from_stretch(offset), n_stretches + 1)
+            return [place.start for place in walk][-1]
+        start = self.stretch_at(offset).start
+        for _ in range(-n_stretches):
+            if start == 0:
+                break
+            start = self.stretch_at(start - 1).start
+        return start
+
+
+def frame(gloss: Gloss, anchor: int, height: int, spans: Spans, look: Look) -> list[FrameLine]:
+    """Draw the lines of a view whose first stretch holds the character `anchor`."""
+    lines: list[FrameLine] = []
+    for place in gloss.from_stretch(anchor):
+        if len(lines) >= height:
+            break
+        block = place.block
+        marked = spans.within(block.start, block.end)
+        strips = stretch_strips(block.layout, place.index, gloss.label_width, marked, look)
+        lines += [FrameLine(strip, place, row) for row, strip in enumerate(strips)]
+    return lines[:height]

@@ -1,0 +1,344 @@
+"""The Splits panel: the same text under two named patterns and a regex of the user's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.timer import Timer
+from textual.worker import get_current_worker
+
+from tokviz.errors import TokvizError
+from tokviz.jobs.split_client import SplitClient
+from tokviz.live.document import LiveDocument
+from tokviz.live.pieces import PieceCounter
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.splits.counting import Counting
+from tokviz.tui.widgets.splits.gloss import Spans
+from tokviz.tui.widgets.splits.heads import PatternHead, named_head, pieces_note
+from tokviz.tui.widgets.splits.messages import (
+    Counted,
+    CustomAnswered,
+    FarPiecesFound,
+    PatternChosen,
+    RegexEdited,
+)
+from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField
+from tokviz.tui.widgets.splits.rows import CUSTOM, CustomRow, NamedRow, title_of
+from tokviz.tui.widgets.splits.view import GlossView
+
+EDIT_REST_SECONDS = 0.12
+"""How long edits must rest before the whole text is split again."""
+
+MOST_EDIT_REST_SECONDS = 0.5
+"""After this long it is split again though the edits go on."""
+
+SHORT_LINES = 18
+"""A panel of fewer lines goes without blank ones."""
+
+TINY_LINES = 10
+"""A panel of fewer lines goes without the heads."""
+
+_CUSTOM_ROW = 2
+
+
+class SplitsPanel(Vertical):
+    """Stacks the pieces of two named patterns and of a custom regex over the same text.
+
+    The named patterns are split near the view while drawing, and counted in a thread. The custom
+    regex runs in a child process. Both stand still while the panel is hidden.
+
+    Posts `PieceClicked`.
+    """
+
+    DEFAULT_CSS = """
+    SplitsPanel {
+        height: 1fr;
+        & RegexField { margin-top: 1; }
+        & GlossView { margin-top: 1; }
+        &.-short RegexField, &.-short GlossView { margin-top: 0; }
+        &.-tiny PatternHead { display: none; }
+    }
+    """
+
+    def __init__(
+        self,
+        live: LiveDocument,
+        palette: TokenPalette,
+        *,
+        patterns: tuple[str, str] = ("gpt2", "gpt4"),
+        regex: str = DEFAULT_REGEX,
+        id: str | None = None,
+    ) -> None:
+        """Take the document and how to show it.
+
+        Args:
+            live: The document.
+            palette: The colours of tokens; two of them tint the pieces.
+            patterns: Names of the patterns in the two upper rows.
+            regex: The custom regex to begin with.
+            id: The widget's id.
+        """
+        super().__init__(id=id)
+        self._live = live
+        self._active = False
+        self._edit_timer: Timer | None = None
+        self._edited_first_at = 0.0
+        self._far_wanted: dict[str, int] = {}
+        self._far_running: set[str] = set()
+        self._named = [self._named_row(name) for name in patterns]
+        self._custom = CustomRow(live)
+        self._counting = Counting()
+        self._regex = self._good_regex = regex
+        self._run = 0
+        self._split_for: tuple[int, str] | None = None
+        self._client = SplitClient(
+            lambda run, part: self.post_message(CustomAnswered(run, part)),
+            lambda run: self.post_message(CustomAnswered(run, None)),
+            lambda run, error: self.post_message(CustomAnswered(run, error)),
+        )
+        self._heads = [
+            *(named_head(row, name) for row, name in enumerate(patterns)),
+            PatternHead(_CUSTOM_ROW, CUSTOM, None),
+        ]
+        self._view = GlossView(live, [*self._named, self._custom], palette)
+        self._field = RegexField(regex)
+
+    def compose(self) -> ComposeResult:
+        """Stack the heads, the gloss and the field."""
+        yield from self._heads
+        yield self._view
+        yield self._field
+
+    # -- what the screen calls
+
+    @property
+    def patterns(self) -> tuple[str, str]:
+        """Names of the patterns in the two upper rows."""
+        first, second = self._named
+        return first.pattern.name, second.pattern.name
+
+    @property
+    def regex(self) -> str:
+        """The custom regex as it is written now."""
+        return self._field.regex
+
+    def sync(self) -> None:
+        """Notice that the document changed."""
+        if not self._active:
+            return
+        self._note_changes()
+        self._view.sync()
+        self._split_soon()
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw in other colours."""
+        self._view.set_palette(palette)
+
+    def show(self, offset: int) -> None:
+        """Bring a character into view."""
+        self._view.show(offset)
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Point out the tokens with these indexes; scroll to the pinned one if asked."""
+        spans = Spans(self._chars_of(hover), self._chars_of(pin))
+        self._view.set_spans(spans)
+        if scroll and spans.pin:
+            self.show(spans.pin.start)
+
+    def close(self) -> None:
+        """End the child process at once."""
+        self._active = False
+        self._client.close()
+
+    def _chars_of(self, index: int | None) -> range:
+        if index is None or not 0 <= index < self._live.n_tokens:
+            return range(0)
+        token = self._live.token(index)
+        return range(token.start, token.end)
+
+    # -- coming and going
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave out what there is no room for."""
+        self.set_class(event.size.height < SHORT_LINES, "-short")
+        self.set_class(event.size.height < TINY_LINES, "-tiny")
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the panel was hidden."""
+        self._active = True
+        self._note_changes()
+        self._view.sync()
+        self._split_now()
+
+    def on_hide(self) -> None:
+        """Stop all work."""
+        self._active = False
+        self._client.cancel()
+        self._custom.fail()
+        self._split_for = None
+        self.workers.cancel_group(self, "count")
+
+    def on_unmount(self) -> None:
+        """Leave no process behind."""
+        self.close()
+
+    def _in_thread(
+        self, group: str, work: Callable[[], object], *, exclusive: bool = False
+    ) -> None:
+        # Without a description Textual makes one of all arguments, the whole text among them.
+        self.run_worker(
+            work,
+            group=group,
+            description=group,
+            exclusive=exclusive,
+            exit_on_error=False,
+            thread=True,
+        )
+
+    # -- splitting again
+
+    def _note_changes(self) -> None:
+        for row in self._named:
+            row.note_changes()
+        self._custom.note_changes()
+
+    def _split_soon(self) -> None:
+        now = time.monotonic()
+        if self._edit_timer is None:
+            self._edited_first_at = now
+        elif now - self._edited_first_at > MOST_EDIT_REST_SECONDS:
+            return
+        else:
+            self._edit_timer.stop()
+        self._edit_timer = self.set_timer(EDIT_REST_SECONDS, self._split_now)
+
+    def _split_now(self) -> None:
+        """Bring everything up to date with the text: counts, far stretches and the custom row."""
+        if self._edit_timer is not None:
+            self._edit_timer.stop()
+            self._edit_timer = None
+        if not self._active:
+            return
+        chunks = self._live.chunk_texts()
+        counters = [row.counter for row in self._named]
+        self._in_thread("count", partial(self._count, counters, chunks), exclusive=True)
+        for row in self._named:
+            if row.pattern.name in self._far_wanted:
+                self._find_far_pieces(row)
+        if self._split_for != (self._live.revision, self._regex):
+            self._split_for = (self._live.revision, self._regex)
+            self._custom.begin()
+            self._run = self._client.split(self._regex, chunks)
+
+    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str]) -> None:
+        worker = get_current_worker()
+        self._counting.count(
+            counters, chunks, lambda: worker.is_cancelled, lambda: self.post_message(Counted())
+        )
+
+    def on_counted(self) -> None:
+        """Show how far the counting has come."""
+        for row, head in zip(self._named, self._heads, strict=False):
+            head.set_note(pieces_note(row.counter.n_pieces, row.counter.complete))
+
+    # -- very long stretches without a safe cut
+
+    def _want_far_pieces(self, name: str, offset: int) -> None:
+        """Called while drawing: the pieces around a character need a thread."""
+        self._far_wanted[name] = offset
+        self.call_later(self._find_wanted)
+
+    def _find_wanted(self) -> None:
+        if self._edit_timer is None and self._active:
+            for row in self._named:
+                if row.pattern.name in self._far_wanted:
+                    self._find_far_pieces(row)
+
+    def _find_far_pieces(self, row: NamedRow) -> None:
+        name = row.pattern.name
+        if name not in self._far_running:
+            self._far_running.add(name)
+            offset = self._far_wanted.pop(name)
+            chunks, revision = self._live.chunk_texts(), self._live.revision
+            work = partial(self._split_around, row.counter, chunks, offset, revision)
+            self._in_thread("far", work)
+
+    def _split_around(
+        self, counter: PieceCounter, chunks: Sequence[str], offset: int, revision: int
+    ) -> None:
+        result = self._counting.split_around(counter, chunks, offset)
+        self.post_message(FarPiecesFound(counter.pattern.name, revision, result))
+
+    def on_far_pieces_found(self, message: FarPiecesFound) -> None:
+        """Show the pieces of a long stretch."""
+        self._far_running.discard(message.pattern)
+        for row in self._named:
+            if row.pattern.name == message.pattern:
+                row.take_far(message.revision, message.result)
+        self._view.sync()
+        self._find_wanted()
+
+    # -- the custom regex
+
+    def on_regex_edited(self, message: RegexEdited) -> None:
+        """Split by another regex; the old pieces stay until it has done so."""
+        self._regex = message.regex
+        custom_head = self._heads[_CUSTOM_ROW]
+        if (
+            custom_head.pattern is not None
+            and SPLIT_PATTERNS[custom_head.pattern].regex != self._regex
+        ):
+            custom_head.set_pattern(CUSTOM, None)
+        self._split_now()
+
+    def on_custom_answered(self, message: CustomAnswered) -> None:
+        """Take what the child process says about the newest run."""
+        if message.run != self._run or not self._custom.running:
+            return
+        if isinstance(message.answer, TokvizError):
+            self._give_up(message.answer)
+        elif message.answer is None:
+            self._custom.finish()
+            self._good_regex = self._regex
+            if self._field.regex == self._regex:
+                self._field.praise(self._custom.result)
+            self._view.sync()
+        elif self._custom.add(message.answer) <= self._view.end:
+            self._view.sync()
+        shown = self._custom.progress or self._custom.result
+        if shown.n_pieces or shown.complete:
+            self._heads[_CUSTOM_ROW].set_note(pieces_note(shown.n_pieces, shown.complete))
+
+    def _give_up(self, error: TokvizError) -> None:
+        """Complain, and go back to the last regex that did its work."""
+        self._custom.fail()
+        known = self._custom.result.complete
+        self._field.blame(error, self._good_regex if known else None)
+        failed, self._regex = self._regex, self._good_regex
+        self._split_for = None
+        if failed != self._good_regex and self._custom.outdated:
+            self._split_now()
+
+    # -- other patterns
+
+    def on_pattern_chosen(self, message: PatternChosen) -> None:
+        """Show another named pattern in a row, or write its regex into the field."""
+        message.stop()
+        if message.row == _CUSTOM_ROW:
+            regex = SPLIT_PATTERNS[message.name].regex
+            self._heads[_CUSTOM_ROW].set_pattern(f"= {title_of(message.name)}", message.name)
+            self._field.use(regex)
+            return
+        self._named[message.row] = self._named_row(message.name)
+        self._heads[message.row].set_pattern(title_of(message.name), message.name)
+        self._view.set_rows([*self._named, self._custom])
+        self._split_now()
+
+    def _named_row(self, name: str) -> NamedRow:
+        return NamedRow(self._live, name, self._want_far_pieces)

@@ -1,0 +1,173 @@
+"""The field in which the custom regex is written, and what there is to say about it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from tokviz.errors import PatternError, TokvizError
+from tokviz.jobs.split_result import SplitResult
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.splits.history import History
+from tokviz.tui.widgets.splits.messages import RegexEdited
+
+DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
+
+_MOST_SHOWN = 24
+
+DEBOUNCE_SECONDS = 0.12
+"""How long the keys must rest before the regex is tried."""
+
+
+def verdict(result: SplitResult) -> str:
+    """Say whether a regex is lossless, and what was mended.
+
+    >>> verdict(SplitResult(n_pieces=3, n_gaps=1, complete=True))
+    '⚠ 1 gap'
+    """
+    gaps = f"⚠ {result.n_gaps:,} gap{'s' * (result.n_gaps != 1)}"
+    words = gaps if result.n_gaps else "✓ lossless" if result.complete else "…"
+    if result.n_zero_width:
+        words += " · zero-width matches ignored"
+    return words
+
+
+def complaint(error: TokvizError, shown: str | None) -> str:
+    """Say what is wrong with a regex.
+
+    Args:
+        error: What is wrong.
+        shown: The regex whose pieces are shown instead, None if there are none.
+    """
+    if isinstance(error, PatternError):
+        where = "" if error.position is None else f" at character {error.position + 1}"
+        words = f"✗ {error.reason}{where}"
+    else:
+        words = f"✗ {error}"
+    return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
+
+
+class RegexInput(Input):
+    """An input with a history under the up and down keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "older", "Older regex", show=False),
+        Binding("down", "newer", "Newer regex", show=False),
+    ]
+
+    def __init__(self, value: str) -> None:
+        """Take the first regex; the named ones are its history."""
+        super().__init__(value, compact=True, placeholder="a regex", select_on_focus=False)
+        named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
+        self._history = History([*reversed(named), value])
+
+    def remember(self) -> None:
+        """Keep the regex in the history."""
+        self._history.add(self.value)
+
+    def action_older(self) -> None:
+        """Go back to the regex before."""
+        self.value = self._history.older(self.value)
+        self.cursor_position = len(self.value)
+
+    def action_newer(self) -> None:
+        """Go on to the regex behind."""
+        self.value = self._history.newer(self.value)
+        self.cursor_position = len(self.value)
+
+
+class RegexField(Vertical):
+    """The input with a verdict below it. Posts `RegexEdited` when the keys rest."""
+
+    DEFAULT_CSS = """
+    RegexField {
+        height: auto;
+        & > Horizontal { height: 1; }
+        & .slash { width: 1; color: $text-accent; }
+        & RegexInput { width: 1fr; }
+        & > .verdict { height: auto; max-height: 3; color: $text-muted; }
+        & > .verdict.-wrong { color: $text-error; }
+        & > .verdict.-gaps { color: $text-warning; }
+    }
+    """
+
+    def __init__(self, regex: str) -> None:
+        """Take the regex to begin with."""
+        super().__init__()
+        self._regex = regex
+        self._timer: Timer | None = None
+        self._written = regex
+        self._verdict = Static("", classes="verdict")
+
+    @property
+    def regex(self) -> str:
+        """The regex as it is written now."""
+        return self._written
+
+    @property
+    def message(self) -> str:
+        """What is said about the regex."""
+        return str(self._verdict.content)
+
+    def compose(self) -> ComposeResult:
+        """Put the regex between slashes."""
+        # An `Input` needs a running app, so it is not made earlier.
+        self._input = RegexInput(self._regex)
+        with Horizontal():
+            yield Static("/", classes="slash")
+            yield self._input
+            yield Static("/", classes="slash")
+        yield self._verdict
+
+    def use(self, regex: str) -> None:
+        """Write another regex into the field."""
+        self._input.remember()
+        self._input.value = regex
+        self._input.remember()
+
+    def praise(self, result: SplitResult) -> None:
+        """Tell how a regex did."""
+        self._say(verdict(result), wrong=False, gaps=result.n_gaps > 0)
+
+    def blame(self, error: TokvizError, shown: str | None) -> None:
+        """Tell what is wrong, and whose pieces are shown instead."""
+        self._say(complaint(error, shown), wrong=True, gaps=False)
+
+    def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
+        self._verdict.set_class(wrong, "-wrong")
+        self._verdict.set_class(gaps, "-gaps")
+        if words != self.message:
+            self._verdict.update(Text(safe(words)))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Wait until the keys rest."""
+        event.stop()
+        self._written = event.value
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Try the regex at once, also once more, and remember it."""
+        event.stop()
+        self._input.remember()
+        self._regex = self._written
+        self.post_message(RegexEdited(self._regex))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """Remember the regex that the user was done with."""
+        self._input.remember()
+
+    def _tell(self) -> None:
+        if self._written != self._regex:
+            self._regex = self._written
+            self.post_message(RegexEdited(self._regex))

@@ -1,0 +1,186 @@
+"""The scrolling part of the Splits panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
+from tokviz.tui.widgets.splits.gloss import Look, Spans
+from tokviz.tui.widgets.splits.messages import PieceClicked
+from tokviz.tui.widgets.splits.rows import Row
+
+
+class GlossView(Widget, can_focus=True):
+    """Shows the gloss from some stretch on; scrolls by stretches, wherever the document ends."""
+
+    DEFAULT_CSS = """
+    GlossView {
+        height: 1fr;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up", show=False),
+        Binding("down", "step(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "go(0)", "Start", show=False),
+        Binding("end", "end", "End", show=False),
+    ]
+
+    def __init__(self, live: LiveDocument, rows: Sequence[Row], palette: TokenPalette) -> None:
+        """Take the document, the rows to stack and the colours."""
+        super().__init__()
+        self._live = live
+        self._rows = rows
+        self._look = Look.from_palette(palette)
+        self._spans = Spans()
+        self._anchor = 0
+        self._revision = live.revision
+        self._gloss: Gloss | None = None
+        self._lines: list[FrameLine] | None = None
+
+    # -- what the panel calls
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw in other colours."""
+        self._look = Look.from_palette(palette)
+        self._redraw()
+
+    def sync(self) -> None:
+        """Notice that the text or the pieces changed; the view stays with the same text."""
+        change = self._live.changes.since(self._revision)
+        self._revision = self._live.revision
+        if change is not None and self._anchor >= change.old_end:
+            self._anchor += change.shift
+        elif change is not None:
+            self._anchor = min(self._anchor, change.new_end)
+        self._anchor = min(self._anchor, self._live.n_chars)
+        self._gloss = None
+        self._redraw()
+
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        """Stack other rows."""
+        self._rows = rows
+        self.sync()
+
+    def set_spans(self, spans: Spans) -> None:
+        """Point out other tokens."""
+        if spans != self._spans:
+            self._spans = spans
+            self._redraw()
+
+    def show(self, offset: int) -> None:
+        """Bring a character into view."""
+        offset = max(0, min(offset, self._live.n_chars))
+        if not self.size.height:
+            self._anchor = offset
+            return
+        gloss = self._current_gloss()
+        lines = self._current_lines()
+        first, last = self._anchor_start(), self._whole_end(lines)
+        if first <= offset < last or offset == last == self._live.n_chars:
+            return
+        above = 0 if offset < first else self._stretches_in_view() // 2
+        self._move_to(gloss.step(offset, -above))
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last character in view."""
+        lines = self._current_lines()
+        return lines[-1].place.end if lines else 0
+
+    # -- drawing
+
+    def _redraw(self) -> None:
+        self._lines = None
+        self.refresh()
+
+    def _current_gloss(self) -> Gloss:
+        if self._gloss is None:
+            self._gloss = Gloss(self._live, self._rows, max(1, self.size.width))
+        return self._gloss
+
+    def _current_lines(self) -> list[FrameLine]:
+        if self._lines is None:
+            gloss, height = self._current_gloss(), self.size.height
+            self._lines = frame(gloss, self._anchor, height, self._spans, self._look)
+        return self._lines
+
+    def _anchor_start(self) -> int:
+        return self._current_gloss().stretch_at(self._anchor).start
+
+    def _whole_end(self, lines: list[FrameLine]) -> int:
+        """Offset behind the last stretch of which all rows are in view."""
+        n_rows = len(self._rows)
+        return max((line.place.end for line in lines if line.row == n_rows - 1), default=0)
+
+    def _stretches_in_view(self) -> int:
+        return max(1, self.size.height // self._current_gloss().lines_per_stretch)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line."""
+        lines = self._current_lines()
+        strip = lines[y].strip if y < len(lines) else Strip([])
+        # A palette without colours leaves the background to the widget.
+        filled = strip.adjust_cell_length(self.size.width, self._look.base)
+        return filled.apply_style(self.rich_style.background_style)
+
+    def on_resize(self) -> None:
+        """Lay out everything anew."""
+        self._gloss = None
+        self._redraw()
+
+    def notify_style_update(self) -> None:
+        """Draw anew."""
+        super().notify_style_update()
+        self._lines = None
+
+    # -- moving and pointing
+
+    def _move_to(self, offset: int) -> None:
+        self._anchor = offset
+        self._redraw()
+
+    def action_step(self, n_stretches: int) -> None:
+        """Scroll by stretches."""
+        self._move_to(self._current_gloss().step(self._anchor, n_stretches))
+
+    def action_page(self, n_pages: int) -> None:
+        """Scroll by views."""
+        self.action_step(n_pages * self._stretches_in_view())
+
+    def action_go(self, offset: int) -> None:
+        """Scroll to a character."""
+        self._move_to(offset)
+
+    def action_end(self) -> None:
+        """Scroll to the end of the text."""
+        above = self._stretches_in_view() - 1
+        self._move_to(self._current_gloss().step(self._live.n_chars, -above))
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.action_step(1)
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.action_step(-1)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which piece was clicked."""
+        lines = self._current_lines()
+        if event.y >= len(lines) or lines[event.y].row >= len(self._rows):
+            return
+        line = lines[event.y]
+        piece = line.place.piece_at(line.row, event.x - self._current_gloss().label_width)
+        if piece is not None:
+            self.post_message(PieceClicked(*piece))
