@@ -67,12 +67,27 @@ def test_a_chunk_without_a_cut_waits_for_the_worker() -> None:
 def test_editing_a_long_chunk_finds_the_cuts_that_the_edit_makes() -> None:
     live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
     live.edit(20_000, 0, " some words here ")
-    assert live.ensure(20_000, 20_010)
+    assert live.ensure(20_005, 20_010)
     live.encode_pending(60)
     assert ids_of(live) == tokenizer("gpt2").encode(live.text)
     live.edit(20_000, 17, "")
     live.encode_pending(60)
     assert ids_of(live) == tokenizer("gpt2").encode(LONG_WORD)
+
+
+def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
+    live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
+    live.edit(20_000, 0, " ")
+    assert list(map(len, live.chunk_texts())) == [20_000, 20_001]
+    live.edit(20_000, 1, "")
+    assert list(map(len, live.chunk_texts())) == [40_000]
+
+
+def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
+    live = LiveDocument("aaaa\nbbbb", tokenizer("gpt2"), chunk_target=1)
+    assert live.chunk_texts() == ["aaaa\n", "bbbb"]
+    live.edit(3, 1, " ")
+    assert ids_of(live) == tokenizer("gpt2").encode("aaa \nbbbb")
 
 
 @pytest.mark.parametrize("cut_at", range(1, len(SPECIAL)))
@@ -83,6 +98,15 @@ def test_a_special_token_typed_across_a_chunk_border_is_seen(cut_at: int) -> Non
     assert 50256 in ids_of(live)
     live.edit(len(head), 1, "")
     assert 50256 not in ids_of(live)
+    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+
+
+@pytest.mark.parametrize("cut_at", range(1, len(SPECIAL)))
+def test_a_special_token_completed_before_a_chunk_border_is_seen(cut_at: int) -> None:
+    tail = SPECIAL[cut_at:] + " word" * 3
+    live = LiveDocument("word " * 3 + tail, tokenizer("gpt2"), chunk_target=1)
+    live.edit(15, 0, SPECIAL[:cut_at])
+    assert 50256 in ids_of(live)
     assert ids_of(live) == tokenizer("gpt2").encode(live.text)
 
 

@@ -99,6 +99,7 @@ def test_occurrences_are_all_places_of_an_id(name: str) -> None:
     for seed in range(ROUNDS):
         rng = random.Random(f"{name} {seed}")
         live = LiveDocument(random_text(rng, 60), tokenizer(name), chunk_target=8)
+        live.ensure(0, live.n_chars)
         live.edit(*random_edit(rng, live.n_chars))
         ids = live.ids().tolist()
         for token_id in [*set(ids), 5]:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import random
+from array import array
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.edits import random_edit, random_text, tokenizer
 from tokviz.live import LiveDocument
-from tokviz.live.hues import N_HUES, NO_HUE, paint
+from tokviz.live.chunks import ChunkTokens, Run, TokenLengths
+from tokviz.live.hues import N_HUES, NO_HUE, paint, recall
 from tokviz.live.spans import TokenSpan
 
 HUES = st.integers(0, N_HUES - 1)
@@ -38,6 +40,54 @@ def test_painting_keeps_chosen_hues_but_at_an_equal_edge(
             assert (index == 0 and old == left) or (index == len(hues) - 1 and old == right)
 
 
+class FirstDigit(TokenLengths):
+    """Tokens whose ids begin with their length: 31 has three bytes."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __missing__(self, token_id: int) -> int:
+        return token_id // 10
+
+
+IDS = st.lists(st.sampled_from([10, 11, 20, 21, 30]), max_size=30)
+
+
+def chunk_tokens(ids: list[int]) -> ChunkTokens:
+    tokens = ChunkTokens(array("I", ids), FirstDigit())
+    tokens.hues = bytearray(number % N_HUES for number in range(len(ids)))
+    return tokens
+
+
+@settings(max_examples=500)
+@given(head=IDS, old_ids=IDS, tail=IDS, new_ids=IDS, shift=st.integers(0, 5))
+def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
+    head: list[int], old_ids: list[int], tail: list[int], new_ids: list[int], shift: int
+) -> None:
+    missing = max(sum(id // 10 for id in old_ids) - sum(id // 10 for id in new_ids), 0)
+    old = chunk_tokens([*head, *old_ids, *tail])
+    new = chunk_tokens([*[10] * shift, *head, *new_ids, *[11] * missing, *tail])
+    there = {
+        (start + shift, token_id): hue
+        for start, token_id, hue in zip(old.borders, old.ids, old.hues, strict=False)
+    }
+    run = (Run(old, 0, len(old.ids), shift),) if old.ids else ()
+    assert recall(run, new.ids, new.borders) == bytes(
+        there.get(place, NO_HUE) for place in zip(new.borders, new.ids, strict=False)
+    )
+
+
+def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes() -> None:
+    old = chunk_tokens([10] * 24)
+    # Four tokens that had one hue come together when all between them goes.
+    runs = [Run(old, 0, 1, 0), Run(old, 6, 7, -5), Run(old, 12, 13, -10), Run(old, 18, 24, -15)]
+    new = chunk_tokens([10] * 9)
+    hues = recall(runs, new.ids, new.borders)
+    assert hues[0] == 0
+    assert list(hues[4:]) == [1, 2, 3, 4, 5]
+    assert all(a != b for a, b in pairwise(hues))
+
+
 def kept(
     before: list[TokenSpan], behind: list[TokenSpan], edit: tuple[int, int, str]
 ) -> list[tuple[TokenSpan, TokenSpan]]:
@@ -60,12 +110,14 @@ def assert_sticky(
 ) -> None:
     assert all(a.hue != b.hue for a, b in pairwise(behind))
     assert all(0 <= span.hue < N_HUES for span in behind)
-    changed = [(old, new) for old, new in kept(before, behind, edit) if old.hue != new.hue]
+    pairs = kept(before, behind, edit)
+    changed = [(old, new) for old, new in pairs if old.hue != new.hue]
     assert len(changed) <= 1
     for old, new in changed:
         # Only where a deletion brought two tokens of one hue together.
-        neighbours = behind[max(new.index - 1, 0) : new.index + 2]
-        assert old.hue in {span.hue for span in neighbours if span != new}
+        same = {other.index for _, other in pairs}
+        neighbours = [n for n in (new.index - 1, new.index + 1) if 0 <= n < len(behind)]
+        assert old.hue in {behind[n].hue for n in neighbours if n in same or behind[n].split}
 
 
 @pytest.mark.parametrize("name", ["gpt2", "o200k_base", "small whitespace", "small none"])
