@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from array import array
+from collections.abc import Callable
+from functools import partial
 
 from textual import work
 
 from tokviz.errors import TokvizError
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.clipboard import CopyResult, copy
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.screens.tokens.base import TokensBase
@@ -19,36 +22,33 @@ class CopyActions(TokensBase):
     def action_copy_text(self) -> None:
         """Copy the text as it is."""
         start, end = self._range()
-        self.copy(self.live.text[start:end], f"{end - start:,} characters")
+        self.copy(self.live.text_in(start, end), f"{end - start:,} characters")
 
     def action_copy_ids(self) -> None:
         """Copy token ids as a JSON list."""
         if not self._all_known():
             return
         first, stop = self._token_range()
-        ids = list(self.live.ids()[first:stop])
-        self.copy(json.dumps(ids), f"{len(ids):,} token ids")
+        self._copy_made(lambda ids: json.dumps(ids.tolist()), self._ids(first, stop), "token ids")
 
     def action_copy_tokens_json(self) -> None:
         """Copy every token with its id, text, bytes and place as JSON."""
         if not self._all_known():
             return
         first, stop = self._token_range()
-        tokens = [self._as_json(index) for index in range(first, stop)]
-        self.copy(json.dumps(tokens, ensure_ascii=False), f"{len(tokens):,} tokens as JSON")
+        tokenizer = self.live.tokenizer
+        assert tokenizer is not None
+        byte_start = self.live.token(first).byte_start if first < stop else 0
+        render = partial(tokens_json, tokenizer, first, byte_start)
+        self._copy_made(render, self._ids(first, stop), "tokens as JSON")
 
-    def _as_json(self, index: int) -> dict[str, Any]:
-        info = self.live.token(index)
-        assert self.live.tokenizer is not None
-        data = self.live.tokenizer.token_bytes(info.id)
-        return {
-            "index": index,
-            "id": info.id,
-            "text": data.decode("utf-8", "replace"),
-            "bytes": data.hex(" "),
-            "byte_span": [info.byte_start, info.byte_end],
-            "special": info.special,
-        }
+    def _ids(self, first: int, stop: int) -> array[int]:
+        return self.live.ids()[first:stop]
+
+    @work(thread=True, group="copy", description="copy", exit_on_error=False)
+    def _copy_made(self, render: Callable[[array[int]], str], ids: array[int], what: str) -> None:
+        """Render token ids in a thread, then copy what came of them."""
+        self._call(self.copy, render(ids), f"{len(ids):,} {what}")
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         """Copy what a panel shows."""
@@ -58,7 +58,7 @@ class CopyActions(TokensBase):
         """Copy in a thread, and say where the copy went."""
         self._copy(text, what)
 
-    @work(group="copy", exit_on_error=False)
+    @work(group="copy", description="copy", exit_on_error=False)
     async def _copy(self, text: str, what: str) -> None:
         try:
             result = await copy(self.app, text)
@@ -87,6 +87,32 @@ class CopyActions(TokensBase):
         while last + 1 < self.live.n_tokens and self.live.token(last + 1).start < end:
             last += 1
         return first, last + 1
+
+
+def tokens_json(tokenizer: Tokenizer, index: int, byte_start: int, ids: array[int]) -> str:
+    """Render tokens that follow each other in a text as a JSON list.
+
+    Args:
+        tokenizer: What the ids mean.
+        index: The first token's index in the text.
+        byte_start: The first token's offset in the text's bytes.
+        ids: The token ids.
+    """
+    tokens: list[dict[str, object]] = []
+    for place, token_id in enumerate(ids, index):
+        data = tokenizer.token_bytes(token_id)
+        tokens.append(
+            {
+                "index": place,
+                "id": token_id,
+                "text": data.decode("utf-8", "replace"),
+                "bytes": data.hex(" "),
+                "byte_span": [byte_start, byte_start + len(data)],
+                "special": tokenizer.is_special(token_id),
+            }
+        )
+        byte_start += len(data)
+    return json.dumps(tokens, ensure_ascii=False)
 
 
 def _sentence(result: CopyResult, what: str) -> str:

@@ -119,11 +119,11 @@ class FileActions(TokensBase):
             self._save(path)
 
     def _save(self, path: Path) -> None:
-        self._write(path, self.live.text, self.edits)
+        self._write(path, self.live.chunk_texts(), self.edits)
 
-    @work(thread=True, group="save", exit_on_error=False)
-    def _write(self, path: Path, text: str, edits: int) -> None:
-        data = bytetext.to_bytes(text)
+    @work(thread=True, group="save", description="save", exit_on_error=False)
+    def _write(self, path: Path, texts: list[str], edits: int) -> None:
+        data = bytetext.to_bytes("".join(texts))
         try:
             write_file(path, data)
         except TokvizError as error:
@@ -171,15 +171,17 @@ class FileActions(TokensBase):
     def _keep_safe(self) -> None:
         if self.edits != self._autosaved_edits and self.modified:
             self._autosaved_edits = self.edits
-            self._write_autosave(self.live.text, self.path)
+            self._write_autosave(self.live.chunk_texts(), self.path)
 
-    @work(thread=True, exclusive=True, group="autosave", exit_on_error=False)
+    @work(
+        thread=True, exclusive=True, group="autosave", description="autosave", exit_on_error=False
+    )
     def _write_autosave(
-        self, text: str, path: Path | None, replaces: Recovered | None = None
+        self, texts: list[str], path: Path | None, replaces: Recovered | None = None
     ) -> None:
         if self._autosave is None:
             return
-        note = self._autosave.write(text, path)
+        note = self._autosave.write("".join(texts), path)
         if note:
             self._call(self.say, note, "warning")
         elif replaces is not None:
@@ -195,7 +197,7 @@ class FileActions(TokensBase):
         self.path = recovered.source
         self.is_sample = False
         self._recovered = None
-        self._write_autosave(recovered.text, recovered.source, recovered)
+        self._write_autosave([recovered.text], recovered.source, recovered)
         self.refresh_document()
 
     def end_autosave(self, *, keep: bool) -> None:
