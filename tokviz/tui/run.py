@@ -17,12 +17,12 @@ from tokviz.tokenizer import Tokenizer
 DEFAULT_TOKENIZER = "cl100k_base"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opening:
     """What the app begins with.
 
     Attributes:
-        text: Byte text.
+        text: Byte text, until it is taken.
         path: The file it came from, None if from nowhere.
         tokenizer: The tokenizer, whose tables are built when first needed.
         parse_specials: Whether special-token text is read as special tokens.
@@ -36,6 +36,11 @@ class Opening:
     parse_specials: bool = True
     notes: tuple[str, ...] = ()
     is_sample: bool = False
+
+    def take_text(self) -> str:
+        """Give the text away, so that it is not kept in memory twice."""
+        text, self.text = self.text, ""
+        return text
 
 
 def run(

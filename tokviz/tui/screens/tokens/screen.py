@@ -46,17 +46,16 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def __init__(self, opening: Opening, settings: Settings) -> None:
         """Take what to show first."""
         super().__init__()
-        self.live = LiveDocument(
-            opening.text, opening.tokenizer, parse_specials=opening.parse_specials
-        )
+        text = opening.take_text()
+        self.live = LiveDocument(text, opening.tokenizer, parse_specials=opening.parse_specials)
         self.path = opening.path
         self.is_sample = opening.is_sample
         self.edits = self.saved_edits = 0
-        self._opening = opening
+        self._notes = opening.notes
         self._first_settings = settings
         self._hover: int | None = None
         self._pin: int | None = None
-        self._n_raw = n_raw_bytes(opening.text)
+        self._n_raw = n_raw_bytes(text)
         self._update_seconds: float | None = None
 
     def compose(self) -> ComposeResult:
@@ -68,7 +67,6 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
             self.live, palette, show_invisibles=settings.show_invisibles, id="text"
         )
         self.editor.soft_wrap = settings.wrap
-        self.editor.load_byte_text(self._opening.text)
         self.editor.on_edited = self._edited
         self.side = SidePanels(self.live, palette, settings.panel)
         self.side.wanted = settings.panel_visible
@@ -93,7 +91,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         # What is there now stays: the collector need not look at it again.
         gc.freeze()
         gc.enable()
-        for note in self._opening.notes:
+        for note in self._notes:
             self.say(note, "warning")
         self.start_encoding()
         self.start_autosave()
