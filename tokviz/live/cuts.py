@@ -44,7 +44,7 @@ class CutRule:
             specials: Matches every special token that is recognised, the longest first.
             longest_special: Characters of the longest special token.
         """
-        self._safe_cut = None if safe_cut is None else _compiled(safe_cut)
+        self._safe_cut = safe_cut
         self._specials = specials
         self.reach = max(_SAFE_CUT_CONTEXT, longest_special)
 
@@ -74,10 +74,11 @@ class CutRule:
         """Find the first safe cut at `at` or later."""
         if self._safe_cut is None:
             return None
+        search = _compiled(self._safe_cut).search
         for first, last in ranges:
             position = max(at, first)
             while position < min(last, len(text)):
-                match = self._safe_cut.search(text, position, last)
+                match = search(text, position, last)
                 if match is None:
                     break
                 position = match.start()
@@ -111,4 +112,5 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
 
 @lru_cache(maxsize=32)
 def _compiled(safe_cut: str) -> re.Pattern[str]:
+    """Compile a rule when it is first searched for: it takes longer than a frame's text needs."""
     return re.compile(safe_cut)
