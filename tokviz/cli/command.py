@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tokviz.cli.output import report
 
@@ -23,8 +22,7 @@ USAGE_ERROR = 2
 """Exit code for a command line that makes no sense."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One command of `tokviz`.
 
     Attributes:

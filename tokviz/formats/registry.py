@@ -6,8 +6,8 @@ To build one in, add an entry to `BUILTIN_TOKENIZERS`.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 from tokviz.assets import asset_path
 from tokviz.errors import UnknownTokenizerError
@@ -15,8 +15,7 @@ from tokviz.formats.packed import PackedRanks
 from tokviz.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinTokenizer:
+class BuiltinTokenizer(NamedTuple):
     """A tokenizer that ships with tokviz.
 
     Attributes:

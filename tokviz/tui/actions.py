@@ -12,8 +12,8 @@ terminals send nothing usable for them. Three keys that look natural are left ou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -21,8 +21,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """Something the user can do, under one name everywhere."""
 
     id: str
@@ -45,8 +44,7 @@ class Action:
     """False where a widget binds the keys itself and the entry only makes them known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gesture:
+class Gesture(NamedTuple):
     """Something the mouse does, for the help page."""
 
     gesture: str

@@ -14,10 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.bytetext import from_bytes, to_bytes
 from tokviz.errors import TokvizError
@@ -36,8 +35,7 @@ _OTHER_MACHINE_AGE = timedelta(days=1)
 """Processes of another machine (a shared home folder) count as dead after this."""
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(NamedTuple):
     """Text that an app left behind when it crashed."""
 
     text: str

@@ -12,9 +12,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokviz.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
 from tokviz.errors import OutputFileError
@@ -36,8 +35,7 @@ _REMOTE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
 
 
-@dataclass(frozen=True)
-class CopyResult:
+class CopyResult(NamedTuple):
     """Where a copy went."""
 
     method: Literal["clipboard", "terminal", "file"]

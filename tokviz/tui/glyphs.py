@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokviz.bytetext import from_bytes
 
@@ -57,8 +57,7 @@ _JAMO_FINALS = {0x11A8 + i: letter for i, letter in enumerate(_FINAL_LETTERS)}
 _JAMO = _JAMO_VOWELS | _JAMO_FINALS
 
 
-@dataclass(frozen=True, slots=True)
-class GlyphStyle:
+class GlyphStyle(NamedTuple):
     """How a table draws what cannot be drawn as it is."""
 
     blanks: bool

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 RESET = b"".join(
     (
@@ -25,8 +24,7 @@ RESET = b"".join(
 """Undoes every mode that Textual's driver sets, whatever it was doing when it died."""
 
 
-@dataclass(frozen=True)
-class SavedTerminal:
+class SavedTerminal(NamedTuple):
     """A terminal as it was before the app touched it."""
 
     fd: int

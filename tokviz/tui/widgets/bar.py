@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -17,8 +17,7 @@ Role = Literal["brand", "active", "plain", "key", "chip"]
 ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip")
 
 
-@dataclass(frozen=True, slots=True)
-class BarItem:
+class BarItem(NamedTuple):
     """Some words in a bar.
 
     Attributes:
@@ -42,8 +41,7 @@ class _Slot:
     on_left: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedItem:
+class PlacedItem(NamedTuple):
     """An item with the columns it takes."""
 
     item: BarItem

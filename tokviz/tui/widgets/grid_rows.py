@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -19,8 +18,7 @@ _MIN_INDEX_DIGITS = 3
 _MIN_CELLS_BESIDE_GUTTER = 3
 
 
-@dataclass(frozen=True, slots=True)
-class GridShape:
+class GridShape(NamedTuple):
     """Where things stand in a row, in columns.
 
     A row is `gutter` columns for the index of its first token (its last column is a gap; 0 columns
@@ -66,8 +64,7 @@ def _round_number(per_row: int) -> int:
     return per_row - 1 if per_row in (6, 11, 17, 21) else per_row
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(NamedTuple):
     """What one row shows, and nothing else: equal rows draw equally."""
 
     first: int
@@ -82,8 +79,7 @@ class GridRow:
     """The place of the pinned token."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridLook:
+class GridLook(NamedTuple):
     """The styles of a row, and which ids are special."""
 
     palette: TokenPalette

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -26,8 +25,7 @@ ROLES: tuple[Role, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionCounts:
+class SelectionCounts(NamedTuple):
     """What the selection comes to."""
 
     tokens: int
@@ -35,8 +33,7 @@ class SelectionCounts:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class StatusState:
+class StatusState(NamedTuple):
     """Everything the status line knows."""
 
     tokens: int = 0
