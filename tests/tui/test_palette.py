@@ -52,6 +52,7 @@ def test_every_text_can_be_read(dark, system):
         assert contrast(style) >= 4.5
     for hue in range(N_HUES):
         assert contrast(palette.hues[hue] + palette.dim[hue]) >= 1.8
+        assert contrast(palette.hues[hue] + palette.selected[hue]) >= 3.5
 
 
 @pytest.mark.parametrize(("dark", "system"), COLOURED)

@@ -78,6 +78,10 @@ class _Colours:
     """Dim glyphs on each fill; empty if they are mixed from `text` and the fill."""
     selected: tuple[str, ...] = ()
     """The tinted fills; empty if they are mixed from the fill and `selection`."""
+    selected_ink: tuple[str, ...] = ()
+    """The text on each tinted fill; empty if it stays as it is."""
+    cursor: tuple[str, str] | None = None
+    """Text and fill; None if they are `ground` and `text`."""
 
 
 _DIM_SHARE = 0.5
@@ -124,7 +128,7 @@ _DARK_256 = replace(
     special="#ffd787",
     gap=("#ffd7d7", "#870000"),
     dim=("#87afd7", "#afaf87", "#87af87", "#af87af", "#af87d7", "#87afaf"),
-    selected=("#0087d7", "#8787af", "#5f87af", "#875faf", "#5f5fff", "#0087af"),
+    selected=("#005fd7", "#5f5f87", "#005faf", "#5f5fd7", "#5f00ff", "#005fff"),
 )
 _LIGHT_256 = replace(
     _LIGHT,
@@ -148,6 +152,7 @@ _DARK_16 = _Colours(
     ink=(_WHITE, _WHITE, _BLACK, _WHITE, _WHITE, _BLACK),
     dim=(_SILVER, _SILVER, _BLACK, _SILVER, _SILVER, _BLACK),
     selected=("#5555ff", "#ffff55", "#55ff55", "#ff55ff", _SILVER, "#55ffff"),
+    selected_ink=(_WHITE, _BLACK, _BLACK, _BLACK, _BLACK, _BLACK),
     pointer=_WHITE,
     on_pointer=_BLACK,
     hover="#aa0000",
@@ -156,6 +161,7 @@ _DARK_16 = _Colours(
     split=_WHITE,
     special="#ffff55",
     gap=(_BLACK, "#ff5555"),
+    cursor=(_BLACK, "#ff5555"),
 )
 _LIGHT_16 = _Colours(
     ground=_WHITE,
@@ -164,6 +170,7 @@ _LIGHT_16 = _Colours(
     ink=(_BLACK, _BLACK, _BLACK, _BLACK, _BLACK, _WHITE),
     dim=(_GREY, _GREY, _GREY, _GREY, _GREY, _WHITE),
     selected=("#00aaaa", "#aa5500", "#00aa00", "#aa00aa", _GREY, "#0000aa"),
+    selected_ink=(_BLACK, _WHITE, _BLACK, _WHITE, _WHITE, _WHITE),
     pointer=_BLACK,
     on_pointer=_WHITE,
     hover="#ff5555",
@@ -172,6 +179,7 @@ _LIGHT_16 = _Colours(
     split=_BLACK,
     special="#aa0000",
     gap=(_WHITE, "#aa0000"),
+    cursor=(_WHITE, "#aa0000"),
 )
 
 
@@ -205,7 +213,7 @@ def _with_colour(colours: _Colours) -> TokenPalette:
         hues=tuple(map(_on, ink, fills)),
         dim=tuple(Style(color=colour) for colour in dim),
         split=(Style(color=colours.split, bold=True, underline=True),) * N_HUES,
-        selected=tuple(Style(bgcolor=fill) for fill in selected),
+        selected=tuple(map(_on, colours.selected_ink or (None,) * N_HUES, selected)),
         selected_base=Style(bgcolor=_mix(colours.ground, colours.selection, _TINT_SHARE)),
         special=Style(color=colours.special, bold=True, italic=True),
         pending=_on(colours.muted, colours.ground),
@@ -213,7 +221,7 @@ def _with_colour(colours: _Colours) -> TokenPalette:
         hover=_on(colours.text, colours.hover) + Style(underline=True),
         pin=_on(colours.on_pointer, colours.pointer) + Style(bold=True),
         selection=Style(bgcolor=_mix(colours.ground, colours.selection, _TINT_SHARE)),
-        cursor=_on(colours.ground, colours.text) + Style(bold=True),
+        cursor=_on(*(colours.cursor or (colours.ground, colours.text))) + Style(bold=True),
         blurred_cursor=Style(underline=True, bold=True),
     )
 
@@ -243,7 +251,7 @@ def _without_colour() -> TokenPalette:
     )
 
 
-def _on(text: str, fill: str) -> Style:
+def _on(text: str | None, fill: str) -> Style:
     return Style(color=text, bgcolor=fill)
 
 

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokviz.tui.widgets.editor import rows as rows_module
+from tokviz.tui.widgets.editor.rows import RowIndex
+
+line_breaks = st.integers(0, 3).map(lambda n: tuple(range(n)))
+lists = st.lists(line_breaks, min_size=1, max_size=40)
+changes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 20), lists), max_size=12)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(rows_module, "_USUAL_BLOCK", 8)
+    monkeypatch.setattr(rows_module, "_LARGEST_BLOCK", 16)
+
+
+def check(index: RowIndex, lines: list[tuple[int, ...]]) -> None:
+    """Compare with the flat list of rows, counted one by one."""
+    flat = [(n, section) for n, line in enumerate(lines) for section in range(len(line) + 1)]
+    assert (index.n_rows, index.n_lines) == (len(flat), len(lines))
+    assert [index.line_at(row) for row in range(len(flat))] == flat
+    assert [index.top(n) for n in range(len(lines))] == [
+        flat.index((n, 0)) for n in range(len(lines))
+    ]
+    assert [index.line(n) for n in range(len(lines))] == lines
+
+
+@given(lists, changes)
+def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
+    index = RowIndex(lines)
+    check(index, lines)
+    for where, length, new in edits:
+        first = where % len(lines)
+        last = min(first + length, len(lines) - 1)
+        lines = [*lines[:first], *new, *lines[last + 1 :]]
+        index.replace(first, last, new)
+        check(index, lines)
+
+
+def test_a_change_of_one_line_forgets_one_block_only():
+    index = RowIndex([()] * 80)
+    assert index.n_rows == 80
+    before = [block._tops for block in index._blocks]
+    index.replace(41, 41, [(5,)])
+    assert index.n_rows == 81
+    after = [block._tops for block in index._blocks]
+    assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

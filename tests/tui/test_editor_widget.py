@@ -1,0 +1,419 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.document._document import Selection
+from textual.events import Paste
+from textual.geometry import Region
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+import tokviz
+from tokviz.live.document import LiveDocument
+from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.palette import token_palette
+from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.editor.painting import CURSOR
+
+DARK = token_palette(True, "truecolor", False)
+WIDTH, HEIGHT = 40, 12
+INNER = WIDTH - 3  # two borders and the scrollbar
+
+
+class EditorApp(App[None]):
+    def __init__(self, text: str, tokenizer: str | None = "gpt2", **options) -> None:
+        super().__init__()
+        self.live = LiveDocument(text, tokviz.load(tokenizer) if tokenizer else None)
+        self.editor = TokenEditor(self.live, DARK, **options)
+        self.messages: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.editor
+
+    def on_token_hovered(self, message: TokenHovered) -> None:
+        self.messages.append(message)
+
+    def on_token_picked(self, message: TokenPicked) -> None:
+        self.messages.append(message)
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        self._clipboard = message.text
+
+    def on_text_area_changed(self, message: TextArea.Changed) -> None:
+        self.messages.append(message)
+
+
+@asynccontextmanager
+async def editing(text: str, **options) -> AsyncIterator[tuple[TokenEditor, Pilot[None]]]:
+    app = EditorApp(text, **options)
+    async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
+        app.editor.focus()
+        await pilot.pause()
+        yield app.editor, pilot
+
+
+def shown(editor: TokenEditor) -> list[str]:
+    return [editor.render_line(y).text.rstrip() for y in range(editor.size.height)]
+
+
+def messages(editor: TokenEditor, kind: type) -> list:
+    app = editor.app
+    assert isinstance(app, EditorApp)
+    return [message for message in app.messages if isinstance(message, kind)]
+
+
+# -- exact text
+
+
+async def test_typing_changes_the_live_document():
+    async with editing("hello") as (editor, pilot):
+        await pilot.press("end", "!", "enter", "x", "left", "backspace")
+        assert editor.live.text == editor.text == "hello!x"
+
+
+async def test_exact_text_survives_loading_editing_undo_and_redo():
+    text = "a\r\nb\rc\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
+    async with editing("") as (editor, pilot):
+        editor.load_byte_text(text)
+        assert editor.text == editor.live.text == text
+        await pilot.press("ctrl+home", "down", "right", "right", "x", "delete")
+        changed = "a\r\nb\rx\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
+        assert editor.live.text == changed
+        await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
+        assert editor.live.text == text
+        await pilot.press("ctrl+y", "ctrl+y", "ctrl+y")
+        assert editor.live.text == changed
+
+
+async def test_a_carriage_return_is_a_character_that_can_be_deleted():
+    async with editing("a\r\nb") as (editor, pilot):
+        assert shown(editor)[:2] == ["a␍⏎", "b"]
+        await pilot.press("end", "backspace")
+        assert editor.live.text == "a\nb"
+
+
+async def test_a_paste_of_the_terminal_has_line_feeds():
+    async with editing("") as (editor, pilot):
+        editor.post_message(Paste("one\r\ntwo\rthree\n\ud800"))
+        await pilot.pause()
+        assert editor.live.text == "one\ntwo\nthree\n\ufffd"
+        await pilot.press("ctrl+z")
+        assert editor.live.text == ""
+
+
+async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
+    async with editing("a\r\udce4b") as (editor, pilot):
+        editor.selection = Selection((0, 1), (0, 3))
+        await pilot.press("ctrl+x")
+        assert editor.live.text == "ab"
+        await pilot.press("end", "ctrl+v")
+        assert editor.live.text == "ab\r\udce4"
+
+
+async def test_loading_begins_a_new_history():
+    async with editing("old") as (editor, pilot):
+        await pilot.press("x")
+        editor.load_byte_text("new")
+        await pilot.press("ctrl+z")
+        assert editor.text == "new"
+        assert editor.cursor_location == (0, 0)
+
+
+async def test_the_history_forgets_the_oldest_of_too_much_text():
+    async with editing("") as (editor, _):
+        editor.history._max_chars = 5_000
+        for letter in "abc":
+            editor.insert(letter * 2_000)
+        for _ in range(3):
+            editor.undo()
+        assert editor.text == "a" * 2_000
+
+
+# -- what is drawn
+
+
+async def test_invisible_characters_are_shown_or_hidden():
+    async with editing("a b\tc\u200b\n") as (editor, _):
+        assert shown(editor)[0] == "a·b→c‹U+200B›⏎"
+        editor.show_invisibles = False
+        assert shown(editor)[0] == "a b c◦"
+
+
+async def test_tokens_have_their_hues_and_a_token_over_a_line_end_goes_on():
+    async with editing("ab\n\n\nc") as (editor, _):
+        spans = editor.live.tokens_in(0, 6)
+        assert any(span.end - span.start > 1 and span.start < 4 <= span.end for span in spans)
+        fills = [next(iter(editor.render_line(y))).style.bgcolor for y in (1, 2)]
+        hues = [style.bgcolor for style in DARK.hues]
+        assert all(fill in hues for fill in fills)
+
+
+async def test_text_without_a_tokenizer_is_pending_until_the_tokens_are_known():
+    async with editing("hello world", tokenizer=None) as (editor, _):
+        editor.selection = Selection.cursor((0, 11))
+        assert next(iter(editor.render_line(0))).style.bgcolor == DARK.pending.bgcolor
+        editor.live.set_tokenizer(tokviz.load("gpt2"))
+        editor.sync()
+        assert next(iter(editor.render_line(0))).style.bgcolor in [h.bgcolor for h in DARK.hues]
+
+
+async def test_marks_light_a_token_up():
+    async with editing("one two three") as (editor, _):
+        plain = [editor.render_line(0)]
+        editor.set_marks(1, 2)
+        styles = {s.text: s.style for s in editor.render_line(0)}
+        assert styles["two"].bgcolor == DARK.hover.bgcolor
+        assert styles["three"].bgcolor == DARK.pin.bgcolor
+        editor.set_marks(None, None)
+        assert [editor.render_line(0)] == plain
+
+
+async def test_marks_of_tokens_that_are_gone_do_no_harm():
+    async with editing("one two three") as (editor, _):
+        editor.set_marks(2, 999, scroll=True)
+        editor.load_byte_text("")
+        assert shown(editor)[0] == ""
+
+
+async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
+    async with editing("abc") as (editor, pilot):
+        assert (
+            next(iter(editor.render_line(0))).style
+            == editor._painter._styles[editor.live.tokens_in(0, 1)[0].hue | CURSOR]
+        )
+        focused = editor.render_line(0)
+        editor.app.set_focus(None)
+        await pilot.pause()
+        blurred = editor.render_line(0)
+        assert blurred != focused
+        assert next(iter(blurred)).style.underline
+
+
+async def test_a_pinned_token_is_scrolled_into_view():
+    async with editing("word\n" * 500) as (editor, _):
+        while not editor.live.encode_pending(1):
+            pass
+        last = editor.live.n_tokens - 1
+        editor.set_marks(None, last, scroll=True)
+        assert editor.scroll_offset.y > 480
+        editor.set_marks(None, 0)
+        assert editor.scroll_offset.y > 480
+
+
+@pytest.mark.parametrize("soft_wrap", [True, False])
+async def test_every_row_is_as_wide_as_the_view_at_any_scroll_position(soft_wrap):
+    text = "世界\t👩‍👩‍👧‍👦 e\u0301 \u202e tok" * 900 + "\nshort\r\n"
+    async with editing(text, soft_wrap=soft_wrap) as (editor, pilot):
+        for location in [(0, 0), (0, 5_000), (0, len(text) - 20), (1, 3)]:
+            editor.move_cursor(location)
+            await pilot.pause()
+            strips = editor.render_lines(Region(0, 0, *editor.outer_size))
+            assert {strip.cell_length for strip in strips} == {editor.outer_size.width}
+            x, y = editor.wrapped_document.location_to_offset(location)
+            assert 0 <= x - editor.scroll_offset.x < editor.size.width
+            assert 0 <= y - editor.scroll_offset.y < editor.size.height
+
+
+async def test_a_resize_wraps_anew():
+    async with editing("word " * 40) as (editor, pilot):
+        before = editor.wrapped_document.height
+        await pilot.resize_terminal(20, HEIGHT)
+        assert editor.wrapped_document.height > before
+        await pilot.press("ctrl+end", "x")
+        assert editor.text == "word " * 40 + "x"
+
+
+# -- only what changed is drawn
+
+
+def sent_rows(editor: TokenEditor) -> set[int]:
+    return {region.y - editor.content_offset.y for region in editor._exchange_repaint_regions()}
+
+
+async def test_a_key_sends_only_the_row_that_changed():
+    async with editing("first\nsecond\nthird\n") as (editor, pilot):
+        await pilot.pause()
+        editor.move_cursor((1, 6))
+        assert sent_rows(editor) == {0, 1}
+        editor.insert("s")
+        assert sent_rows(editor) == {1}
+        editor.refresh()
+        assert sent_rows(editor) == set()
+
+
+async def test_a_row_drawn_for_a_full_repaint_is_not_taken_for_sent():
+    async with editing("first\nsecond") as (editor, pilot):
+        await pilot.pause()
+        editor.move_cursor((1, 0))
+        editor.render_lines(Region(0, 0, *editor.outer_size))  # somebody else repaints everything
+        editor.move_cursor((0, 0))
+        assert sent_rows(editor) == {0, 1}
+
+
+async def test_a_new_title_or_border_sends_everything():
+    async with editing("text") as (editor, pilot):
+        await pilot.pause()
+        editor.border_title = "new"
+        assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
+        editor.styles.border = ("heavy", "red")
+        assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
+
+
+async def test_unchanged_rows_are_not_styled_again(monkeypatch):
+    async with editing("first\nsecond\nthird\n") as (editor, pilot):
+        await pilot.pause()
+        whole = Region(0, 0, *editor.outer_size)
+        editor.render_lines(whole)
+        styled: list[int] = []
+        plain = editor.render_line
+
+        def render_line(y: int) -> Strip:
+            styled.append(y)
+            return plain(y)
+
+        editor.insert("x")
+        monkeypatch.setattr(editor._styles_cache, "render_line", _counting(editor, styled))
+        lines = editor.render_lines(whole)
+        assert styled == [editor.content_offset.y]
+        assert "xfirst" in lines[editor.content_offset.y].text
+
+
+def _counting(editor: TokenEditor, styled: list[int]):
+    plain = editor._styles_cache.render_line
+
+    def render_line(styles, y, *rest):
+        styled.append(y)
+        return plain(styles, y, *rest)
+
+    return render_line
+
+
+async def test_a_key_looks_at_the_rows_in_view_only(monkeypatch):
+    async with editing("a line of text\n" * 20_000) as (editor, pilot):
+        editor.move_cursor((10_000, 3))
+        await pilot.pause()
+        asked: list[int] = []
+        plain = editor.live.tokens_in
+
+        def tokens_in(lo: int, hi: int):
+            asked.append(hi - lo)
+            return plain(lo, hi)
+
+        monkeypatch.setattr(editor.live, "tokens_in", tokens_in)
+        editor.insert("x")
+        editor.render_lines(Region(0, 0, *editor.outer_size))
+        assert len(asked) <= editor.size.height
+        assert sum(asked) <= editor.size.height * 40
+
+
+# -- messages
+
+
+async def test_the_screen_is_told_of_every_edit_before_the_frame():
+    async with editing("ab") as (editor, _pilot):
+        told: list[str] = []
+        editor.on_edited = lambda: told.append(editor.live.text)
+        editor.insert("x")
+        editor.undo()
+        editor.redo()
+        assert told == ["xab", "ab", "xab"]
+        assert editor.last_edit_seconds > 0
+
+
+async def test_the_pointer_reports_the_token_below_it_once():
+    async with editing("one two\n三") as (editor, pilot):
+        for offset in [(2, 1), (3, 1), (5, 1), (30, 1), (30, 5)]:
+            await pilot.hover(editor, offset=offset)
+        assert [message.index for message in messages(editor, TokenHovered)] == [0, 1, None]
+
+
+async def test_a_click_picks_the_token_and_moves_the_cursor():
+    async with editing("one two three") as (editor, pilot):
+        await pilot.click(editor, offset=(6, 1))
+        assert [message.index for message in messages(editor, TokenPicked)] == [1]
+        assert editor.cursor_location == (0, 5)
+
+
+async def test_two_clicks_select_a_word_and_three_a_line():
+    async with editing("one two_2 three\nnext") as (editor, pilot):
+        await pilot.click(editor, offset=(7, 1), times=2)
+        assert editor.selected_text == "two_2"
+        await pilot.click(editor, offset=(7, 1), times=3)
+        assert editor.selected_text == "one two_2 three"
+
+
+async def test_dragging_selects_and_picks_nothing():
+    async with editing("one two three") as (editor, pilot):
+        await pilot.mouse_down(editor, offset=(1, 1))
+        await pilot.hover(editor, offset=(5, 1))
+        await pilot.mouse_up(editor, offset=(5, 1))
+        await pilot.pause()
+        assert editor.selected_text == "one "
+        assert messages(editor, TokenPicked) == []
+
+
+async def test_selecting_a_token_makes_it_the_one_at_the_cursor():
+    async with editing("a世\U0001f926b") as (editor, pilot):
+        n_tokens = editor.live.n_tokens
+        assert any(editor.live.tokens_in(0, 4)[i].split for i in range(n_tokens))
+        for index in range(n_tokens):
+            editor.select_token(index)
+            await pilot.pause()
+            info = editor.live.token(index)
+            assert editor.token_at_cursor() == index
+            assert editor.selected_text == editor.text[info.start : info.end]
+        editor.insert("x")
+        offset = editor.document.get_index_from_location(editor.cursor_location)
+        assert editor.token_at_cursor() == editor.live.token_index_at(offset)
+
+
+async def test_the_token_at_the_end_of_the_text_is_the_last_one():
+    async with editing("one two") as (editor, pilot):
+        await pilot.press("ctrl+end")
+        assert editor.token_at_cursor() == 1
+        editor.load_byte_text("")
+        assert editor.token_at_cursor() is None
+
+
+# -- keys
+
+
+async def test_keys_move_by_text_page_word_and_row():
+    async with editing("word one\n" * 100) as (editor, pilot):
+        await pilot.press("ctrl+end")
+        assert editor.cursor_location == (100, 0)
+        await pilot.press("ctrl+home")
+        assert editor.cursor_location == (0, 0)
+        await pilot.press("pagedown")
+        assert editor.cursor_location[0] == editor.size.height
+        await pilot.press("pageup", "ctrl+right", "ctrl+right")
+        assert editor.cursor_location == (0, 8)
+        await pilot.press("ctrl+left", "down", "ctrl+shift+end")
+        assert editor.selection == Selection((1, 5), (100, 0))
+
+
+async def test_a_letter_with_a_mark_is_one_step_if_invisibles_are_hidden():
+    async with editing("e\u0301x", show_invisibles=False) as (editor, pilot):
+        await pilot.press("right")
+        assert editor.cursor_location == (0, 2)
+        await pilot.press("left", "delete")
+        assert editor.text == "x"
+
+
+async def test_soft_wrap_can_be_switched_and_the_end_of_a_long_line_reached():
+    async with editing("世界 word " * 2_000) as (editor, pilot):
+        editor.soft_wrap = False
+        await pilot.pause()
+        assert editor.wrapped_document.height == 1
+        await pilot.press("end")
+        await pilot.pause()
+        assert editor.render_line(0).text.rstrip().endswith("世界·word·")
+        assert editor.scroll_offset.x > 2_000
+        editor.soft_wrap = True
+        await pilot.pause()
+        assert editor.wrapped_document.height > 300

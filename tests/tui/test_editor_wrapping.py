@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.geometry import Offset
+
+from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tokviz.live.document import LiveDocument
+from tokviz.tui.glyphs import HIDDEN, SHOWN
+from tokviz.tui.widgets.editor import wrapping
+from tokviz.tui.widgets.editor.document import ExactDocument
+from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine
+from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
+
+any_text = st.one_of(texts, byte_texts)
+widths = st.sampled_from([0, 1, 2, 5, 8, 13, 40])
+tables = st.sampled_from([SHOWN, HIDDEN])
+
+
+def wrapped(text: str, width: int, glyphs=SHOWN) -> ExactWrappedDocument:
+    return ExactWrappedDocument(ExactDocument(LiveDocument(text)), width, glyphs)
+
+
+@pytest.fixture(params=["short lines", "long lines"])
+def small_parts(request, monkeypatch):
+    """Run a test again with every line of some length treated as a very long one."""
+    if request.param == "long lines":
+        monkeypatch.setattr(WrappedLongLine, "PART_SIZE", 16)
+        monkeypatch.setattr(FlatLongLine, "PART_SIZE", 16)
+        monkeypatch.setattr(wrapping, "_LONG_WRAPPED", 24)
+        monkeypatch.setattr(wrapping, "_LONG_FLAT", 24)
+
+
+@pytest.mark.usefixtures("small_parts")
+class TestLongOrShort:
+    @given(any_text, widths, tables)
+    def test_every_location_that_the_cursor_visits_maps_to_a_cell_and_back(
+        self, text, width, glyphs
+    ):
+        document = wrapped(text, width, glyphs)
+        navigator = ExactNavigator(document)
+        location, seen = (0, 0), set()
+        while location not in seen:
+            seen.add(location)
+            offset = document.location_to_offset(location)
+            assert document.offset_to_location(offset) == location
+            location = navigator.get_location_right(location)
+        assert location == document.document.end
+        if glyphs is SHOWN:  # every character is a place of its own
+            assert len(seen) == len(text) + 1
+
+    @given(any_text, widths, tables)
+    def test_going_left_retraces_going_right(self, text, width, glyphs):
+        navigator = ExactNavigator(wrapped(text, width, glyphs))
+        trail = [(0, 0)]
+        while (right := navigator.get_location_right(trail[-1])) != trail[-1]:
+            trail.append(right)
+        for before, location in zip(reversed(trail[:-1]), reversed(trail), strict=False):
+            assert navigator.get_location_left(location) == before
+
+    @given(any_text, widths, tables)
+    def test_the_rows_show_every_character_once(self, text, width, glyphs):
+        document = wrapped(text, width, glyphs)
+        parts = [document.row_part(row, 0, 10_000) for row in range(document.height)]
+        by_line = [""] * document.document.line_count
+        for part in parts:
+            assert len(by_line[part.line]) == part.start
+            by_line[part.line] += part.text
+            if width:
+                assert part.cells.width <= width or sum(map(bool, part.cells.glyphs)) == 1
+            assert width or part.cells.width <= document.widest
+        assert by_line == document.document.lines
+
+    @given(
+        any_text,
+        widths,
+        st.lists(
+            st.tuples(
+                st.tuples(st.integers(0, 9), st.integers(0, 60)),
+                st.tuples(st.integers(0, 9), st.integers(0, 60)),
+                st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join),
+            ),
+            max_size=6,
+        ),
+    )
+    def test_edits_leave_the_same_rows_as_wrapping_anew(self, text, width, edits):
+        document = wrapped(text, width)
+        for start, end, inserted in edits:
+            document.document.replace_range(start, end, inserted)
+            document.wrap_range((0, 0), (0, 0), (0, 0))
+            rows = [document.row_part(row, 0, 10_000) for row in range(document.height)]
+            lines = document.document.lines
+            assert [part.line for part in rows if part.start == 0 and part.cell == 0] == list(
+                range(len(lines))
+            )
+            if wrapping._LONG_WRAPPED > 100:
+                fresh = wrapped(document.document.text, width)
+                assert rows == [fresh.row_part(row, 0, 10_000) for row in range(fresh.height)]
+            else:  # where parts of long lines end depends on their history
+                assert "\n".join(lines) == "".join(
+                    ("\n" if part.start == 0 and part.line else "") + part.text for part in rows
+                )
+
+    @given(any_text, st.integers(0, 60), st.integers(1, 20), tables)
+    def test_a_flat_row_gives_all_characters_in_the_view(self, text, first_cell, n_cells, glyphs):
+        document = wrapped(text, 0, glyphs)
+        for row in range(document.height):
+            whole = document.row_part(row, 0, 10_000)
+            part = document.row_part(row, first_cell, n_cells)
+            for index in range(len(whole.text)):
+                cell = whole.cells.starts[index]
+                if first_cell <= cell < first_cell + n_cells:
+                    here = index - part.start
+                    assert part.text[here] == whole.text[index]
+                    assert part.cell + part.cells.starts[here] == cell
+
+
+def test_cells_beside_the_text_map_to_the_nearest_location():
+    document = wrapped("one two three\n\nx", 8)
+    assert document.height == 4
+    assert document.offset_to_location(Offset(50, 0)) == (0, 7)  # behind is the next row
+    assert document.offset_to_location(Offset(50, 1)) == (0, 13)
+    assert document.offset_to_location(Offset(-3, 2)) == (1, 0)
+    assert document.offset_to_location(Offset(0, 99)) == (2, 0)
+    assert document.offset_to_location(Offset(0, -9)) == (0, 0)
+
+
+def test_a_wide_character_is_one_place_over_two_cells():
+    document = wrapped("a世b", 8)
+    assert [document.offset_to_location(Offset(x, 0))[1] for x in range(5)] == [0, 1, 1, 2, 3]
+
+
+def test_a_letter_with_a_mark_is_two_places_only_if_invisibles_are_shown():
+    assert wrapped("e\u0301x", 8, SHOWN).location_to_offset((0, 2)) == (2, 0)
+    hidden = wrapped("e\u0301x", 8, HIDDEN)
+    assert hidden.location_to_offset((0, 2)) == (1, 0)
+    assert hidden.location_to_offset((0, 1)) == (0, 0)
+    assert hidden.visitable((0, 1)) == (0, 0)
+
+
+def test_up_and_down_keep_the_column_over_short_rows():
+    navigator = ExactNavigator(wrapped("abcdef\nx\nabcdef", 20))
+    navigator.last_x_offset = 4
+    assert navigator.get_location_below((0, 4)) == (1, 1)
+    assert navigator.get_location_below((1, 1)) == (2, 4)
+    assert navigator.get_location_above((2, 4)) == (1, 1)
+    assert navigator.get_location_above((0, 3)) == (0, 0)
+    assert navigator.get_location_below((2, 3)) == (2, 6)
+
+
+def test_home_and_end_are_those_of_the_row():
+    navigator = ExactNavigator(wrapped("one two three", 8))
+    assert navigator.get_location_end((0, 2)) == (0, 7)
+    assert navigator.get_location_home((0, 10)) == (0, 8)
+    assert navigator.get_location_end((0, 10)) == (0, 13)
+
+
+def test_home_goes_to_the_indented_text_first():
+    navigator = ExactNavigator(wrapped("    code", 20))
+    assert navigator.get_location_home((0, 8), smart_home=True) == (0, 4)
+    assert navigator.get_location_home((0, 4), smart_home=True) == (0, 0)
+    assert navigator.get_location_home((0, 0), smart_home=True) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "left", "right"),
+    [
+        ("one two three", 6, 4, 7),
+        ("one two three", 4, 0, 7),
+        ("one  two", 3, 0, 8),
+        ("a.b", 1, 0, 2),
+        ("", 0, 0, 0),
+        ("x" * 3000, 2999, 0, 3000),
+        ("x " + "y" * 3000, 2999, 2, 3002),
+    ],
+)
+def test_word_moves(line, column, left, right):
+    assert (word_left(line, column), word_right(line, column)) == (left, right)
+
+
+def test_the_word_at_a_double_click():
+    assert word_around("one two", 5) == (4, 7)
+    assert word_around("one two", 3) == (3, 4)
+    assert word_around("a == b", 3) == (2, 4)
+    assert word_around("word", 4) == (0, 4)
+    assert word_around("", 0) == (0, 0)

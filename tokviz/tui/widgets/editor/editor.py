@@ -1,0 +1,450 @@
+"""The text area that shows the tokens of what is typed into it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.document._document import EditResult, Location
+from textual.document._edit import Edit
+from textual.geometry import Offset, Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
+from tokviz.bytetext import replace_surrogates
+from tokviz.live.document import LiveDocument
+from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.editor.cells import glyph_table
+from tokviz.tui.widgets.editor.document import ExactDocument
+from tokviz.tui.widgets.editor.frame import ChangedRows
+from tokviz.tui.widgets.editor.history import BoundedHistory
+from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
+from tokviz.tui.widgets.editor.painting import Marks
+from tokviz.tui.widgets.editor.row_painter import RowPainter
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
+
+
+class TokenEditor(TextArea):
+    """Edits a live document and colours its tokens in place.
+
+    The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
+    token is pointed at elsewhere, and may set `on_edited` to follow edits in the same frame. Byte
+    text in `load_byte_text`, `text` and `selected_text` is exact.
+
+    It posts `TokenHovered` and `TokenPicked`, and what a text area posts.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    TokenEditor {
+        background: $background;
+        border: round $border-blurred;
+        padding: 0;
+        scrollbar-gutter: stable;
+        scrollbar-size: 1 1;
+        &:focus {
+            border: round $border;
+        }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "cursor_text_start", "Text start", show=False),
+        Binding("ctrl+end", "cursor_text_end", "Text end", show=False),
+        Binding("ctrl+shift+home", "cursor_text_start(True)", "Select to text start", show=False),
+        Binding("ctrl+shift+end", "cursor_text_end(True)", "Select to text end", show=False),
+        Binding("shift+pageup", "cursor_page(-1, True)", "Select a page up", show=False),
+        Binding("shift+pagedown", "cursor_page(1, True)", "Select a page down", show=False),
+    ]
+
+    document: ExactDocument
+    wrapped_document: ExactWrappedDocument
+    navigator: ExactNavigator
+
+    def __init__(
+        self,
+        live: LiveDocument,
+        palette: TokenPalette,
+        *,
+        show_invisibles: bool = True,
+        soft_wrap: bool = True,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """Create an editor.
+
+        Args:
+            live: The document; its text must change only through the editor.
+            palette: How tokens look.
+            show_invisibles: Whether spaces, tabs, line ends and the like are drawn as glyphs.
+            soft_wrap: Whether long lines are wrapped.
+            name: The widget's name.
+            id: The widget's id.
+            classes: The widget's CSS classes.
+        """
+        self.live = live
+        self.on_edited: Callable[[], None] = lambda: None
+        """Called after every edit, undo and redo, before the frame that shows it."""
+        self.last_edit_seconds = 0.0
+        """How long the last edit took the editor and the live document."""
+        self._show_invisibles = show_invisibles
+        self._painter = RowPainter(live, palette, glyph_table(show_invisibles))
+        self._frame: dict[int, Strip] = {}
+        self._frame_marks: Marks | None = None
+        self._sent_rows = ChangedRows()
+        self._styled_rows = ChangedRows()
+        self._hover: int | None = None
+        self._pin: int | None = None
+        self._picked: tuple[int, Selection, int] | None = None
+        self._reported_hover: int | None = None
+        super().__init__(
+            soft_wrap=soft_wrap,
+            name=name,
+            id=id,
+            classes=classes,
+            highlight_cursor_line=False,
+        )
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.match_cursor_bracket, False)
+        self.history = BoundedHistory()
+
+    # -- text
+
+    def load_byte_text(self, text: str) -> None:
+        """Show another text; the undo history begins anew."""
+        self.live.set_text(text)
+        self.history.clear()
+        self._set_document(text, None)
+        self.scroll_to(0, 0, animate=False)
+        self.post_message(self.Changed(self))
+
+    def load_text(self, text: str) -> None:
+        """Do what `load_byte_text` does, under the text area's name."""
+        self.load_byte_text(text)
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        """Take the live document's text, whatever the text area was given."""
+        self.document = ExactDocument(self.live)
+        width = self.wrap_width if self.is_mounted else 0
+        self.wrapped_document = ExactWrappedDocument(self.document, width, self._painter.glyphs)
+        self.navigator = ExactNavigator(self.wrapped_document)
+        self._picked = None
+        self.move_cursor((0, 0))
+        self._refresh_size()
+        self.refresh()
+
+    def _watch_language(self, language: str | None) -> None:
+        """Do nothing: a token editor has no syntax highlighting."""
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Perform an edit, and tell the screen in the same frame."""
+        started = time.perf_counter()
+        result = super().edit(edit)
+        self._edited(started)
+        return result
+
+    def _undo_batch(self, edits: Sequence[Edit]) -> None:
+        started = time.perf_counter()
+        super()._undo_batch(edits)
+        self._edited(started)
+
+    def _redo_batch(self, edits: Sequence[Edit]) -> None:
+        started = time.perf_counter()
+        super()._redo_batch(edits)
+        self._edited(started)
+
+    def _edited(self, started: float) -> None:
+        self.last_edit_seconds = time.perf_counter() - started
+        self.sync()
+        self.on_edited()
+
+    # -- what the screen tells
+
+    def sync(self) -> None:
+        """Show what has become of the tokens."""
+        self.refresh()
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with another palette."""
+        self._painter.set_palette(palette)
+        self.refresh()
+
+    @property
+    def show_invisibles(self) -> bool:
+        """Whether spaces, tabs, line ends and the like are drawn as glyphs."""
+        return self._show_invisibles
+
+    @show_invisibles.setter
+    def show_invisibles(self, show: bool) -> None:
+        self._show_invisibles = show
+        self._painter.glyphs = self.wrapped_document.glyphs = glyph_table(show)
+        self.wrapped_document.wrap(self.wrap_width)
+        self._refresh_size()
+        self.scroll_cursor_visible()
+        self.record_cursor_width()
+        self.refresh()
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Light up the token that is pointed at, and the one that the panels explain.
+
+        Args:
+            hover: Index of the token under a pointer.
+            pin: Index of the pinned token.
+            scroll: Whether to bring the pinned token into view.
+        """
+        if (hover, pin) != (self._hover, self._pin):
+            self._hover, self._pin = hover, pin
+            self.refresh()
+        span = self._span_of(pin)
+        if scroll and span is not None:
+            self._scroll_to_offset(span[0])
+
+    def token_at_cursor(self) -> int | None:
+        """Return the index of the token at the cursor, None if there is none or it is not known.
+
+        That is the token of the character behind the cursor, or the last one at the end of the
+        text. Of several tokens that share a character it is the first, unless `select_token` chose.
+        """
+        if self._picked is not None:
+            index, selection, revision = self._picked
+            if selection == self.selection and revision == self.live.revision:
+                return index
+        offset = self.document.get_index_from_location(self.cursor_location)
+        return self.live.token_index_at(min(offset, self.live.n_chars - 1))
+
+    def select_token(self, index: int) -> None:
+        """Select a token's text, with the cursor at its beginning, and bring it into view."""
+        span = self._span_of(index)
+        if span is None:
+            return
+        start, end = map(self.live.location, span)
+        self.selection = Selection(end, start)
+        self._picked = (index, self.selection, self.live.revision)
+        self.record_cursor_width()
+        self.history.checkpoint()
+        self._scroll_to_offset(span[0])
+
+    def _span_of(self, index: int | None) -> tuple[int, int] | None:
+        """Return a token's first character and the one behind it."""
+        if index is None or not 0 <= index < self.live.n_tokens:
+            return None
+        token = self.live.token(index)
+        return token.start, token.end
+
+    def _scroll_to_offset(self, offset: int) -> None:
+        """Bring a character into the middle of the view unless it is visible."""
+        x, y = self.wrapped_document.location_to_offset(self.live.location(offset))
+        height = self.size.height
+        if not self.scroll_y <= y < self.scroll_y + height:
+            self.scroll_to(y=max(0, y - height // 2), animate=False, force=True)
+        if not self.soft_wrap and not self.scroll_x <= x < self.scroll_x + self.size.width:
+            self.scroll_to(x=max(0, x - self.size.width // 2), animate=False, force=True)
+
+    # -- sizes
+
+    def _rewrap_and_refresh_virtual_size(self) -> None:
+        """Wrap anew if the width changed."""
+        if self.wrapped_document.width != self.wrap_width:
+            self.wrapped_document.wrap(self.wrap_width)
+            self.refresh()
+        self._refresh_size()
+
+    def _refresh_size(self) -> None:
+        """Update the scrollbars; the layout of the screen does not depend on the text's size."""
+        wrapped = self.wrapped_document
+        width = 0 if self.soft_wrap else wrapped.widest + 2
+        size = Size(width, wrapped.height)
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+            if self.is_mounted:
+                self._scroll_update(size)
+
+    def get_column_width(self, row: int, column: int) -> int:
+        """Return the cells from the beginning of a row on the screen to a column."""
+        return self.wrapped_document.location_to_offset((row, column)).x
+
+    # -- drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row of the view."""
+        strip = self._frame.get(y)
+        if strip is None:
+            strip = self._frame[y] = self._painter.strip(
+                self.wrapped_document,
+                y + self.scroll_offset.y,
+                self.scroll_offset.x,
+                self.size.width,
+                self._marks(),
+            )
+        return strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw a part of the widget, without the text area's theme, from what did not change."""
+        rows = range(self.size.height)
+        if self._styled_rows.begins(self._surroundings()):
+            self._styles_cache.clear()
+        changed = self._styled_rows.take(rows, self.render_line)
+        self._styles_cache.set_dirty(*self._row_regions(changed))
+        self._sent_rows.doubt(rows, self.render_line)
+        return super(TextArea, self).render_lines(crop)
+
+    def _set_dirty(self, *regions: Region) -> None:
+        """Plan a repaint. Which rows it concerns is found out when they are drawn."""
+        self._frame.clear()
+        self._frame_marks = None
+        if regions:
+            super()._set_dirty(*regions)
+        else:
+            everything = {self.outer_size.region} if self.outer_size else set()
+            self._dirty_regions = everything
+            self._repaint_regions = set(everything)
+
+    def _exchange_repaint_regions(self) -> Collection[Region]:
+        """Name only the rows that look different from what was sent last."""
+        regions = super()._exchange_repaint_regions()
+        if not regions:
+            return regions
+        is_new = self._sent_rows.begins(self._surroundings())
+        changed = self._sent_rows.take(range(self.size.height), self.render_line)
+        return regions if is_new else self._row_regions(changed)
+
+    def _row_regions(self, rows: Iterable[int]) -> list[Region]:
+        """Return where rows of the view are in the widget."""
+        x, y = self.content_offset
+        return [Region(x, y + row, self.size.width, 1) for row in rows]
+
+    def _surroundings(self) -> object:
+        """Return a value that changes with everything that is drawn around the rows."""
+        title, subtitle = self._border_title, self._border_subtitle
+        around = (self.background_colors, self.styles._cache_key, title, subtitle)
+        return self.outer_size, self.size, around
+
+    def notify_style_update(self) -> None:
+        """Draw over the new colours."""
+        super().notify_style_update()
+        self._painter.set_ground(self.rich_style)
+
+    def _marks(self) -> Marks:
+        """Return what is drawn over the tokens in this frame."""
+        if self._frame_marks is None:
+            document, nowhere = self.document, (0, 0)
+            cursor = document.get_index_from_location(self.selection.end)
+            self._frame_marks = Marks(
+                selection=nowhere if self.selection.is_empty else document.offsets(self.selection),
+                hover=self._span_of(self._hover) or nowhere,
+                pin=self._span_of(self._pin) or nowhere,
+                cursor=cursor if self._has_cursor else -1,
+                focused=self.has_focus,
+            )
+        return self._frame_marks
+
+    # -- keys
+
+    def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
+        """Find none: the search has no bound."""
+        return None
+
+    def action_cursor_text_start(self, select: bool = False) -> None:
+        """Move the cursor to the beginning of the text."""
+        self.move_cursor(self.document.start, select=select)
+
+    def action_cursor_text_end(self, select: bool = False) -> None:
+        """Move the cursor to the end of the text."""
+        self.move_cursor(self.document.end, select=select)
+
+    def action_cursor_page(self, pages: int, select: bool = False) -> None:
+        """Move the cursor by pages; negative numbers move up."""
+        rows = pages * self.content_size.height
+        target = self.navigator.get_location_at_y_offset(self.cursor_location, rows)
+        self.scroll_relative(y=rows, animate=False)
+        self.move_cursor(target, select=select, record_width=False)
+
+    def get_cursor_word_left_location(self) -> Location:
+        """Return where the cursor goes a word to the left."""
+        row, column = self.cursor_location
+        if column == 0:
+            return self.navigator.get_location_left((row, column))
+        return row, word_left(self.document[row], column)
+
+    def get_cursor_word_right_location(self) -> Location:
+        """Return where the cursor goes a word to the right."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        if column == len(line):
+            return self.navigator.get_location_right((row, column))
+        return row, word_right(line, column)
+
+    # -- clipboard
+
+    def action_copy(self) -> None:
+        """Copy the selected text."""
+        text = self.selected_text
+        if not text:
+            raise SkipAction()
+        self._copy(text)
+
+    def action_cut(self) -> None:
+        """Remove the selected text, or the line, and copy it."""
+        if self.read_only:
+            return
+        if self.selection.is_empty:
+            result = self._delete_cursor_line()
+        else:
+            result = self._delete_via_keyboard(*self.selection)
+        if result is not None and result.replaced_text:
+            self._copy(result.replaced_text)
+
+    def _copy(self, text: str) -> None:
+        self.post_message(CopyRequested(text, f"{len(text):,} characters"))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert what the terminal pastes; its line ends are made line feeds."""
+        event.prevent_default()
+        event.stop()
+        if event.text and not self.read_only:
+            text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+            self._replace_via_keyboard(replace_surrogates(text)[0], *self.selection)
+            self.focus()
+
+    # -- mouse
+
+    async def _on_mouse_move(self, event: events.MouseMove) -> None:
+        """Report the token under the pointer; the text area selects."""
+        if not self._selecting:
+            self._report_hover(self._token_at_pointer(event))
+
+    def _on_leave(self, event: events.Leave) -> None:
+        self._report_hover(None)
+
+    def _report_hover(self, index: int | None) -> None:
+        if index != self._reported_hover:
+            self._reported_hover = index
+            self.post_message(TokenHovered(index))
+
+    async def _on_click(self, event: events.Click) -> None:
+        """Pick a token; select a word with two clicks, a line with three."""
+        row, column = self.get_target_document_location(event)
+        if event.chain == 2:
+            start, end = word_around(self.document[row], column)
+            self.selection = Selection((row, start), (row, end))
+        elif event.chain == 3:
+            self.select_line(row)
+        elif event.chain == 1 and self.selection.is_empty:
+            index = self._token_at_pointer(event)
+            if index is not None:
+                self.post_message(TokenPicked(index))
+
+    def _token_at_pointer(self, event: events.MouseEvent) -> int | None:
+        """Return the index of the token under the pointer, None beside the text."""
+        x, y = Offset(event.x, event.y) - self.gutter.top_left + self.scroll_offset
+        if x < 0 or not 0 <= y < self.wrapped_document.height:
+            return None
+        offset = self._painter.offset_at(self.wrapped_document, x, y)
+        return None if offset is None else self.live.token_index_at(offset)

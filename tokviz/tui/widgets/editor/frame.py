@@ -1,0 +1,48 @@
+"""Finds the rows that changed, so that only they are styled and sent to the terminal.
+
+Textual restyles and sends a whole widget when its text changes. `ChangedRows` compares strips by
+identity: the editor draws a row that looks the same as the very same strip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from textual.strip import Strip
+
+
+class ChangedRows:
+    """Remembers the strip of every row that somebody took."""
+
+    def __init__(self) -> None:
+        """Begin with nothing taken."""
+        self._taken: dict[int, Strip] = {}
+        self._surroundings: object = None
+
+    def begins(self, surroundings: object) -> bool:
+        """Forget the rows if something around them changed, such as the size or a border.
+
+        Returns:
+            Whether that was so.
+        """
+        is_new = surroundings != self._surroundings
+        if is_new:
+            self._taken.clear()
+            self._surroundings = surroundings
+        return is_new
+
+    def take(self, rows: Iterable[int], strip_of: Callable[[int], Strip]) -> list[int]:
+        """Return the rows that changed, and count them as taken."""
+        changed = []
+        for row in rows:
+            strip = strip_of(row)
+            if self._taken.get(row) is not strip:
+                self._taken[row] = strip
+                changed.append(row)
+        return changed
+
+    def doubt(self, rows: Iterable[int], strip_of: Callable[[int], Strip]) -> None:
+        """Forget rows that changed since they were taken: somebody else may have drawn them."""
+        for row in rows:
+            if self._taken.get(row) is not strip_of(row):
+                self._taken.pop(row, None)

@@ -1,0 +1,148 @@
+"""A line too long to be laid out as a whole at every key.
+
+It is kept as parts of some thousand characters, and each part is laid out as if it stood alone:
+with soft wrap the last row of a part may end early, without it parts stand side by side. So an edit
+costs the same anywhere in a line of any length.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import ClassVar, Final, NamedTuple
+
+from tokviz.tui.glyphs import Glyphs
+from tokviz.tui.widgets.editor.breaks import breaks, is_plain, safe_cut
+from tokviz.tui.widgets.editor.cells import lay_out
+
+_SEARCH_SHARE: Final = 8
+"""The part of a part, counted from its end, in which a space is looked for to end it at."""
+
+
+class Part(NamedTuple):
+    """Consecutive characters of a long line."""
+
+    n_chars: int
+    extent: int
+    """Rows with soft wrap, cells without."""
+    breaks: tuple[int, ...]
+    """First characters of all rows but the first, counted in the part."""
+
+
+class LongLine:
+    """The parts of one line, with the sums of their sizes."""
+
+    __slots__ = ("_measure", "_part_size", "_parts", "extents", "starts")
+
+    def __init__(self, text: str, part_size: int, measure: Callable[[str], Part]) -> None:
+        """Cut a line.
+
+        Args:
+            text: The whole line.
+            part_size: About how many characters a part has.
+            measure: Lays out the text of a part.
+        """
+        self._part_size = part_size
+        self._measure = measure
+        self._parts = list(self._cut(text, 0, len(text)))
+        self._sum()
+
+    def __len__(self) -> int:
+        """Count the row breaks, as `len` of a short line's breaks does."""
+        return 0
+
+    @property
+    def extent(self) -> int:
+        """The rows or cells of the whole line."""
+        return self.extents[-1]
+
+    def part_of(self, column: int) -> int:
+        """Return the number of the part that holds a column."""
+        return min(bisect_right(self.starts, column), len(self._parts)) - 1
+
+    def part_at(self, extent: int) -> int:
+        """Return the number of the part that holds a row or cell."""
+        return min(bisect_right(self.extents, extent), len(self._parts)) - 1
+
+    def replace(self, text: str, start: int, n_removed: int, n_inserted: int) -> None:
+        """Follow an edit.
+
+        Args:
+            text: The whole line after it.
+            start: The column where it happened.
+            n_removed: Characters removed there.
+            n_inserted: Characters inserted there.
+        """
+        first, last = self.part_of(start), self.part_of(start + n_removed)
+        begin = self.starts[first]
+        end = self.starts[last + 1] + n_inserted - n_removed
+        if end - begin < self._part_size // 4 and last + 1 < len(self._parts):
+            last += 1
+            end += self._parts[last].n_chars
+        self._parts[first : last + 1] = self._cut(text, begin, end)
+        self._sum()
+
+    def _cut(self, text: str, begin: int, end: int) -> Iterator[Part]:
+        size = self._part_size
+        while end - begin > size + size // 2:
+            cut = safe_cut(text, begin + size, size // _SEARCH_SHARE)
+            yield self._measure(text[begin:cut])
+            begin = cut
+        yield self._measure(text[begin:end])
+
+    def _sum(self) -> None:
+        self.starts = list(accumulate((part.n_chars for part in self._parts), initial=0))
+        self.extents = list(accumulate((part.extent for part in self._parts), initial=0))
+
+
+class WrappedLongLine(LongLine):
+    """A long line in rows. Its extent is rows."""
+
+    PART_SIZE: ClassVar[int] = 16_384
+    __slots__ = ()
+
+    def __init__(self, text: str, width: int, glyphs: Glyphs) -> None:
+        """Wrap a line into rows of `width` cells."""
+
+        def measure(part: str) -> Part:
+            found = breaks(part, width, glyphs)
+            return Part(len(part), len(found) + 1, found)
+
+        super().__init__(text, self.PART_SIZE, measure)
+
+    def __len__(self) -> int:
+        """Count the row breaks."""
+        return self.extent - 1
+
+    def row_of(self, column: int) -> int:
+        """Return the row that a column is in, counted from the line's first."""
+        part = self.part_of(column)
+        return self.extents[part] + bisect_right(
+            self._parts[part].breaks, column - self.starts[part]
+        )
+
+    def row_bounds(self, row: int) -> tuple[int, int]:
+        """Return the first column of a row and the one behind its last."""
+        part = self.part_at(row)
+        begin, found = self.starts[part], self._parts[part].breaks
+        place = row - self.extents[part]
+        start = begin + found[place - 1] if place else begin
+        end = begin + found[place] if place < len(found) else self.starts[part + 1]
+        return start, end
+
+
+class FlatLongLine(LongLine):
+    """A long line in one row. Its extent is cells."""
+
+    PART_SIZE: ClassVar[int] = 2_048
+    __slots__ = ()
+
+    def __init__(self, text: str, glyphs: Glyphs) -> None:
+        """Lay out a line without wrapping it."""
+
+        def measure(part: str) -> Part:
+            width = len(part) if is_plain(part) else lay_out(part, glyphs).width
+            return Part(len(part), width, ())
+
+        super().__init__(text, self.PART_SIZE, measure)

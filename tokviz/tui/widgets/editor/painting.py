@@ -1,0 +1,203 @@
+"""From tokens to a row on the screen, in two pure steps.
+
+`row_looks` says of each character how it looks, as a number: the hue of its token, and bits for
+what else is true of it. `paint` turns the text and these numbers into a strip. Equal input gives an
+equal strip, so the editor keeps strips by the first step's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.tui.glyphs import NEWLINE, Glyphs
+from tokviz.tui.palette import N_HUES, TokenPalette
+from tokviz.tui.widgets.editor.cells import Cells
+
+# A look is a hue, PENDING or NO_TOKEN, and any of the bits.
+PENDING: Final = N_HUES
+NO_TOKEN: Final = N_HUES + 1
+HUE_MASK: Final = 7
+STAND_IN: Final = 8
+"""A glyph that stands for another character."""
+SPLIT: Final = 16
+"""A token border inside what is one cell, or one wide character."""
+SPECIAL: Final = 32
+SELECTED: Final = 64
+HOVERED: Final = 128
+PINNED: Final = 256
+CURSOR: Final = 512
+BLURRED_CURSOR: Final = 1024
+
+
+class Marks(NamedTuple):
+    """What is drawn over the tokens, in offsets of the document: first, and behind last."""
+
+    selection: tuple[int, int] = (0, 0)
+    hover: tuple[int, int] = (0, 0)
+    pin: tuple[int, int] = (0, 0)
+    cursor: int = -1
+    """The offset of the cell at the cursor, or -1."""
+    focused: bool = True
+
+
+def row_looks(
+    start: int,
+    n_chars: int,
+    spans: Iterable[TokenSpan],
+    specials: Container[int],
+    marks: Marks,
+) -> list[int]:
+    """Say how each character of a row looks.
+
+    Args:
+        start: Offset of the row's first character in the document.
+        n_chars: How many cells for characters there are, with those of the line feed and of a
+            cursor behind the text if they are drawn.
+        spans: The tokens that touch them, in order.
+        specials: The ids of special tokens.
+        marks: What is drawn over them.
+    """
+    looks = [NO_TOKEN] * n_chars
+    for span in spans:
+        _colour(looks, span, start, specials)
+    for (lo, hi), bit in (
+        (marks.selection, SELECTED),
+        (marks.hover, HOVERED),
+        (marks.pin, PINNED),
+    ):
+        for index in range(max(lo - start, 0), min(hi - start, n_chars)):
+            looks[index] |= bit
+    if 0 <= marks.cursor - start < n_chars:
+        looks[marks.cursor - start] |= CURSOR if marks.focused else BLURRED_CURSOR
+    return looks
+
+
+def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
+    """Give a token's characters its hue; one that it shares belongs to the token before."""
+    look = span.hue if span.hue >= 0 else PENDING
+    if span.id in specials:
+        look |= SPECIAL
+    first, last = span.start - start, span.end - start
+    own = first + 1 if span.split & BEGINS_INSIDE else first
+    lo, hi = max(own, 0), min(last, len(looks))
+    if lo < hi:
+        looks[lo:hi] = [look] * (hi - lo)
+    if span.split & BEGINS_INSIDE and 0 <= first < len(looks):
+        looks[first] |= SPLIT
+    if span.split & ENDS_INSIDE and 0 < last <= len(looks):
+        looks[last - 1] |= SPLIT
+
+
+class LookStyles(dict[int, Style]):
+    """The style of each look in a palette; worked out when first asked for."""
+
+    def __init__(self, palette: TokenPalette, ground: Style) -> None:
+        """Take the palette, and the widget's own style below it."""
+        super().__init__()
+        self._palette = palette
+        self.base = ground + palette.base
+
+    def __missing__(self, look: int) -> Style:
+        """Put a style together and remember it."""
+        style = self[look] = self._style(look)
+        return style
+
+    def _style(self, look: int) -> Style:
+        palette, hue = self._palette, look & HUE_MASK
+        style = self.base
+        if hue == PENDING:
+            style += palette.pending
+        elif hue != NO_TOKEN:
+            style += palette.hues[hue]
+            if look & STAND_IN:
+                style += palette.dim[hue]
+            if look & SPLIT:
+                style += palette.split[hue]
+        if look & SPECIAL:
+            style += palette.special
+        if look & HOVERED:
+            style += palette.hover
+        if look & PINNED:
+            style += palette.pin
+        if look & SELECTED:
+            tint = palette.selected[hue] if hue < N_HUES else palette.selected_base
+            style = self._over(style, tint)
+        if look & CURSOR:
+            style = self._over(style, palette.cursor)
+        if look & BLURRED_CURSOR:
+            style += palette.blurred_cursor
+        return style
+
+    def _over(self, style: Style, overlay: Style) -> Style:
+        """Without colour, reverse what is reversed already, so that it can be seen on it."""
+        if self._palette.mono and style.reverse:
+            return style + overlay + Style(reverse=False)
+        return style + overlay
+
+
+def paint(
+    text: str,
+    cells: Cells,
+    looks: Sequence[int],
+    glyphs: Glyphs,
+    styles: LookStyles,
+    width: int,
+    first_cell: int = 0,
+) -> Strip:
+    """Draw a row.
+
+    Args:
+        text: The characters of the row, without a line feed.
+        cells: Their layout.
+        looks: Their looks; one more for a line feed, or a cursor, behind the text.
+        glyphs: How characters are drawn.
+        styles: The styles of looks.
+        width: The cells of the strip.
+        first_cell: The cell of the layout that is the strip's first.
+    """
+    n_cells = cells.width
+    drawn = list(cells.glyphs)
+    row = [
+        look if glyph[:1] == char else look | STAND_IN
+        for look, glyph, char in zip(looks, drawn, text, strict=False)
+    ]
+    _put_marks_on_letters(row, drawn)
+    if len(looks) > len(text):
+        has_token = looks[-1] & HUE_MASK != NO_TOKEN
+        drawn.append(NEWLINE if has_token and glyphs.style.blanks else " ")
+        row.append(looks[-1] | STAND_IN)
+        n_cells += 1
+    strip = Strip(_segments(row, drawn, styles), n_cells)
+    if first_cell or n_cells > width:
+        strip = strip.crop(first_cell, first_cell + width)
+    return strip.adjust_cell_length(width, styles.base)
+
+
+def _put_marks_on_letters(row: list[int], drawn: Sequence[str]) -> None:
+    """Let a letter's cell show what is true of the marks drawn in it."""
+    base = 0
+    for index, glyph in enumerate(drawn):
+        if glyph:
+            base = index
+            continue
+        mark, letter = row[index] & ~STAND_IN, row[base]
+        if mark & HUE_MASK != letter & HUE_MASK:
+            letter |= SPLIT
+        row[base] = letter | mark & ~(HUE_MASK | SPECIAL)
+
+
+def _segments(row: Sequence[int], drawn: Sequence[str], styles: LookStyles) -> list[Segment]:
+    """Join neighbours that look the same."""
+    segments = []
+    start = 0
+    for index in range(1, len(row) + 1):
+        if index == len(row) or (row[index] != row[start] and drawn[index]):
+            segments.append(Segment("".join(drawn[start:index]), styles[row[start]]))
+            start = index
+    return segments

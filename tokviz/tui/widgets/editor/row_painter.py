@@ -1,0 +1,109 @@
+"""Draws rows of a document, and keeps what it drew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.cache import LRUCache
+from textual.strip import Strip
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.glyphs import Glyphs
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.editor.painting import LookStyles, Marks, paint, row_looks
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_STRIPS_KEPT = 512
+
+
+class RowPainter:
+    """Draws rows with their tokens; rows that look the same are the same strip."""
+
+    def __init__(self, live: LiveDocument, palette: TokenPalette, glyphs: Glyphs) -> None:
+        """Take the tokens, their look and that of characters."""
+        self._live = live
+        self._palette = palette
+        self._ground = Style.null()
+        self._styles = LookStyles(palette, self._ground)
+        self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
+        self._tokenizer: Tokenizer | None = None
+        self._specials: frozenset[int] = frozenset()
+        self.glyphs = glyphs
+        """How characters are drawn."""
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with another palette."""
+        self._palette = palette
+        self._restyle()
+
+    def set_ground(self, ground: Style) -> None:
+        """Draw over another style; it shows where the palette has no colours."""
+        if ground != self._ground:
+            self._ground = ground
+            self._restyle()
+
+    def _restyle(self) -> None:
+        self._styles = LookStyles(self._palette, self._ground)
+        self._strips.clear()
+
+    def strip(
+        self, wrapped: ExactWrappedDocument, row: int, first_cell: int, width: int, marks: Marks
+    ) -> Strip:
+        """Draw a row.
+
+        Args:
+            wrapped: The document.
+            row: The row, counted from the first of the document.
+            first_cell: Its first cell that is visible.
+            width: How many cells are visible.
+            marks: What is drawn over the tokens.
+        """
+        if row >= wrapped.height:
+            return self._blank(width)
+        part = wrapped.row_part(row, first_cell, width)
+        start = self._live.line_start(part.line) + part.start
+        n_chars = len(part.text) + self._has_line_feed(wrapped, part)
+        spans = self._live.tokens_in(start, start + n_chars)
+        if marks.cursor == start + n_chars == self._live.n_chars:
+            n_chars += 1  # the cursor stands behind the text
+        looks = row_looks(start, n_chars, spans, self._special_ids(), marks)
+        first_cell -= part.cell
+        key: object = (part.text, tuple(looks), first_cell, width, id(self.glyphs))
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = paint(
+                part.text, part.cells, looks, self.glyphs, self._styles, width, first_cell
+            )
+        return strip
+
+    def offset_at(self, wrapped: ExactWrappedDocument, cell: int, row: int) -> int | None:
+        """Return the offset of the character at a cell of a row, None beside the text."""
+        part = wrapped.row_part(row, cell, 1)
+        index = part.cells.index_at(cell - part.cell)
+        n_chars = len(part.text) + self._has_line_feed(wrapped, part)
+        if index >= n_chars or cell - part.cell > part.cells.width:
+            return None
+        return self._live.line_start(part.line) + part.start + index
+
+    def _blank(self, width: int) -> Strip:
+        strip = self._strips.get(width)
+        if strip is None:
+            strip = self._strips[width] = Strip.blank(width, self._styles.base)
+        return strip
+
+    def _has_line_feed(self, wrapped: ExactWrappedDocument, part: RowPart) -> bool:
+        """Tell whether a line feed stands behind a row's characters."""
+        lines = wrapped.document.lines
+        return part.line + 1 < len(lines) and part.end == len(lines[part.line])
+
+    def _special_ids(self) -> frozenset[int]:
+        tokenizer = self._live.tokenizer
+        if tokenizer is not self._tokenizer:
+            self._tokenizer = tokenizer
+            ids = tokenizer.special_tokens.values() if tokenizer else ()
+            self._specials = frozenset(ids)
+        return self._specials
