@@ -17,9 +17,8 @@ from tokviz.tui.widgets.editor.long_line import FlatLongLine, Part, WrappedLongL
 
 TABLES = st.sampled_from([SHOWN, HIDDEN])
 lines = st.one_of(texts, byte_texts).map(lambda text: text.replace("\n", " "))
-words = st.lists(st.sampled_from(["a", "word", "世界", "é", " ", "  ", "\t", "\u200b"])).map(
-    "".join
-)
+WORDS = ["a", "word", "世界", "é", " ", "  ", "\t", "\u200b", "e\u0301"]
+words = st.lists(st.sampled_from(WORDS)).map("".join)
 widths = st.integers(1, 40)
 
 

@@ -46,9 +46,10 @@ PALETTES = {
 DARK = LookStyles(PALETTES["dark"], Style())
 
 
-def looks_of(
-    text: str, spans: list[TokenSpan], marks: Marks = Marks(), start: int = 0
-) -> list[int]:
+NO_MARKS = Marks()
+
+
+def looks_of(text: str, spans: list[TokenSpan], marks: Marks = NO_MARKS, start: int = 0):
     return row_looks(start, len(text), spans, {99}, marks)
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from rich.style import Style
 from textual.app import App, ComposeResult
 from textual.document._document import Selection
 from textual.events import Paste
@@ -59,6 +60,13 @@ async def editing(text: str, **options) -> AsyncIterator[tuple[TokenEditor, Pilo
 
 def shown(editor: TokenEditor) -> list[str]:
     return [editor.render_line(y).text.rstrip() for y in range(editor.size.height)]
+
+
+def first_style(editor: TokenEditor, y: int = 0) -> Style:
+    """The style of the first cells of a row."""
+    style = next(iter(editor.render_line(y))).style
+    assert style is not None
+    return style
 
 
 def messages(editor: TokenEditor, kind: type) -> list:
@@ -148,7 +156,7 @@ async def test_tokens_have_their_hues_and_a_token_over_a_line_end_goes_on():
     async with editing("ab\n\n\nc") as (editor, _):
         spans = editor.live.tokens_in(0, 6)
         assert any(span.end - span.start > 1 and span.start < 4 <= span.end for span in spans)
-        fills = [next(iter(editor.render_line(y))).style.bgcolor for y in (1, 2)]
+        fills = [first_style(editor, y).bgcolor for y in (1, 2)]
         hues = [style.bgcolor for style in DARK.hues]
         assert all(fill in hues for fill in fills)
 
@@ -156,17 +164,17 @@ async def test_tokens_have_their_hues_and_a_token_over_a_line_end_goes_on():
 async def test_text_without_a_tokenizer_is_pending_until_the_tokens_are_known():
     async with editing("hello world", tokenizer=None) as (editor, _):
         editor.selection = Selection.cursor((0, 11))
-        assert next(iter(editor.render_line(0))).style.bgcolor == DARK.pending.bgcolor
+        assert first_style(editor).bgcolor == DARK.pending.bgcolor
         editor.live.set_tokenizer(tokviz.load("gpt2"))
         editor.sync()
-        assert next(iter(editor.render_line(0))).style.bgcolor in [h.bgcolor for h in DARK.hues]
+        assert first_style(editor).bgcolor in [h.bgcolor for h in DARK.hues]
 
 
 async def test_marks_light_a_token_up():
     async with editing("one two three") as (editor, _):
         plain = [editor.render_line(0)]
         editor.set_marks(1, 2)
-        styles = {s.text: s.style for s in editor.render_line(0)}
+        styles = {s.text: s.style or Style() for s in editor.render_line(0)}
         assert styles["two"].bgcolor == DARK.hover.bgcolor
         assert styles["three"].bgcolor == DARK.pin.bgcolor
         editor.set_marks(None, None)
@@ -183,7 +191,7 @@ async def test_marks_of_tokens_that_are_gone_do_no_harm():
 async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
     async with editing("abc") as (editor, pilot):
         assert (
-            next(iter(editor.render_line(0))).style
+            first_style(editor)
             == editor._painter._styles[editor.live.tokens_in(0, 1)[0].hue | CURSOR]
         )
         focused = editor.render_line(0)
@@ -191,7 +199,7 @@ async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
         await pilot.pause()
         blurred = editor.render_line(0)
         assert blurred != focused
-        assert next(iter(blurred)).style.underline
+        assert first_style(editor).underline
 
 
 async def test_a_pinned_token_is_scrolled_into_view():
