@@ -4,10 +4,11 @@ A `.ranks` file holds the tokens of ranks 0 … n-1, little endian, no padding:
 
 | bytes | content |
 |---|---|
-| 16 | `tokviz ranks 1` and two newlines |
+| 16 | `tokviz ranks 2` and two newlines |
 | 4 | n, the number of tokens |
 | 4 (n + 1) | where each token's bytes start in the blob; the last one is the blob's length |
-| 4 n | the ranks in the order of their tokens' bytes, for binary search |
+| 4 (b + 1) | where each bucket starts in the next table; b is the largest power of two ≤ n |
+| 4 n | the ranks by bucket: a token's bucket is the CRC-32 of its bytes, modulo b |
 | rest | the blob: all tokens, one behind another |
 
 It says exactly as much as tiktoken's `.tiktoken` form (`base64(token) rank` a line), which
@@ -21,12 +22,12 @@ import os
 import sys
 from array import array
 from base64 import b64decode, b64encode
-from bisect import bisect_left
+from binascii import crc32
 from itertools import accumulate, pairwise
 
 from tokviz.errors import InputFileError, VocabularyError
 
-MAGIC = b"tokviz ranks 1\n\n"
+MAGIC = b"tokviz ranks 2\n\n"
 
 
 class PackedRanks:
@@ -52,7 +53,10 @@ class PackedRanks:
         head = len(MAGIC) + 4
         self.n_tokens = n = int.from_bytes(mapped[len(MAGIC) : head], "little")
         self._data = mapped
-        self._blob_start = head + 4 * (2 * n + 1)
+        n_buckets = _n_buckets(n)
+        self._blob_start = head + 4 * (n + 1 + n_buckets + 1 + n)
+        if len(mapped) < self._blob_start:
+            raise InputFileError(path, "is cut off")
         table = memoryview(mapped)[head : self._blob_start]
         if sys.byteorder == "little":
             numbers: memoryview | array[int] = table.cast("I")
@@ -60,7 +64,9 @@ class PackedRanks:
             numbers = array("I", table.tobytes())
             numbers.byteswap()
         self._starts = numbers[: n + 1]
-        self._by_bytes = numbers[n + 1 :]
+        self._bucket_starts = numbers[n + 1 : n + n_buckets + 2]
+        self._by_bucket = numbers[n + n_buckets + 2 :]
+        self._last_bucket = n_buckets - 1
         if self._blob_start + self._starts[n] != len(mapped):
             raise InputFileError(path, "is cut off")
 
@@ -71,11 +77,12 @@ class PackedRanks:
 
     def get(self, token: bytes) -> int | None:
         """Find a token's rank, None if it is not in the vocabulary."""
-        index = bisect_left(self._by_bytes, token, key=self.token)
-        if index == self.n_tokens:
-            return None
-        rank = self._by_bytes[index]
-        return rank if self.token(rank) == token else None
+        bucket = crc32(token) & self._last_bucket
+        first, last = self._bucket_starts[bucket], self._bucket_starts[bucket + 1]
+        for rank in self._by_bucket[first:last]:
+            if self.token(rank) == token:
+                return rank
+        return None
 
     def tokens(self) -> list[bytes]:
         """List all tokens by rank."""
@@ -86,12 +93,24 @@ class PackedRanks:
 
 def pack(tokens: list[bytes]) -> bytes:
     """Render tokens, listed by rank, in the stored form."""
-    order = sorted(range(len(tokens)), key=tokens.__getitem__)
-    numbers = array("I", [0, *accumulate(map(len, tokens)), *order])
+    n_buckets = _n_buckets(len(tokens))
+    bucket_of = [crc32(token) % n_buckets for token in tokens]
+    by_bucket = sorted(range(len(tokens)), key=bucket_of.__getitem__)
+    sizes = [0] * n_buckets
+    for bucket in bucket_of:
+        sizes[bucket] += 1
+    numbers = array("I", accumulate(map(len, tokens), initial=0))
+    numbers.extend(accumulate(sizes, initial=0))
+    numbers.extend(by_bucket)
     if sys.byteorder != "little":
         numbers.byteswap()
     head = MAGIC + len(tokens).to_bytes(4, "little")
     return head + numbers.tobytes() + b"".join(tokens)
+
+
+def _n_buckets(n_tokens: int) -> int:
+    """Choose so many that a bucket holds one or two tokens."""
+    return 1 << max(n_tokens.bit_length() - 1, 0)
 
 
 def to_tiktoken(tokens: list[bytes]) -> bytes:
