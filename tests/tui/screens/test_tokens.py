@@ -244,11 +244,11 @@ async def test_panels_go_round_and_are_remembered() -> None:
         assert seen == ["ids", "splits", "token", "ids"]
         await pilot.press("f9")
         await pilot.pause()
-        assert not side.display
+        assert not screen_of(app).right.display
         assert app.settings.panel_visible is False
         await pilot.press("f9")
         await pilot.pause()
-        assert side.display
+        assert screen_of(app).right.display
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5), (8, 2)])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from textual.containers import Container
 from textual.content import Content
@@ -41,8 +40,7 @@ class ExplainsSelection(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PanelKind:
+class PanelKind(NamedTuple):
     """A side panel that can be shown.
 
     Attributes:
@@ -93,23 +91,14 @@ class SidePanels(Container):
         return [self._make(self._shown)]
 
     @property
-    def wanted(self) -> bool:
-        """Whether the user wants to see the side; a small terminal may still have no room."""
-        return not self.has_class("-unwanted")
-
-    @wanted.setter
-    def wanted(self, wanted: bool) -> None:
-        self.set_class(not wanted, "-unwanted")
-
-    @property
     def shown(self) -> str:
         """The id of the panel that is shown."""
         return self._shown
 
     @property
-    def current(self) -> Panel | None:
-        """The panel that is shown, None if the side is hidden."""
-        return self._made[self._shown] if self.display else None  # type: ignore[return-value]
+    def current(self) -> Panel:
+        """The panel that is shown."""
+        return cast(Panel, self._made[self._shown])
 
     @property
     def current_widget(self) -> Widget:
@@ -118,7 +107,7 @@ class SidePanels(Container):
 
     def all_made(self) -> list[Panel]:
         """List the panels that exist."""
-        return list(self._made.values())  # type: ignore[arg-type]
+        return [cast(Panel, widget) for widget in self._made.values()]
 
     def show(self, panel_id: str) -> None:
         """Show a panel, making it if need be."""
@@ -155,3 +144,33 @@ class SidePanels(Container):
             click = Style.from_meta({"@click": f"screen.show_{kind.id}"})
             parts.append(Content.styled(f" {kind.title} ", look).stylize(click))
         self.border_title = Content.assemble(*parts)
+
+
+class TokenDetail(Container):
+    """The token card for terminals so large that it can stand beside another panel."""
+
+    def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
+        """Take what the card shows; it is made when there is first room for it."""
+        super().__init__(id="detail")
+        self._live = live
+        self._palette = palette
+        self._card: Widget | None = None
+        self.border_title = " Token "
+
+    @property
+    def current(self) -> Panel | None:
+        """The card, None while there is no room for it."""
+        return cast(Panel, self._card) if self._card is not None and self.display else None
+
+    def on_show(self) -> None:
+        """Make the card when it is first seen."""
+        if self._card is None:
+            self._card = _make_token(self._live, self._palette)
+            self._card.add_class("panel")
+            self.mount(self._card)
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self._palette = palette
+        if self._card is not None:
+            cast(Panel, self._card).set_palette(palette)

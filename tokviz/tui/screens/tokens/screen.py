@@ -10,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.geometry import Size
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
@@ -24,7 +25,7 @@ from tokviz.tui.screens.tokens.copy_actions import CopyActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.file_actions import FileActions
 from tokviz.tui.screens.tokens.find_actions import FindActions
-from tokviz.tui.screens.tokens.panels import ExplainsSelection, SidePanels
+from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.view_actions import ViewActions
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -35,12 +36,20 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.splits.messages import PieceClicked
 
 
+NARROW_COLUMNS = 110
+"""A narrower terminal has its panels below the text."""
+SHORT_LINES = 16
+"""A terminal of fewer lines goes without the key bar."""
+TINY_COLUMNS, TINY_LINES = 28, 9
+"""A smaller terminal shows the text and one line of numbers only."""
+HUGE_COLUMNS, HUGE_LINES = 150, 44
+"""A terminal of this size shows the token card beside another panel."""
+
+
 class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
     """See the tokens of a text while it is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = "#text"
 
     def __init__(self, opening: Opening, settings: Settings) -> None:
@@ -69,21 +78,26 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.editor.soft_wrap = settings.wrap
         self.editor.on_edited = self._edited
         self.side = SidePanels(self.live, palette, settings.panel)
-        self.side.wanted = settings.panel_visible
+        self.right = Container(id="right")
+        self.detail = TokenDetail(self.live, palette)
         self.status = StatusLine(id="status")
         self.keys = Bar(id="keys")
         yield self.title_bar
         with Container(id="work"):
             yield self.editor
-            yield self.side
+            with self.right:
+                yield self.side
+                yield self.detail
         yield self.status
         yield self.keys
 
     def on_mount(self) -> None:
         """Fill the lines, and start what runs in the background."""
+        self._fit(self.app.size)
         self.keys.show(_key_items())
         self.refresh_document()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self._show_panels(self._first_settings.panel_visible)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
@@ -141,25 +155,29 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._update_seconds = None
         self.refresh_document()
 
+    def _panels(self) -> list[Panel]:
+        """List the panels in view."""
+        if not self.right.display:
+            return []
+        return [panel for panel in (self.side.current, self.detail.current) if panel is not None]
+
     def _sync_side(self) -> None:
-        panel = self.side.current
-        if panel is not None:
+        for panel in self._panels():
             panel.sync()
-            self._follow_cursor()
+        self._follow_cursor()
 
     def _follow_cursor(self) -> None:
-        panel = self.side.current
-        if panel is None:
-            return
-        panel.set_marks(self._hover, self._pin, scroll=True)
-        if isinstance(panel, ExplainsSelection):
-            empty = self.editor.selection.is_empty
-            panel.set_selection(None if empty else self.selected_range())
+        empty = self.editor.selection.is_empty
+        for panel in self._panels():
+            panel.set_marks(self._hover, self._pin, scroll=True)
+            if isinstance(panel, ExplainsSelection):
+                panel.set_selection(None if empty else self.selected_range())
 
     def _change_palette(self) -> None:
         palette = self.tokviz.token_palette()
         self.editor.set_palette(palette)
         self.side.set_palette(palette)
+        self.detail.set_palette(palette)
 
     # -- cursor and pointer
 
@@ -178,8 +196,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         message.stop()
         self._hover = message.index
         self.editor.set_marks(self._hover, self._pin)
-        panel = self.side.current
-        if panel is not None:
+        for panel in self._panels():
             panel.set_marks(self._hover, self._pin)
 
     def on_token_picked(self, message: TokenPicked) -> None:
@@ -242,8 +259,26 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave out what a tiny terminal has no room for."""
-        self.set_class(event.size.height < 9 or event.size.width < 28, "-tiny")
+        """Show what there is room for."""
+        self._fit(event.size)
+        self.call_after_refresh(self._sync_side)
+
+    def _fit(self, size: Size) -> None:
+        width, height = size
+        self.set_class(width < NARROW_COLUMNS, "-narrow")
+        self.set_class(height < SHORT_LINES, "-short")
+        self.set_class(width < TINY_COLUMNS or height < TINY_LINES, "-tiny")
+        self.set_class(width >= HUGE_COLUMNS and height >= HUGE_LINES, "-huge")
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Lay out, and bring the compositor's map up to date at once.
+
+        Textual compares a new layout with that map to tell widgets of their new sizes. But it
+        renews an outdated map for anybody who asks for a size in between, and then finds nothing
+        new, so that a widget would go on with its old size.
+        """
+        super()._refresh_layout(size, scroll)
+        _ = self._compositor.full_map
 
     # -- panels
 
@@ -268,7 +303,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._step_panel(-1)
 
     def _step_panel(self, by: int) -> None:
-        if self.side.wanted:
+        if self._panels_wanted:
             self.side.step(by)
         self._panel_changed()
 
@@ -277,22 +312,29 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._panel_changed()
 
     def _panel_changed(self) -> None:
-        self.side.wanted = True
-        self.tokviz.change_settings(panel=self.side.shown, panel_visible=True)
+        self._show_panels(True)
+        self.tokviz.change_settings(panel=self.side.shown)
+
+    @property
+    def _panels_wanted(self) -> bool:
+        """Whether the user wants to see the panels; a small terminal may have no room for them."""
+        return not self.has_class("-no-panels")
+
+    def _show_panels(self, wanted: bool) -> None:
+        self.set_class(not wanted, "-no-panels")
+        self.set_class(self.side.shown == "token", "-token")
+        self.tokviz.change_settings(panel_visible=wanted)
         self.call_after_refresh(self._sync_side)
 
     def action_toggle_panel(self) -> None:
         """Show or hide the side."""
-        self.side.wanted = not self.side.wanted
-        self.tokviz.change_settings(panel_visible=self.side.wanted)
-        if self.side.wanted:
-            self.call_after_refresh(self._sync_side)
-        else:
+        self._show_panels(not self._panels_wanted)
+        if not self._panels_wanted:
             self.editor.focus()
 
     def action_switch_focus(self) -> None:
         """Move the keyboard between the text and the panel."""
-        if self.editor.has_focus and self.side.display:
+        if self.editor.has_focus and self.right.display:
             self.side.current_widget.focus()
         else:
             self.editor.focus()
