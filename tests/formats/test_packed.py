@@ -50,7 +50,9 @@ def test_bad_line_is_named() -> None:
         from_tiktoken(b"YQ== 0\nYg== 7\n")
 
 
-@pytest.mark.parametrize("data", [b"", b"YQ== 0\n", pack([b"a", b"b"])[:-1], pack([b"a", b"b"])[:30]])
+@pytest.mark.parametrize(
+    "data", [b"", b"YQ== 0\n", pack([b"a", b"b"])[:-1], pack([b"a", b"b"])[:30]]
+)
 def test_a_foreign_or_cut_off_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "v").write_bytes(data)
     with pytest.raises(InputFileError):
