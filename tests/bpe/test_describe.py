@@ -32,6 +32,8 @@ from tokviz.bpe.describe import CutCharacter, cut_characters, kind, look_alikes
         ("\u0378".encode(), "unassigned characters"),
         (b"\xe4", "a byte"),
         (b"\xe4\xb8", "bytes that are no whole characters"),
+        (b".\n", "punctuation and line ends"),
+        (b"\t{", "white space and punctuation"),
     ],
 )
 def test_kinds_are_told_in_words(token: bytes, words: str) -> None:

@@ -86,7 +86,12 @@ def _visible(text: str) -> str:
     classes: dict[str, None] = {}
     for character in text:
         category = unicodedata.category(character)
-        name = _CLASSES.get(category[0]) or _CLASSES.get(category, "unassigned characters")
+        if character in "\r\n":
+            name = "line ends"
+        elif character.isspace():
+            name = "white space"
+        else:
+            name = _CLASSES.get(category[0]) or _CLASSES.get(category, "unassigned characters")
         classes[name] = None
     if list(classes) == ["digits"]:
         return "a digit" if len(text) == 1 else f"{len(text)} digits"

@@ -80,7 +80,7 @@ async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> Non
         await settle(pilot)
         assert screen.path == source
         assert_exact(screen)
-        assert "1 invalid bytes kept" in screen.status.state.notes[0]
+        assert "1 invalid byte kept" in screen.status.state.notes[0]
         screen._save_chosen(target)
         await settle(pilot)
     assert target.read_bytes() == NASTY

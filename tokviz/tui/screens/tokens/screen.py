@@ -247,7 +247,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(f"{self._n_raw:,} invalid bytes kept",) if self._n_raw else (),
+                notes=(_raw_note(self._n_raw),) if self._n_raw else (),
                 tokenizer_known=live.tokenizer is not None,
             )
         )
@@ -346,6 +346,10 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def action_redo(self) -> None:
         """Do again what was taken back."""
         self.editor.redo()
+
+
+def _raw_note(n_bytes: int) -> str:
+    return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"
 
 
 def _key_items() -> list[BarItem]:

@@ -69,6 +69,11 @@ class PatternHead(Widget, can_focus=True):
         return self._pattern
 
     @property
+    def title(self) -> str:
+        """What the row is called."""
+        return self._title
+
+    @property
     def note(self) -> str:
         """What stands on the right."""
         return self._note

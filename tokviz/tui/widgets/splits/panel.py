@@ -63,6 +63,7 @@ class SplitsPanel(Vertical):
         & GlossView { margin-top: 1; }
         &.-short RegexField, &.-short GlossView { margin-top: 0; }
         &.-tiny PatternHead { display: none; }
+        &.-tiny RegexField .counts { display: block; }
     }
     """
 
@@ -246,6 +247,12 @@ class SplitsPanel(Vertical):
         """Show how far the counting has come."""
         for row, head in zip(self._named, self._heads, strict=False):
             head.set_note(pieces_note(row.counter.n_pieces, row.counter.complete))
+        self._show_counts()
+
+    def _show_counts(self) -> None:
+        """Repeat the heads' counts beside the verdict, for when there is no room for heads."""
+        counts = (f"{head.title} {head.note.split(' ')[0]}" for head in self._heads if head.note)
+        self._field.count("pieces: " + " · ".join(counts))
 
     # -- very long stretches without a safe cut
 
@@ -314,6 +321,7 @@ class SplitsPanel(Vertical):
         shown = self._custom.progress or self._custom.result
         if shown.n_pieces or shown.complete:
             self._heads[_CUSTOM_ROW].set_note(pieces_note(shown.n_pieces, shown.complete))
+            self._show_counts()
 
     def _give_up(self, error: TokvizError) -> None:
         """Complain, and go back to the last regex that did its work."""

@@ -94,9 +94,11 @@ class RegexField(Vertical):
         & > Horizontal { height: 1; }
         & .slash { width: 1; color: $text-accent; }
         & RegexInput { width: 1fr; }
-        & > .verdict { height: auto; max-height: 3; color: $text-muted; }
-        & > .verdict.-wrong { color: $text-error; }
-        & > .verdict.-gaps { color: $text-warning; }
+        & > .notes { height: auto; max-height: 3; }
+        & .verdict { width: 1fr; height: auto; color: $text-muted; }
+        & .verdict.-wrong { color: $text-error; }
+        & .verdict.-gaps { color: $text-warning; }
+        & .counts { width: auto; height: 1; color: $text-muted; display: none; }
     }
     """
 
@@ -107,6 +109,7 @@ class RegexField(Vertical):
         self._timer: Timer | None = None
         self._written = regex
         self._verdict = Static("", classes="verdict")
+        self._counts = Static("", classes="counts")
 
     @property
     def regex(self) -> str:
@@ -126,7 +129,9 @@ class RegexField(Vertical):
             yield Static("/", classes="slash")
             yield self._input
             yield Static("/", classes="slash")
-        yield self._verdict
+        with Horizontal(classes="notes"):
+            yield self._verdict
+            yield self._counts
 
     def use(self, regex: str) -> None:
         """Write another regex into the field."""
@@ -141,6 +146,11 @@ class RegexField(Vertical):
     def blame(self, error: TokvizError, shown: str | None) -> None:
         """Tell what is wrong, and whose pieces are shown instead."""
         self._say(complaint(error, shown), wrong=True, gaps=False)
+
+    def count(self, words: str) -> None:
+        """Say how many pieces there are, for a panel without heads."""
+        if words != str(self._counts.content):
+            self._counts.update(Text(safe(words)))
 
     def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
         self._verdict.set_class(wrong, "-wrong")
