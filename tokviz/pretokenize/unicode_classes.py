@@ -57,7 +57,7 @@ def as_tiktoken_sees(text: str) -> str:
 def _stand_ins() -> dict[int, str]:
     names = ["", *CLASSES]
     stand_ins = [OTHER, *CLASSES.values()]
-    theirs = _stored_classes(names)
+    theirs = stored_classes(names)
     ours = _classes_of_regex(names)
     return {
         code: stand_ins[theirs[code]]
@@ -66,8 +66,12 @@ def _stand_ins() -> dict[int, str]:
     }
 
 
-def _stored_classes(names: list[str]) -> bytearray:
-    """Read tiktoken's classes: one index into `names` for each code point, 0 for none."""
+def stored_classes(names: list[str]) -> bytearray:
+    """Read tiktoken's classes: one index into `names` for each code point, 0 for none.
+
+    Args:
+        names: An empty string, then every name of `CLASSES`.
+    """
     classes = bytearray(N_CODE_POINTS)
     for line in asset_path(TABLE).read_text("ascii").splitlines():
         if line.startswith("#"):

@@ -1,0 +1,144 @@
+"""The compiled scanners cut exactly as the regexes do."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tokviz import bytetext
+from tokviz.assets import asset_path
+from tokviz.pretokenize import scan_table
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
+from tokviz.pretokenize.split import split
+
+NAMES = list(SPLIT_PATTERNS)
+REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
+
+
+def pieces_by_regex(name: str, text: str) -> list[bytes]:
+    spans = split(SPLIT_PATTERNS[name], text).spans()
+    return [bytetext.to_bytes(text[start:end]) for start, end in spans]
+
+
+def scanner(name: str) -> Scanner:
+    found = scanner_of(SPLIT_PATTERNS[name])
+    assert found is not None
+    return found
+
+
+def pieces_of_texts(name: str, parts: list[str]) -> list[bytes]:
+    """Scan many texts of one buffer at once."""
+    datas = [bytetext.to_bytes(part) for part in parts]
+    ends = np.cumsum([len(data) for data in datas], dtype=np.int64)
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    whole = b"".join(datas)
+    buffer = np.frombuffer(whole, np.uint8)
+    return [
+        whole[start:end]
+        for batch in scanner(name).batches(buffer, starts, ends)
+        for start, end in batch.tolist()
+    ]
+
+
+def pieces_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
+    """Scan a text that comes in blocks, as a reader would: the undecided rest comes again."""
+    pieces: list[bytes] = []
+    rest = b""
+    for index, block in enumerate(blocks):
+        data = rest + block
+        buffer = np.frombuffer(data, np.uint8)
+        start, end = np.zeros(1, np.int64), np.full(1, len(data), np.int64)
+        is_open = index < len(blocks) - 1
+        done = 0
+        for batch in scanner(name).batches(buffer, start, end, is_open=is_open):
+            pieces += [data[a:b] for a, b in batch.tolist()]
+            done = int(batch[-1, 1])
+        rest = data[done:]
+    assert rest == b""
+    return pieces
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=st.one_of(texts, byte_texts))
+def test_pieces_are_those_of_the_regex(name: str, text: str) -> None:
+    assert scanner(name).pieces(bytetext.to_bytes(text)) == pieces_by_regex(name, text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.binary(max_size=40))
+def test_any_bytes_are_cut_as_their_byte_text(name: str, data: bytes) -> None:
+    assert scanner(name).pieces(data) == pieces_by_regex(name, bytetext.from_bytes(data))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_four_characters_of_different_classes(name: str) -> None:
+    parts = ["".join(some) for n in range(1, 5) for some in product(REPRESENTATIVES, repeat=n)]
+    expected = [piece for part in parts for piece in pieces_by_regex(name, part)]
+    assert pieces_of_texts(name, parts) == expected
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt4", "gpt4o", "whitespace"])
+def test_every_character(name: str) -> None:
+    codes = [*range(0xD800), *range(0xE000, 0x110000)]
+    text = "".join(f"{chr(code)}a {chr(code)}" for code in codes)
+    assert scanner(name).pieces(text.encode()) == pieces_by_regex(name, text)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt4", "gpt4o"])
+def test_contractions_with_every_character_that_has_a_case(name: str) -> None:
+    cased = [c for c in map(chr, range(0x110000)) if not c.lower() == c.upper() == c.casefold()]
+    parts = [f"a'{c}" for c in cased]
+    parts += [f"'{c}e'{c}x" for c in cased] + [f"A'r{c}'V{c}'l{c}" for c in cased]
+    assert "a'ſ" in parts
+    expected = [piece for part in parts for piece in pieces_by_regex(name, part)]
+    assert pieces_of_texts(name, parts) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["fragments", "word", "white space"])
+def test_a_border_between_blocks_at_every_character(name: str, kind: str) -> None:
+    text = {
+        "fragments": "".join(FRAGMENTS) + "\udcff\udce4'",
+        "word": "HTMLのAAAa'LL'ſ1234 'S!!\n//\r\n",
+        "white space": " \n  \u3000\t a\n\n   b  ",
+    }[kind]
+    expected = pieces_by_regex(name, text)
+    for cut in range(len(text) + 1):
+        blocks = [bytetext.to_bytes(text[:cut]), bytetext.to_bytes(text[cut:])]
+        assert pieces_in_blocks(name, blocks) == expected
+    single = [bytetext.to_bytes(char) for char in text]
+    assert pieces_in_blocks(name, single) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=byte_texts, data=st.data())
+def test_borders_between_blocks_change_nothing(name: str, text: str, data: st.DataObject) -> None:
+    inner = data.draw(st.lists(st.integers(0, len(text)), max_size=6))
+    cuts = [0, *sorted(inner), len(text)]
+    blocks = [bytetext.to_bytes(text[a:b]) for a, b in pairwise(cuts)]
+    assert pieces_in_blocks(name, blocks) == pieces_by_regex(name, text)
+
+
+def test_more_pieces_than_a_batch_holds() -> None:
+    for n in (BATCH - 1, BATCH, BATCH + 1, 3 * BATCH):
+        assert scanner("gpt2").pieces(b" a" * n) == [b" a"] * n
+
+
+def test_no_text_has_no_pieces() -> None:
+    assert scanner("gpt4").pieces(b"") == []
+    assert pieces_of_texts("gpt4", ["", "a b", "", ""]) == [b"a", b" b"]
+
+
+def test_only_the_named_patterns_have_a_scanner() -> None:
+    assert scanner_of(get_split_pattern(r"\w+")) is None
+    assert scanner_of(SplitPattern("gpt2", "a", "a pattern that took the name")) is None
+
+
+def test_the_stored_table_is_made_from_the_stored_classes() -> None:
+    assert asset_path(scan_table.TABLE).read_bytes() == scan_table.render_table()

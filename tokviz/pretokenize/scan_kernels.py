@@ -1,0 +1,367 @@
+r"""The compiled scanner: where the pieces of the named split patterns end, over UTF-8 bytes.
+
+What each regex does is written out as the decisions that its alternatives come to, in their order;
+tests hold the pieces against the regexes themselves. A byte that is not part of valid UTF-8 is one
+symbol, as in byte text.
+
+Text comes in blocks, and where a piece ends may depend on what follows it. Wherever a decision
+would look past the last byte of a text that goes on, the answer is UNDECIDED instead, and the
+caller asks again from the start of that piece when it has more. So cutting into blocks never
+changes a piece. Such a text must be cut between two characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokviz.compiled import helper, kernel
+from tokviz.pretokenize.pointers import pointer_to
+from tokviz.pretokenize.scan_table import (
+    CASELESS,
+    FLAGS_AT,
+    LOWER,
+    MARK,
+    NOT_ASCII,
+    NUMBER,
+    PAGE_BITS,
+    PAGE_SIZE,
+    PAGES_AT,
+    SPACE,
+    SYMBOL,
+    UPPER,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokviz.pretokenize.pointers import Pointer
+
+    Bytes = NDArray[np.uint8]
+    Integers = NDArray[np.int64]
+
+GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
+"""The families of patterns."""
+
+UNDECIDED = -1
+
+_LETTER = UPPER | LOWER | CASELESS
+_VISIBLE = MARK | SYMBOL
+_NO_SPACE = _LETTER | NUMBER | _VISIBLE
+_WORD_START = UPPER | CASELESS | MARK  # o200k's [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+_WORD_END = LOWER | CASELESS | MARK  # o200k's [\p{Ll}\p{Lm}\p{Lo}\p{M}]
+_LAST_IN_PAGE = PAGE_SIZE - 1
+
+_LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\n\r '/"
+_D, _E, _L, _M, _R, _S, _T, _V = b"delmrstv"
+_LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
+_LONG_S_0, _LONG_S_1 = _LONG_S
+_ASCII_CASE = 0x20
+
+
+@kernel
+def scan(
+    buffer: Bytes,
+    starts: Integers,
+    ends: Integers,
+    is_open: bool,
+    family: int,
+    max_digits: int,
+    table: Bytes,
+    text: int,
+    position: int,
+    pieces: Integers,
+) -> tuple[int, int, int]:
+    """Find the pieces of some texts until all are done or `pieces` is full.
+
+    Args:
+        buffer: Holds the texts.
+        starts: Where each text starts in the buffer.
+        ends: Where each ends.
+        is_open: The last text goes on after its end here.
+        family: Which family's pieces.
+        max_digits: How many digits a piece may hold (GPT4 only).
+        table: The flags of all characters, from `scan_table`.
+        text: The text to go on with.
+        position: Where to go on in it.
+        pieces: Shape (n, 2), receives where each piece starts and ends in the buffer.
+
+    Returns:
+        The number of pieces found, and the text and position to go on with. The text is
+        `len(starts)` when all is done, and the last one, with room left in `pieces`, when its
+        rest is undecided.
+    """
+    data = pointer_to(buffer)
+    flags = pointer_to(table)
+    n_found = 0
+    while text < len(starts):
+        end = ends[text]
+        at_end = UNDECIDED if is_open and text == len(starts) - 1 else end
+        while position < end:
+            if n_found == len(pieces):
+                return n_found, text, position
+            if family == GPT2:
+                piece_end = _end_gpt2(data, position, end, at_end, flags)
+            elif family == GPT4:
+                piece_end = _end_gpt4(data, position, end, at_end, max_digits, flags)
+            elif family == GPT4O:
+                piece_end = _end_gpt4o(data, position, end, at_end, flags)
+            elif family == WORDS:
+                piece_end = _end_words(data, position, end, at_end, flags)
+            else:
+                piece_end = at_end
+            if piece_end == UNDECIDED:
+                return n_found, text, position
+            pieces[n_found, 0] = position
+            pieces[n_found, 1] = piece_end
+            n_found += 1
+            position = piece_end
+        text += 1
+        if text < len(starts):
+            position = starts[text]
+    return n_found, text, position
+
+
+@helper
+def _decode(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
+    """Give the flags and the width in bytes of the character at `i`, whose byte is not ASCII."""
+    lead = data[i]
+    if lead < 0xC2 or lead > 0xF4:
+        return SYMBOL, 1
+    width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
+    if i + width > end:
+        return SYMBOL, 1
+    code = lead & (0x7F >> width)
+    for k in range(i + 1, i + width):
+        following = data[k]
+        if following & 0xC0 != 0x80:
+            return SYMBOL, 1
+        code = code << 6 | following & 0x3F
+    if (width == 3 and code < 0x800) or (width == 4 and not 0x10000 <= code < 0x110000):
+        return SYMBOL, 1
+    page = table[PAGES_AT + (code >> PAGE_BITS)]
+    flags = table[FLAGS_AT + (page << PAGE_BITS | code & _LAST_IN_PAGE)]
+    if flags == 0:
+        return SYMBOL, 1
+    return flags, width
+
+
+@helper
+def _character(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
+    """Give the flags and the width in bytes of the character at `i`."""
+    flags = table[data[i]]
+    if flags == NOT_ASCII:
+        return _decode(data, i, end, table)
+    return flags, 1
+
+
+@helper
+def _run(data: Pointer, i: int, end: int, wanted: int, table: Pointer) -> int:
+    """Skip characters with any of the wanted flags."""
+    while i < end:
+        flags = table[data[i]]
+        if flags & wanted:
+            i += 1
+            continue
+        if flags != NOT_ASCII:
+            return i
+        flags, width = _decode(data, i, end, table)
+        if not flags & wanted:
+            return i
+        i += width
+    return i
+
+
+@helper
+def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
+    r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
+
+    The longest takes three bytes, so that the caller must know as many.
+    """
+    if i + 1 >= end or data[i] != _APOSTROPHE:
+        return 0
+    first = data[i + 1]
+    if any_case:
+        if first == _LONG_S_0 and i + 2 < end and data[i + 2] == _LONG_S_1:
+            return 3
+        first |= _ASCII_CASE
+    if first == _S or first == _T or first == _M or first == _D:
+        return 2
+    if i + 2 >= end:
+        return 0
+    second = data[i + 2]
+    if any_case:
+        second |= _ASCII_CASE
+    if first == _L:
+        return 3 if second == _L else 0
+    return 3 if second == _E and (first == _R or first == _V) else 0
+
+
+@helper
+def _end_of_space(
+    data: Pointer, i: int, end: int, at_end: int, breaks: bool, table: Pointer
+) -> int:
+    r"""Match `\s+(?!\S)|\s+` at white space, and before them `\s*[\r\n]+` if `breaks` is true.
+
+    A run of white space leaves its last character to what follows it, unless it is the only one.
+    """
+    last = i
+    after_break = i
+    j = i
+    while j < end:
+        flags, width = _character(data, j, end, table)
+        if not flags & SPACE:
+            break
+        last = j
+        j += width
+        if data[last] == _LF or data[last] == _CR:
+            after_break = j
+    if j >= end and at_end == UNDECIDED:
+        return UNDECIDED
+    if breaks and after_break > i:
+        return after_break
+    return j if j >= end or last == i else last
+
+
+@helper
+def _end_gpt2(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+    """Find where the piece at `i` ends for GPT-2's pattern."""
+    if data[i] == _APOSTROPHE:
+        if i + 3 > end and at_end == UNDECIDED:
+            return UNDECIDED
+        length = _contraction(data, i, end, False)
+        if length:
+            return i + length
+    j = i
+    if data[i] == _BLANK:
+        j += 1
+        if j == end:
+            return at_end
+    flags, width = _character(data, j, end, table)
+    if flags & SPACE:
+        return _end_of_space(data, i, end, at_end, False, table)
+    wanted = _LETTER if flags & _LETTER else NUMBER if flags & NUMBER else _VISIBLE
+    j = _run(data, j + width, end, wanted, table)
+    return at_end if j >= end else j
+
+
+@helper
+def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer) -> int:
+    """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
+    first, width = _character(data, i, end, table)
+    j = i + width
+    if first & _LETTER:
+        j = _run(data, j, end, _LETTER, table)
+        return at_end if j >= end else j
+    if first & NUMBER:
+        return _end_of_number(data, j, end, at_end, max_digits, table)
+    if data[i] == _APOSTROPHE:
+        if i + 3 > end and at_end == UNDECIDED:
+            return UNDECIDED
+        length = _contraction(data, i, end, True)
+        if length:
+            return i + length
+    if j >= end:
+        return at_end
+    if data[i] != _LF and data[i] != _CR:
+        second, second_width = _character(data, j, end, table)
+        if second & _LETTER:
+            j = _run(data, j + second_width, end, _LETTER, table)
+            return at_end if j >= end else j
+        if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
+            return _end_of_space(data, i, end, at_end, True, table)
+        return _end_of_symbols(data, j, end, at_end, False, table)
+    return _end_of_space(data, i, end, at_end, True, table)
+
+
+@helper
+def _end_of_number(
+    data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer
+) -> int:
+    """Match the rest of a number behind its first digit."""
+    for _ in range(max_digits - 1):
+        if i >= end:
+            return at_end
+        flags, width = _character(data, i, end, table)
+        if not flags & NUMBER:
+            break
+        i += width
+    return i
+
+
+@helper
+def _end_of_symbols(
+    data: Pointer, i: int, end: int, at_end: int, slashes: bool, table: Pointer
+) -> int:
+    r"""Match the rest of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `[\r\n/]*` if `slashes` is true."""
+    i = _run(data, i, end, _VISIBLE, table)
+    while i < end and (data[i] == _LF or data[i] == _CR or (slashes and data[i] == _SLASH)):
+        i += 1
+    return at_end if i >= end else i
+
+
+@helper
+def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+    """Find where the piece at `i` ends for o200k's pattern."""
+    first, width = _character(data, i, end, table)
+    if first & NUMBER:
+        return _end_of_number(data, i + width, end, at_end, 3, table)
+    is_break = data[i] == _LF or data[i] == _CR
+    if not is_break:
+        word = _end_of_word(data, i, end, at_end, first, width, table)
+        if word != i:
+            return word
+    j = i + width
+    if j >= end:
+        return at_end
+    if first & SPACE:
+        second, _ = _character(data, j, end, table)
+        if data[i] != _BLANK or not second & _VISIBLE:
+            return _end_of_space(data, i, end, at_end, True, table)
+    return _end_of_symbols(data, j, end, at_end, True, table)
+
+
+@helper
+def _end_of_word(
+    data: Pointer, i: int, end: int, at_end: int, first: int, width: int, table: Pointer
+) -> int:
+    r"""Match the two first alternatives of o200k's pattern; `i` itself says that none matches.
+
+    With S for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and E for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` they are
+    `x?S*E+` and `x?S+E*`, where x is what is no letter, number or line break. S* takes all it
+    can. If an E follows, the first alternative goes on over all E; if not, it gives characters
+    back up to the last that is an E too, and ends behind it: "A中BC" is "A中" and "BC". Only
+    if there is none comes the second, which is then S+ alone. A mark may be the x, but rather
+    than fail the first alternative takes it as its one E.
+    """
+    start = i if first & _LETTER else i + width
+    last_end = i + width if first & MARK else i
+    j = start
+    follower = 0
+    while j < end:
+        follower, follower_width = _character(data, j, end, table)
+        if not follower & _WORD_START:
+            break
+        j += follower_width
+        if follower & _WORD_END:
+            last_end = j
+    if j >= end and at_end == UNDECIDED:
+        return UNDECIDED
+    if j < end and follower & LOWER:
+        j = _run(data, j, end, _WORD_END, table)
+    elif last_end > i:
+        j = last_end
+    elif j == start:
+        return i
+    if j + 3 > end and at_end == UNDECIDED and (j >= end or data[j] == _APOSTROPHE):
+        return UNDECIDED
+    return j + _contraction(data, j, end, True)
+
+
+@helper
+def _end_words(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+    """Find where the piece at `i` ends for words between white space."""
+    first, width = _character(data, i, end, table)
+    wanted = SPACE if first & SPACE else _NO_SPACE
+    j = _run(data, i + width, end, wanted, table)
+    return at_end if j >= end else j
