@@ -7,36 +7,39 @@ array alive and stays inside of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import MutableSequence
+from typing import Any
 
-from llvmlite import ir
-from numba import types
+import numba
 from numba.extending import intrinsic
 
-if TYPE_CHECKING:
-    from collections.abc import MutableSequence
+Pointer = MutableSequence[int]
+"""What type checkers may take a pointer for."""
 
-    Pointer = MutableSequence[int]
+_types: Any = numba.types
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer_to(_: Any, array: Any) -> Any:
-    """Give a pointer to an array's first item: `pointer_to(array)[i]` is `array[i]`."""
-
+def _pointer_to(_: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
-    return types.CPointer(array.dtype)(array), generate
+    return _types.CPointer(array.dtype)(array), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def load_word(_: Any, data: Any, offset: Any) -> Any:
-    """Read the eight bytes from `offset` on as one number: `load_word(data, offset)`."""
-
-    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
-        place = builder.gep(arguments[0], [arguments[1]], source_etype=ir.IntType(8))
-        word = builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), typ=ir.IntType(64))
-        word.align = 1
+def _load_word(_: Any, data: Any, offset: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word_type = context.get_value_type(signature.return_type)
+        pointer, index = arguments
+        place = builder.bitcast(builder.gep(pointer, [index]), word_type.as_pointer())
+        word = builder.load(place, typ=word_type)
+        word.align = 1  # of any place
         return word
 
-    return types.uint64(data, types.int64), generate
+    return _types.uint64(data, offset), generate
+
+
+pointer_to: Any = intrinsic(_pointer_to)
+"""Gives a pointer to an array's first item: `pointer_to(array)[i]` is `array[i]`."""
+
+load_word: Any = intrinsic(_load_word)
+"""Reads the eight bytes at a byte's pointer and an offset as one number."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import pointer_to
+from tokviz.pretokenize.pointers import Pointer, pointer_to
 from tokviz.pretokenize.scan_table import (
     CASELESS,
     FLAGS_AT,
@@ -34,8 +34,6 @@ from tokviz.pretokenize.scan_table import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tokviz.pretokenize.pointers import Pointer
 
     Bytes = NDArray[np.uint8]
     Integers = NDArray[np.int64]
@@ -185,7 +183,7 @@ def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
         if first == _LONG_S_0 and i + 2 < end and data[i + 2] == _LONG_S_1:
             return 3
         first |= _ASCII_CASE
-    if first == _S or first == _T or first == _M or first == _D:
+    if first in (_S, _T, _M, _D):
         return 2
     if i + 2 >= end:
         return 0
@@ -194,7 +192,7 @@ def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
         second |= _ASCII_CASE
     if first == _L:
         return 3 if second == _L else 0
-    return 3 if second == _E and (first == _R or first == _V) else 0
+    return 3 if second == _E and first in (_R, _V) else 0
 
 
 @helper
