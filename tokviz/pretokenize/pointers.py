@@ -7,11 +7,13 @@ array alive and stays inside of it.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
-from typing import Any
+from collections.abc import Callable, MutableSequence
+from typing import Any, cast
 
 import numba
+import numpy as np
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 Pointer = MutableSequence[int]
 """What type checkers may take a pointer for."""
@@ -38,8 +40,8 @@ def _load_word(_: Any, data: Any, offset: Any) -> Any:
     return _types.uint64(data, offset), generate
 
 
-pointer_to: Any = intrinsic(_pointer_to)
+pointer_to: Callable[[NDArray[Any]], Any] = cast(Any, intrinsic(_pointer_to))
 """Gives a pointer to an array's first item: `pointer_to(array)[i]` is `array[i]`."""
 
-load_word: Any = intrinsic(_load_word)
+load_word: Callable[[Pointer, int], np.uint64] = cast(Any, intrinsic(_load_word))
 """Reads the eight bytes at a byte's pointer and an offset as one number."""

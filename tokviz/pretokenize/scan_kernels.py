@@ -363,3 +363,34 @@ def _end_words(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> 
     wanted = SPACE if first & SPACE else _NO_SPACE
     j = _run(data, i + width, end, wanted, table)
     return at_end if j >= end else j
+
+
+@kernel
+def measure(buffer: Bytes, offsets: Integers, counts: Integers, table: Bytes) -> tuple[int, int]:
+    """Count the characters of pieces, and the bytes in them that are not UTF-8.
+
+    Args:
+        buffer: The pieces, one behind another.
+        offsets: Where each starts, and at last where the last one ends.
+        counts: How often each counts.
+        table: The flags of all characters, from `scan_table`.
+
+    Returns:
+        The numbers of characters and of bytes that are no part of one; these count as both.
+    """
+    data = pointer_to(buffer)
+    flags = pointer_to(table)
+    n_chars = 0
+    n_invalid = 0
+    for piece in range(len(counts)):
+        position = offsets[piece]
+        while position < offsets[piece + 1]:
+            n_chars += counts[piece]
+            if data[position] < 0x80:
+                position += 1
+                continue
+            _, width = _decode(data, position, offsets[piece + 1], flags)
+            if width == 1:
+                n_invalid += counts[piece]
+            position += width
+    return n_chars, n_invalid

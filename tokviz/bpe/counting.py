@@ -1,0 +1,273 @@
+"""Counting the different pieces of a corpus: all that training needs to know of it.
+
+A small corpus is counted in plain Python, at once; a large one by compiled loops, which may first
+have to be compiled or loaded. A custom regex is always counted in Python. The result is the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.corpus.corpus import Corpus
+from tokviz.corpus.text_blocks import TextBlock
+from tokviz.errors import PatternError
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.scan import scanner_of
+from tokviz.pretokenize.split import split_in_steps
+from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokviz.bpe.compiled_counter import CompiledCounter
+
+SMALL_CORPUS_BYTES = 1_000_000
+"""Up to this size plain Python is done before Numba is imported and its code loaded."""
+
+SECONDS_BETWEEN_REPORTS = 0.05
+
+_CHARS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class PieceCounts:
+    """The different pieces of a corpus in the order of their first occurrence.
+
+    Attributes:
+        data: The bytes of all pieces, one behind another. Shape (total,).
+        offsets: Where each piece starts in `data`, and at last where the last one ends.
+            Shape (m + 1,).
+        counts: How often each piece occurs. Shape (m,).
+        n_bytes: The bytes of all occurrences: the corpus without special tokens and delimiters.
+        n_chars: Their characters; a byte that is not UTF-8 counts as one.
+        n_invalid: The bytes among them that are not UTF-8.
+        n_documents: How many documents had any text.
+        complete: False if counting was stopped before the end of the corpus.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    n_bytes: int
+    n_chars: int
+    n_invalid: int
+    n_documents: int
+    complete: bool = True
+
+    def __len__(self) -> int:
+        """Count the different pieces."""
+        return len(self.counts)
+
+    def pieces(self) -> Iterator[tuple[bytes, int]]:
+        """Give each piece with its count."""
+        data, offsets = self.data.tobytes(), self.offsets.tolist()
+        for index, n in enumerate(self.counts.tolist()):
+            yield data[offsets[index] : offsets[index + 1]], n
+
+
+@dataclass(frozen=True, slots=True)
+class CountProgress:
+    """How far counting has come.
+
+    Attributes:
+        n_bytes_read: The position in the corpus as it lies on the disk.
+        n_bytes_total: The corpus's size there; None if it cannot be known.
+        n_unique: How many different pieces there are so far.
+    """
+
+    n_bytes_read: int
+    n_bytes_total: int | None
+    n_unique: int
+
+
+class _Watch:
+    """Reports, and asks whether to stop, a few times a second.
+
+    Attributes:
+        stopped: Somebody asked to stop.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        on_progress: Callable[[CountProgress], None] | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> None:
+        self._corpus = corpus
+        self._on_progress = on_progress
+        self._should_stop = should_stop
+        self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
+        self.stopped = False
+
+    def tick(self, n_unique: int) -> bool:
+        """Report if it is time to; True if it is time to stop."""
+        if time.monotonic() >= self._next:
+            self.report(n_unique)
+            self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
+        return self.stopped
+
+    def report(self, n_unique: int) -> None:
+        if self._on_progress is not None:
+            corpus = self._corpus
+            progress = CountProgress(corpus.n_bytes_read, corpus.n_bytes_total, n_unique)
+            self._on_progress(progress)
+        if self._should_stop is not None and self._should_stop():
+            self.stopped = True
+
+
+def count_pieces(
+    corpus: Corpus,
+    pattern: SplitPattern,
+    special_tokens: Iterable[str] = (),
+    *,
+    on_progress: Callable[[CountProgress], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> PieceCounts:
+    """Count the different pieces of a corpus.
+
+    What a custom regex does not match counts as a piece, as it does when text is encoded.
+
+    Args:
+        corpus: What to read; it cannot be read again.
+        pattern: How texts are cut into pieces.
+        special_tokens: Cut out before; no piece crosses them and they are not counted.
+        on_progress: Called about every 50 ms and at the end.
+        should_stop: Asked as often; when it says yes, what has been counted is returned.
+
+    Raises:
+        InputFileError: If a file cannot be read.
+        PatternError: If the regex is invalid or fails on a text.
+        SpecialTokenError: If a special token is empty.
+    """
+    watch = _Watch(corpus, on_progress, should_stop)
+    blocks = corpus.text_blocks(special_tokens)
+    head, is_small = _read_small(blocks)
+    scanner = scanner_of(pattern)
+    counter: PlainCounter | CompiledCounter
+    if is_small or scanner is None:
+        counter = PlainCounter(pattern)
+    else:
+        from tokviz.bpe.compiled_counter import CompiledCounter
+
+        counter = CompiledCounter(scanner)
+    documents = _DocumentCount()
+    for block in chain(head, blocks):
+        counter.add(block, watch.tick)
+        if watch.stopped:
+            break
+        documents.add(block)
+    if not watch.stopped:
+        watch.report(counter.n_unique)
+    return counter.result(documents.n, not watch.stopped)
+
+
+def _read_small(blocks: Iterable[TextBlock]) -> tuple[list[TextBlock], bool]:
+    """Read about a megabyte, and tell whether that is all."""
+    head = []
+    n_bytes = 0
+    for block in blocks:
+        head.append(block)
+        n_bytes += len(block.data)
+        if n_bytes > SMALL_CORPUS_BYTES:
+            return head, False
+    return head, True
+
+
+class _DocumentCount:
+    """Counts documents with any text."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._has_text = False
+
+    def add(self, block: TextBlock) -> None:
+        for start, end, ends_document in zip(
+            block.starts, block.ends, block.ends_document, strict=True
+        ):
+            self._has_text |= end > start
+            if ends_document:
+                self.n += self._has_text
+                self._has_text = False
+
+
+Tick = Callable[[int], bool]
+"""`tick(n_unique)` is called often while counting; True asks to stop."""
+
+
+class PlainCounter:
+    """Counts with the regex and a dict."""
+
+    def __init__(self, pattern: SplitPattern) -> None:
+        """Take the pattern that cuts texts into pieces."""
+        self._pattern = pattern
+        self._compiled = pattern.compile()
+        self._counts: Counter[str] = Counter()
+        self._open_text: list[bytes] = []
+
+    @property
+    def n_unique(self) -> int:
+        """How many different pieces there are so far."""
+        return len(self._counts)
+
+    def add(self, block: TextBlock, tick: Tick) -> None:
+        """Count the texts of a block; the last one waits while it is open."""
+        last = len(block.starts) - 1
+        for index, (start, end) in enumerate(zip(block.starts, block.ends, strict=True)):
+            self._open_text.append(block.data[start:end])
+            if index == last and block.is_open:
+                return
+            text = bytetext.from_bytes(b"".join(self._open_text))
+            self._open_text.clear()
+            self._count(text, tick)
+            if tick(self.n_unique):
+                return
+
+    def _count(self, text: str, tick: Tick) -> None:
+        if self._counted_at_once(text):
+            return
+        for part in split_in_steps(self._pattern, text):
+            spans = pairwise(chain([part.start], part.ends))
+            self._counts.update(text[start:end] for start, end in spans)
+            if tick(self.n_unique):
+                return
+
+    def _counted_at_once(self, text: str) -> bool:
+        """Take the matches as they are where they are all pieces, at twice the speed."""
+        if len(text) > _CHARS_AT_ONCE or self._compiled.groups:
+            return False
+        if self._pattern.unicode_of_tiktoken and as_tiktoken_sees(text) != text:
+            return False
+        try:
+            matches = self._compiled.findall(text)
+        except (MemoryError, RecursionError) as error:
+            reason = "needs too much memory on this text"
+            raise PatternError(self._pattern.regex, reason) from error
+        if sum(map(len, matches)) < len(text):
+            return False
+        self._counts.update(filter(None, matches))
+        return True
+
+    def result(self, n_documents: int, complete: bool) -> PieceCounts:
+        """Give what has been counted."""
+        import numpy as np
+
+        pieces = [bytetext.to_bytes(piece) for piece in self._counts]
+        offsets = np.fromiter(accumulate(map(len, pieces), initial=0), np.int64, len(pieces) + 1)
+        counts = np.fromiter(self._counts.values(), np.int64, len(pieces))
+        return PieceCounts(
+            data=np.frombuffer(b"".join(pieces), np.uint8),
+            offsets=offsets,
+            counts=counts,
+            n_bytes=int(np.diff(offsets) @ counts),
+            n_chars=sum(len(piece) * n for piece, n in self._counts.items()),
+            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in self._counts.items()),
+            n_documents=n_documents,
+            complete=complete,
+        )

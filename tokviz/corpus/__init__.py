@@ -1,0 +1,1 @@
+"""Corpora: texts from files, folders, streams or Python, read block by block."""

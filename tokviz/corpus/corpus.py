@@ -1,0 +1,224 @@
+"""What to learn from: files, folders, patterns of names, standard input, or texts from Python."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from tokviz.corpus.readers import encode, read_documents, read_stream
+from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
+from tokviz.errors import InputFileError, SpecialTokenError
+from tokviz.files import input_error
+
+Path: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = "Path | Iterable[Path] | Corpus"
+
+STANDARD_INPUT = "-"
+
+DELIMITER = "<|endoftext|>"
+
+
+class Corpus:
+    """Documents to train on, read once, a block at a time.
+
+    Attributes:
+        files: The files in the order in which they are read; "-" is standard input. Empty for
+            texts from Python.
+        n_bytes_total: The size of all files on the disk; None if it cannot be known.
+        n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        texts: Iterable[str] = (),
+        *,
+        delimiter: str | None = DELIMITER,
+        field: str = "text",
+        max_chars: int | None = None,
+        max_doc_chars: int | None = None,
+    ) -> None:
+        """Take what `open` found.
+
+        Raises:
+            InputFileError: If a file is missing or a folder.
+        """
+        for cap in (max_chars, max_doc_chars):
+            if cap is not None and cap < 1:
+                raise ValueError(f"a cap of {cap} characters leaves nothing to read")
+        self.files = tuple(files)
+        self.n_bytes_total = _total_size(self.files) if files else None
+        self.n_bytes_read = 0
+        self._texts = texts
+        self._delimiter = delimiter or ""
+        self._field = field
+        self._max_chars = max_chars
+        self._max_doc_chars = max_doc_chars
+
+    @classmethod
+    def open(
+        cls,
+        source: Source,
+        *,
+        delimiter: str | None = DELIMITER,
+        field: str = "text",
+        max_chars: int | None = None,
+        max_doc_chars: int | None = None,
+    ) -> Corpus:
+        """Find the files of a source; nothing is read yet.
+
+        Args:
+            source: A path, several paths, or an iterable of str. A path may be a file, a folder
+                (all files in it that are not hidden, by name), a pattern like `data/**/*.txt`, or
+                "-". A list of str is taken for paths if one of its first hundred items is a file
+                or pattern of files, or if all of them are folders; give `Path` objects to be sure.
+                An open corpus is returned as it is.
+            delimiter: Text between documents; it is cut out. None or "" for none.
+            field: The field of JSON lines and the column of tables that holds the text.
+            max_chars: Enough characters in total: the document that exceeds it is the last one.
+            max_doc_chars: What a document may give; the rest of it is left out.
+
+        Raises:
+            InputFileError: If there is no such file, or a folder or pattern without any.
+        """
+        if isinstance(source, Corpus):
+            return source
+        paths, texts = _paths_or_texts(source)
+        files = [file for path in paths for file in _files_of(path)]
+        return cls(
+            files,
+            texts,
+            delimiter=delimiter,
+            field=field,
+            max_chars=max_chars,
+            max_doc_chars=max_doc_chars,
+        )
+
+    def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
+        """Read all texts between special tokens and delimiters; only once.
+
+        Raises:
+            InputFileError: If a file cannot be read.
+            SpecialTokenError: If a special token is empty.
+        """
+        specials = [encode(token) for token in special_tokens]
+        if b"" in specials:
+            raise SpecialTokenError("a special token is empty")
+        blocks = text_blocks(self._chunks(), specials, encode(self._delimiter))
+        return capped(blocks, self._max_chars, self._max_doc_chars)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        for text in self._texts:
+            if not isinstance(text, str):
+                raise TypeError(f"a text is a str, not {type(text).__name__}")
+            data = encode(text)
+            self.n_bytes_read += len(data)
+            yield data, True
+        before = 0
+        for file in self.files:
+            if file == STANDARD_INPUT:
+                yield from self._standard_input()
+                continue
+
+            def advance(position: int, before: int = before) -> None:
+                self.n_bytes_read = before + position
+
+            yield from read_documents(file, self._field, advance)
+            before = self.n_bytes_read
+
+    def _standard_input(self) -> Iterator[Chunk]:
+        for data, ends_document in read_stream(sys.stdin.buffer):
+            self.n_bytes_read += len(data)
+            yield data, ends_document
+
+
+def _paths_or_texts(
+    source: Path | Iterable[Path],
+) -> tuple[list[Path], Iterable[str]]:
+    if isinstance(source, (str, os.PathLike)):
+        return [source], ()
+    if not isinstance(source, (list, tuple, set, frozenset)):
+        return _paths_or_texts_of_iterator(iter(source))
+    items = list(source)
+    return (items, ()) if _are_paths(items) else ([], items)
+
+
+def _paths_or_texts_of_iterator(items: Iterator[Path]) -> tuple[list[Path], Iterable[str]]:
+    """Tell paths from texts by the type of the first item: an iterator's str are texts."""
+    head = list(islice(items, 1))
+    if head and isinstance(head[0], os.PathLike):
+        return [*head, *items], ()
+    return [], _chain(head, items)
+
+
+def _chain(head: Iterable[Path], rest: Iterable[Path]) -> Iterator[str]:
+    for items in (head, rest):
+        for item in items:
+            yield item if isinstance(item, str) else os.fspath(item)
+
+
+def _are_paths(items: Sequence[Path]) -> bool:
+    if any(isinstance(item, os.PathLike) for item in items):
+        return True
+    sample = [item for item in items[:100] if isinstance(item, str)]
+    return any(map(_names_a_file, sample)) or (bool(items) and all(map(os.path.isdir, items)))
+
+
+def _names_a_file(text: str) -> bool:
+    if text == STANDARD_INPUT or os.path.isfile(text):
+        return True
+    return len(text) < 1000 and glob.has_magic(text) and next(_matches(text), None) is not None
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    return glob.iglob(pattern, recursive=True)
+
+
+def _files_of(path: Path) -> list[str]:
+    name = os.fspath(path)
+    if name == STANDARD_INPUT:
+        return [name]
+    if os.path.isdir(name):
+        return _files_in(name)
+    if glob.has_magic(name) and not os.path.lexists(name):
+        matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
+        if not matches:
+            raise InputFileError(name, "matches no file")
+        return matches
+    return [name]
+
+
+def _files_in(folder: str) -> list[str]:
+    def fail(error: OSError) -> None:
+        raise input_error(error.filename or folder, error)
+
+    files = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += [os.path.join(parent, name) for name in sorted(names) if name[0] != "."]
+    if not files:
+        raise InputFileError(folder, "holds no files")
+    return files
+
+
+def _total_size(files: Iterable[str]) -> int | None:
+    total = 0
+    known = True
+    for file in files:
+        if file == STANDARD_INPUT:
+            known = False
+            continue
+        try:
+            status = os.stat(file)
+        except (OSError, ValueError) as error:
+            raise input_error(file, error) from None
+        if stat.S_ISDIR(status.st_mode):
+            raise InputFileError(file, "is a folder, not a file")
+        known = known and stat.S_ISREG(status.st_mode)
+        total += status.st_size
+    return total if known else None

@@ -1,0 +1,208 @@
+"""Files as documents: one reader for each kind, chosen by the name's ending.
+
+| ending | content |
+|---|---|
+| `.jsonl`, `.ndjson` | a JSON object a line, the text in one of its fields |
+| `.parquet` | a table, the text in one of its columns (needs pyarrow) |
+| anything else | one document, or several with delimiters between them |
+
+Each but `.parquet` may be compressed: `.gz`, `.zst` (needs zstandard). To add a kind, add an entry
+to `READERS` or `OPENERS`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+from tokviz import bytetext
+from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
+from tokviz.errors import InputFileError
+from tokviz.files import input_error
+
+Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
+"""`reader(file, path, field)` gives the documents of an open file."""
+
+
+def read_documents(path: str, field: str, on_bytes: Callable[[int], None]) -> Iterator[Chunk]:
+    """Read the documents of a file.
+
+    Args:
+        path: Any file, also a named pipe.
+        field: The field or column that holds the text, where there are fields.
+        on_bytes: Called with the position in the file on the disk, before every chunk.
+
+    Raises:
+        InputFileError: If it cannot be read; what came before has been given.
+    """
+    kind, opener = _kind_of(path)
+    try:
+        with open(path, "rb", buffering=0) as raw:
+            file = opener(raw, path)
+            seekable = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+            for chunk in READERS.get(kind, _read_plain)(file, path, field):
+                if seekable:
+                    on_bytes(raw.tell())
+                yield chunk
+    except (EOFError, zlib.error) as error:
+        raise InputFileError(path, f"is damaged: {error}") from None
+    except OSError as error:
+        raise input_error(path, error) from None
+
+
+def read_stream(file: BinaryIO) -> Iterator[Chunk]:
+    """Read plain text from an open stream."""
+    return _read_plain(file, "-", "")
+
+
+def encode(text: str) -> bytes:
+    """Make the bytes of a text; lone surrogates become U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return bytetext.replace_surrogates(text)[0].encode()
+
+
+def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
+    while data := file.read(BLOCK_BYTES):
+        yield data, False
+    yield b"", True
+
+
+def _read_json_lines(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
+    for number, line in enumerate(io.BufferedReader(cast(Any, file), BLOCK_BYTES), 1):
+        if not line.isspace():
+            yield _text_of_line(line, path, number, field), True
+
+
+def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
+    try:
+        is_valid = True
+        record = json.loads(line)
+    except UnicodeDecodeError:
+        is_valid = False
+        record = _loads(bytetext.from_bytes(line), path, number)
+    except (ValueError, RecursionError):
+        record = _loads(line, path, number)
+    if not isinstance(record, dict) or field not in record:
+        raise InputFileError(path, f"line {number} has no field {field!r}; {_fields_of(record)}")
+    text = record[field]
+    if text is None:
+        return b""
+    if not isinstance(text, str):
+        raise InputFileError(path, f"line {number}: the field {field!r} is no text")
+    if is_valid:
+        return encode(text)
+    try:
+        return bytetext.to_bytes(text)
+    except UnicodeEncodeError:
+        return encode(text)
+
+
+def _loads(line: str | bytes, path: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputFileError(path, f"line {number} is no JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputFileError(path, f"line {number} is no JSON: {error}") from None
+
+
+def _fields_of(record: object) -> str:
+    if not isinstance(record, dict):
+        return "it is no object"
+    names = ", ".join(map(repr, list(record)[:8]))
+    return f"its fields are {names}" if names else "it is empty"
+
+
+def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputFileError(path, _needs("pyarrow", "parquet")) from None
+    try:
+        table = pyarrow.parquet.ParquetFile(file)
+        names = table.schema_arrow.names
+        if field not in names:
+            found = ", ".join(map(repr, names[:8]))
+            raise InputFileError(path, f"has no column {field!r}; its columns are {found}")
+        for batch in table.iter_batches(batch_size=256, columns=[field]):
+            try:
+                column = batch.column(0).cast(pyarrow.large_binary())
+            except pyarrow.ArrowException:
+                raise InputFileError(path, f"the column {field!r} is no text") from None
+            for data in column.to_pylist():
+                yield data or b"", True
+    except pyarrow.ArrowException as error:
+        raise InputFileError(path, f"is no readable parquet file: {error}") from None
+
+
+def _open_plain(raw: BinaryIO, path: str) -> BinaryIO:
+    return raw
+
+
+def _open_gzip(raw: BinaryIO, path: str) -> BinaryIO:
+    import gzip
+
+    return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+
+
+def _open_zstandard(raw: BinaryIO, path: str) -> BinaryIO:
+    try:
+        import zstandard
+    except ImportError:
+        raise InputFileError(path, _needs("zstandard", "zst")) from None
+    stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return cast(BinaryIO, _Zstandard(stream, zstandard.ZstdError))
+
+
+class _Zstandard(io.RawIOBase):
+    """A stream of zstandard that fails as other files do."""
+
+    def __init__(self, stream: Any, error: type[Exception]) -> None:
+        self._stream = stream
+        self._error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return int(self._stream.readinto(buffer))
+        except self._error as error:
+            raise EOFError(str(error)) from None
+
+
+def _needs(package: str, extra: str) -> str:
+    return f"needs the package {package}: pip install 'tokviz-tui[{extra}]'"
+
+
+READERS: dict[str, Reader] = {
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}
+"""How files with fields are read, by the name's ending."""
+
+OPENERS: dict[str, Callable[[BinaryIO, str], BinaryIO]] = {
+    ".gz": _open_gzip,
+    ".zst": _open_zstandard,
+}
+"""How compressed files are opened, by the name's ending."""
+
+
+def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:
+    """Tell a file's kind, without compression, and how to open it."""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    last = suffixes[-1] if suffixes else ""
+    opener = OPENERS.get(last)
+    if opener is None:
+        return last, _open_plain
+    return (suffixes[-2] if len(suffixes) > 1 else ""), opener

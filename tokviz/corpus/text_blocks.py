@@ -1,0 +1,162 @@
+"""Documents become texts: cut at special tokens and delimiters, within caps, in blocks of memory.
+
+A text is what lies between two cuts: no piece crosses its ends. Blocks are about a megabyte, so a
+text may go on from one block to the next; then it is cut between two characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tokviz import bytetext
+
+BLOCK_BYTES = 1 << 20
+
+Chunk = tuple[bytes, bool]
+"""Some bytes of a document, and whether the document ends with them."""
+
+# Between documents that share a block: no special token holds this byte, so none crosses it.
+_SEPARATOR = b"\xff"
+
+
+@dataclass(slots=True)
+class TextBlock:
+    """Texts that lie in one stretch of memory, in order.
+
+    Attributes:
+        data: Holds the texts, and other bytes between them.
+        starts: Where each text starts in `data`.
+        ends: Where each ends; a text may be empty.
+        ends_document: Whether a document ends with the text.
+        is_open: The last text goes on in the next block, as its first one.
+    """
+
+    data: bytes
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    ends_document: list[bool] = field(default_factory=list)
+    is_open: bool = False
+
+    def add(self, start: int, end: int, ends_document: bool) -> None:
+        """Add a text."""
+        self.starts.append(start)
+        self.ends.append(end)
+        self.ends_document.append(ends_document)
+
+
+def text_blocks(
+    chunks: Iterable[Chunk], specials: Iterable[bytes], delimiter: bytes
+) -> Iterator[TextBlock]:
+    """Cut documents into texts.
+
+    Where special tokens overlap, the first wins, and among those at one place the longest.
+
+    Args:
+        chunks: The documents; the last chunk ends one.
+        specials: Cut out of the texts.
+        delimiter: Cut out too, and it ends a document; empty for none.
+    """
+    cuts = sorted({*specials, delimiter} - {b""}, key=lambda cut: (-len(cut), cut))
+    pattern = re.compile(b"|".join(map(re.escape, cuts))) if cuts else None
+    longest = len(cuts[0]) if cuts else 1
+    pending = b""
+    for batch in _batches(chunks):
+        block = TextBlock(pending + batch.data, is_open=batch.is_open)
+        shift = len(pending)
+        for index, (start, end) in enumerate(zip(batch.starts, batch.ends, strict=True)):
+            start, end = start + shift if index else start, end + shift
+            goes_on = batch.is_open and index == len(batch.starts) - 1
+            # What may be the beginning of a special token waits for the next block.
+            decided = max(start, end - longest + 1) if goes_on else end
+            for hit in pattern.finditer(block.data, start, end) if pattern else ():
+                if hit.start() >= decided:
+                    break
+                block.add(start, hit.start(), hit[0] == delimiter)
+                start = hit.end()
+            if goes_on:
+                decided = _character_border(block.data, start, max(start, decided))
+                block.add(start, decided, False)
+            else:
+                block.add(start, end, True)
+        pending = block.data[decided:] if batch.is_open else b""
+        yield block
+
+
+def _batches(chunks: Iterable[Chunk]) -> Iterator[TextBlock]:
+    """Join chunks to blocks with a text for each document."""
+    parts: list[bytes] = []
+    batch = TextBlock(b"")
+    start = position = 0
+    for data, ends_document in chunks:
+        parts.append(data)
+        position += len(data)
+        if ends_document:
+            batch.add(start, position, True)
+            parts.append(_SEPARATOR)
+            position += len(_SEPARATOR)
+            start = position
+        if position >= BLOCK_BYTES:
+            if not ends_document:
+                batch.add(start, position, False)
+                batch.is_open = True
+            batch.data = b"".join(parts)
+            yield batch
+            parts, batch, start, position = [], TextBlock(b""), 0, 0
+    if parts:
+        batch.data = b"".join(parts)
+        yield batch
+
+
+def _character_border(data: bytes, first: int, position: int) -> int:
+    """Step back from `position`, not past `first`, if it is inside of a character."""
+    for n_back in range(1, min(3, position - first) + 1):
+        byte = data[position - n_back]
+        if byte >= 0xC0:
+            width = 2 + (byte >= 0xE0) + (byte >= 0xF0)
+            return position - n_back if width > n_back else position
+        if byte < 0x80:
+            break
+    return position
+
+
+def capped(
+    blocks: Iterable[TextBlock], max_chars: int | None, max_doc_chars: int | None
+) -> Iterator[TextBlock]:
+    """Drop the end of long documents, and all documents once there is enough.
+
+    As in karpathy/nanochat `scripts/tok_train.py`: a document gives at most `max_doc_chars`
+    characters, and the one with which the total exceeds `max_chars` is the last. A document never
+    gives more than `max_chars` either. A byte that is not UTF-8 counts as a character; special
+    tokens do not count.
+    """
+    if max_chars is None and max_doc_chars is None:
+        yield from blocks
+        return
+    caps = [cap for cap in (max_chars, max_doc_chars) if cap is not None]
+    cap = min(caps)
+    total = in_document = 0
+    for block in blocks:
+        for index, start in enumerate(block.starts):
+            text = bytetext.from_bytes(block.data[start : block.ends[index]])
+            kept = text[: cap - in_document]
+            in_document += len(kept)
+            total += len(kept)
+            if len(kept) < len(text):
+                block.ends[index] = start + bytetext.n_bytes(kept)
+                if index == len(block.starts) - 1:
+                    block.is_open = False
+            is_full = max_chars is not None and (
+                total > max_chars if block.ends_document[index] else len(kept) < len(text)
+            )
+            if block.ends_document[index]:
+                in_document = 0
+            if is_full and total >= (max_chars or 0):
+                keep = slice(index + 1, None)
+                del block.starts[keep], block.ends[keep], block.ends_document[keep]
+                block.ends_document[index] = True
+                block.is_open = False
+                yield block
+                return
+        yield block
