@@ -11,7 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tokviz.bpe.progress import TrainProgress
+    from tokviz.bpe.run import TrainingRun
+    from tokviz.bpe.train import train, train_bpe
     from tokviz.errors import (
+        CorpusError,
         InputFileError,
         OutputFileError,
         PatternError,
@@ -32,6 +36,11 @@ _HOMES = {
     "SplitPattern": "tokviz.pretokenize.patterns",
     "Tokenization": "tokviz.tokenizer",
     "Tokenizer": "tokviz.tokenizer",
+    "TrainProgress": "tokviz.bpe.progress",
+    "TrainingRun": "tokviz.bpe.run",
+    "train": "tokviz.bpe.train",
+    "train_bpe": "tokviz.bpe.train",
+    "CorpusError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
     "OutputFileError": "tokviz.errors",
     "PatternError": "tokviz.errors",
@@ -43,6 +52,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CorpusError",
     "InputFileError",
     "OutputFileError",
     "PatternError",
@@ -52,9 +62,13 @@ __all__ = [
     "Tokenization",
     "Tokenizer",
     "TokvizError",
+    "TrainProgress",
+    "TrainingRun",
     "UnknownTokenizerError",
     "VocabularyError",
     "load",
+    "train",
+    "train_bpe",
 ]
 
 

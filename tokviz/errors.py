@@ -84,5 +84,9 @@ class SpecialTokenError(TokvizError):
     """Special tokens that collide, are empty or are not known."""
 
 
+class CorpusError(TokvizError):
+    """A corpus that holds nothing to learn from."""
+
+
 class JobError(TokvizError):
     """A child process that failed, with its last words."""

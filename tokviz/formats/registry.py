@@ -6,6 +6,8 @@ To build one in, add an entry to `BUILTIN_TOKENIZERS`.
 from __future__ import annotations
 
 import difflib
+import os
+from os import PathLike
 from threading import Lock
 from typing import NamedTuple
 
@@ -148,14 +150,31 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     return found
 
 
-def load(name: str) -> Tokenizer:
-    """Load a tokenizer by name. The same object is returned every time.
+def load(name: str | PathLike[str]) -> Tokenizer:
+    """Load a tokenizer: by name, from a run folder, or from a `tokenizer.json`.
+
+    A built-in tokenizer is the same object every time, files are read anew. Where a folder is
+    called like a built-in tokenizer, write `./name` for the folder.
 
     Raises:
-        UnknownTokenizerError: If the name is not known; it offers the nearest names.
+        UnknownTokenizerError: If it is neither; it offers the nearest names.
+        InputFileError: If a folder is no run, or a file cannot be read.
     """
+    if not isinstance(name, str) or (name.strip().lower() not in _BY_NAME and _is_path(name)):
+        return _load_path(name)
     builtin = resolve_name(name)
     with _lock:
         if builtin.name not in _loaded:
             _loaded[builtin.name] = builtin.load()
         return _loaded[builtin.name]
+
+
+def _is_path(name: str) -> bool:
+    return os.path.exists(name) or name.endswith((os.sep, ".json"))
+
+
+def _load_path(path: str | PathLike[str]) -> Tokenizer:
+    from tokviz.formats.huggingface import load_tokenizer_json
+    from tokviz.formats.run import load_run_tokenizer
+
+    return load_run_tokenizer(path) if os.path.isdir(path) else load_tokenizer_json(path)

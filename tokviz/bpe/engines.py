@@ -1,0 +1,121 @@
+"""Two engines with one face: plain Python for small corpora, compiled loops for large ones."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from tokviz.bpe.history import NO_TOKEN, TrainingHistory
+from tokviz.bpe.python_trainer import Merge, learn_merges
+from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.bpe.ties import get_tie_break
+
+if TYPE_CHECKING:
+    from tokviz.bpe.counting import PieceCounts
+
+SMALL_PIECES_BYTES = 400_000
+"""Up to so many bytes of distinct pieces plain Python has finished before Numba has started."""
+
+
+class Engine(Protocol):
+    """Learns merges, a stretch of time at a time.
+
+    New tokens have the ids from 256 on, as if there were no special tokens.
+    """
+
+    end: str | None
+    """Why no further merge is possible, in words; None while one is."""
+
+    @property
+    def n_merges(self) -> int:
+        """The merges so far."""
+        ...
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the whole corpus now."""
+        ...
+
+    def advance(self, seconds: float) -> bool:
+        """Merge for about that long; True when all is done."""
+        ...
+
+    def merges_from(self, first: int) -> list[tuple[int, int, int]]:
+        """Give the merges from an index on: left id, right id, count."""
+        ...
+
+    def history(self) -> TrainingHistory:
+        """Give all merges so far."""
+        ...
+
+
+class PythonTrainer:
+    """The engine for small corpora; see `tokviz.bpe.python_trainer`."""
+
+    def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
+        """Count the pairs of the pieces."""
+        distinct, counts = zip(*pieces.pieces(), strict=True) if len(pieces) else ((), ())
+        self._min_count = settings.min_count
+        self._n_wanted = settings.n_merges
+        self._merges: list[Merge] = []
+        self._n_tokens = pieces.n_bytes
+        self._steps = learn_merges(
+            distinct, counts, get_tie_break(settings.tie_break), settings.min_count
+        )
+        self.end: str | None = None
+
+    @property
+    def n_merges(self) -> int:
+        """The merges so far."""
+        return len(self._merges)
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the whole corpus now."""
+        return self._merges[-1].n_tokens if self._merges else self._n_tokens
+
+    def advance(self, seconds: float) -> bool:
+        """Merge for about that long; True when all is done."""
+        until = time.monotonic() + seconds
+        while len(self._merges) < self._n_wanted:
+            merge = next(self._steps, None)
+            if merge is None:
+                self.end = why_it_ends(self._min_count)
+                return True
+            self._merges.append(merge)
+            if time.monotonic() >= until:
+                return False
+        return True
+
+    def merges_from(self, first: int) -> list[tuple[int, int, int]]:
+        """Give the merges from an index on: left id, right id, count."""
+        return [(*merge.pair, merge.count) for merge in self._merges[first:]]
+
+    def history(self) -> TrainingHistory:
+        """Give all merges so far."""
+        import numpy as np
+
+        merges = self._merges
+        nobody = (NO_TOKEN, NO_TOKEN)
+        pairs = np.array([merge.pair for merge in merges], dtype=np.int32).reshape(-1, 2)
+        runners_up = np.array(
+            [merge.runner_up or nobody for merge in merges], dtype=np.int32
+        ).reshape(-1, 2)
+        return TrainingHistory(
+            left_id=pairs[:, 0].copy(),
+            right_id=pairs[:, 1].copy(),
+            new_id=np.arange(N_BYTES, N_BYTES + len(merges), dtype=np.int32),
+            count=np.array([merge.count for merge in merges], dtype=np.int64),
+            n_tied=np.array([merge.n_tied for merge in merges], dtype=np.int32),
+            runner_up_left=runners_up[:, 0].copy(),
+            runner_up_right=runners_up[:, 1].copy(),
+            runner_up_count=np.array([merge.runner_up_count for merge in merges], dtype=np.int64),
+            n_tokens=np.array([merge.n_tokens for merge in merges], dtype=np.int64),
+        )
+
+
+def why_it_ends(min_count: int) -> str:
+    """Say why training ends before its goal."""
+    if min_count > 1:
+        return f"no pair occurs {min_count:,} times any more"
+    return "no pair is left to merge"

@@ -1,0 +1,605 @@
+"""The compiled merge loop: the same merges as `tokviz.bpe.python_trainer`, for large corpora.
+
+How it works. The distinct pieces lie one behind the other in `cells`, one cell per byte, with a
+separator before and behind each. A token writes its id into its first and its last cell; so from
+any token both neighbours are found by their lengths alone. The first cell of a token also holds
+the *pair* that begins there.
+
+A pair of tokens comes into being in one merge: the one that makes its younger token. So all its
+occurrences are known then, and are stored side by side, in the order of the corpus. Later merges
+only take occurrences away. From that follows:
+
+- An occurrence is stale, for good, if its cell no longer holds the pair. Nobody cleans up.
+- Counts only fall. A heap may keep an old count: what comes to the top is compared with the true
+  count and sinks if that is lower.
+- A pair whose count is below a threshold need not be in the heap before the threshold sinks. It is
+  halved whenever the heap runs empty, so the heap stays small.
+- No hash table is needed: the neighbours' old pairs stand in their cells, and the new pairs of one
+  merge are told apart by the other token.
+
+A run stops for a moment every so often (`PAUSED`), so that progress is shown and a wish to cancel
+is heard, and when an array is full (`FULL`), so that the caller makes room; it is called again then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tokviz.compiled import helper, kernel
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
+"""Why `run_merges` came back."""
+
+FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
+"""The tie-break rules as the kernels know them."""
+
+TOKEN, PAIR, WEIGHT = range(3)
+"""The columns of `State.cells`."""
+
+N_MERGES, N_PAIRS, N_OCCURRENCES, N_HEAP, THRESHOLD, N_TOKENS = range(6)
+"""The places of `State.numbers`."""
+
+N_NUMBERS = 6
+TALLIED = 1 << 16
+"""Counts below this are tallied, so that the number of tied pairs is known at once."""
+
+SEPARATOR = -1
+NONE = -1
+
+
+class State(NamedTuple):
+    """Everything the merge loop works on.
+
+    Attributes:
+        cells: int32 (n, 3): token, pair and weight of every position. The weight is how often the
+            piece occurs; below zero it is the complement of an index into `large`.
+        large: int64: weights that need more than 31 bits.
+        text: uint8 (n,): the bytes of the pieces, at the positions of `cells`.
+        numbers: int64: how much of the arrays is used; see the constants.
+        occurrences: int32: positions of pairs, grouped by pair, ascending within one pair.
+        pair_count: int64 by pair: how often it occurs in the corpus now.
+        pair_start: int64 by pair: where its occurrences begin; ascending.
+        pair_length: int32 by pair: how many there are, stale ones too.
+        pair_tokens: int32 (…, 2) by pair: its left and right token.
+        token_length: int32 by token: its bytes.
+        token_at: int32 by token: a position in `text` where its bytes stand.
+        heap_count, heap_key, heap_pair: The heap: highest count first, then lowest key, then (only
+            `LEXICOGRAPHIC`) by the tokens' bytes.
+        tally: int32: the number of pairs with each count below `TALLIED`.
+        left_group, right_group: int32 by token: the group of the merge under way that pairs this
+            token with the new one; NONE between merges.
+        group_old: int32 by group: the pair that loses what the group's pair gains.
+        group_loss: int64 by group: how much it loses.
+        fresh: int32 (…, 2): positions and groups of the pairs of the merge under way.
+        merges: int32 (…, 2) by merge: its left and right token.
+        merge_count: int64 by merge.
+        merge_tied: int32 by merge: how many pairs had that count.
+        runner_up: int32 (…, 2) by merge: the next pair in the order of the rule; NONE if none.
+        runner_up_count: int64 by merge.
+        tokens_left: int64 by merge: the tokens of the corpus after it.
+    """
+
+    cells: Int32s
+    large: Int64s
+    text: Bytes
+    numbers: Int64s
+    occurrences: Int32s
+    pair_count: Int64s
+    pair_start: Int64s
+    pair_length: Int32s
+    pair_tokens: Int32s
+    token_length: Int32s
+    token_at: Int32s
+    heap_count: Int64s
+    heap_key: Int64s
+    heap_pair: Int32s
+    tally: Int32s
+    left_group: Int32s
+    right_group: Int32s
+    group_old: Int32s
+    group_loss: Int64s
+    fresh: Int32s
+    merges: Int32s
+    merge_count: Int64s
+    merge_tied: Int32s
+    runner_up: Int32s
+    runner_up_count: Int64s
+    tokens_left: Int64s
+
+
+# -- laying out the corpus
+
+
+@kernel
+def lay_out(
+    data: Bytes,
+    offsets: Int64s,
+    counts: Int64s,
+    cells: Int32s,
+    text: Bytes,
+    large: Int64s,
+    pair_of_bytes: Int64s,
+) -> tuple[int, int]:
+    """Write the pieces of two bytes and more into cells, and count the pairs of bytes.
+
+    Args:
+        data: The bytes of all pieces.
+        offsets: Where each piece begins, and where the last one ends.
+        counts: How often each piece occurs.
+        cells: To be filled; see `State`. The column of pairs is left alone.
+        text: To be filled.
+        large: To be filled with the weights that need more than 31 bits.
+        pair_of_bytes: int64 (65536, 2), zero: to be filled with the count of each pair of bytes,
+            and the number of its positions.
+
+    Returns:
+        The number of tokens in these pieces over the whole corpus, and of weights in `large`.
+    """
+    at = 0
+    n_large = 0
+    n_tokens = 0
+    cells[0, 0] = -1
+    cells[0, 1] = -1
+    for piece in range(len(counts)):
+        begin = offsets[piece]
+        end = offsets[piece + 1]
+        if end - begin < 2:
+            continue
+        weight = counts[piece]
+        n_tokens += weight * (end - begin)
+        stored = weight
+        if weight > 0x7FFFFFFF:
+            large[n_large] = weight
+            stored = -1 - n_large
+            n_large += 1
+        for i in range(begin, end):
+            at += 1
+            text[at] = data[i]
+            cells[at, 0] = data[i]
+            cells[at, 1] = -1
+            cells[at, 2] = stored
+            if i + 1 < end:
+                pair = (np.int64(data[i]) << 8) | np.int64(data[i + 1])
+                pair_of_bytes[pair, 0] += weight
+                pair_of_bytes[pair, 1] += 1
+        at += 1
+        text[at] = 0
+        cells[at, 0] = -1
+        cells[at, 1] = -1
+    return n_tokens, n_large
+
+
+@kernel
+def index_pairs_of_bytes(state: State, pair_of_bytes: Int64s) -> None:
+    """Make a pair of every pair of bytes that occurs, and store its occurrences."""
+    numbers = state.numbers
+    n_pairs = 0
+    n_occurrences = 0
+    for code in range(65536):
+        if pair_of_bytes[code, 1] > 0:
+            state.pair_count[n_pairs] = pair_of_bytes[code, 0]
+            state.pair_start[n_pairs] = n_occurrences
+            state.pair_length[n_pairs] = 0
+            state.pair_tokens[n_pairs, 0] = code >> 8
+            state.pair_tokens[n_pairs, 1] = code & 255
+            n_occurrences += pair_of_bytes[code, 1]
+            if pair_of_bytes[code, 0] < TALLIED:
+                state.tally[pair_of_bytes[code, 0]] += 1
+            pair_of_bytes[code, 1] = n_pairs
+            n_pairs += 1
+    for at in range(1, len(state.cells) - 1):
+        left = np.int64(state.cells[at, 0])
+        right = np.int64(state.cells[at + 1, 0])
+        if left >= 0:
+            state.token_at[left] = at
+            if right >= 0:
+                pair = pair_of_bytes[(left << 8) | right, 1]
+                state.cells[at, 1] = pair
+                place = state.pair_start[pair] + state.pair_length[pair]
+                state.occurrences[place] = at
+                state.pair_length[pair] += 1
+    numbers[N_PAIRS] = n_pairs
+    numbers[N_OCCURRENCES] = n_occurrences
+
+
+# -- the order of pairs
+
+
+@helper
+def _compare_tokens(state: State, one: int, other: int) -> int:
+    """Compare the bytes of two tokens: below zero if the first is less, above if greater."""
+    if one == other:
+        return 0
+    text = state.text
+    a = state.token_at[one]
+    b = state.token_at[other]
+    n_one = state.token_length[one]
+    n_other = state.token_length[other]
+    for i in range(min(n_one, n_other)):
+        if text[a + i] != text[b + i]:
+            return np.int64(text[a + i]) - np.int64(text[b + i])
+    return n_one - n_other
+
+
+@helper
+def _key(state: State, rule: int, pair: int) -> int:
+    """Make the number by which a pair is ordered among those of the same count, lowest first."""
+    if rule == FIRST:
+        # Occurrences are ascending and stale ones stay stale, so the search never starts again.
+        place = state.pair_start[pair]
+        while state.cells[state.occurrences[place], 1] != pair:
+            place += 1
+        state.pair_length[pair] -= place - state.pair_start[pair]
+        state.pair_start[pair] = place
+        return np.int64(state.occurrences[place])
+    left = np.int64(state.pair_tokens[pair, 0])
+    if rule == SMALLEST_ID:
+        return (left << 32) | np.int64(state.pair_tokens[pair, 1])
+    # The greatest left token first: seven bytes decide nearly always, `_before` compares the rest.
+    prefix = np.int64(0)
+    at = state.token_at[left]
+    length = state.token_length[left]
+    for i in range(7):
+        prefix <<= 8
+        if i < length:
+            prefix |= np.int64(state.text[at + i])
+    return -prefix
+
+
+@helper
+def _before(state: State, rule: int, count: int, key: int, pair: int, other_place: int) -> bool:
+    """Tell whether a pair comes before the one at a place of the heap."""
+    if count != state.heap_count[other_place]:
+        return count > state.heap_count[other_place]
+    if key != state.heap_key[other_place] or rule != LEXICOGRAPHIC:
+        return key < state.heap_key[other_place]
+    other = state.heap_pair[other_place]
+    order = _compare_tokens(state, state.pair_tokens[pair, 0], state.pair_tokens[other, 0])
+    if order == 0:
+        order = _compare_tokens(state, state.pair_tokens[pair, 1], state.pair_tokens[other, 1])
+    return order > 0
+
+
+# -- the heap
+
+
+@helper
+def _place(state: State, at: int, count: int, key: int, pair: int) -> None:
+    state.heap_count[at] = count
+    state.heap_key[at] = key
+    state.heap_pair[at] = pair
+
+
+@helper
+def _move(state: State, source: int, target: int) -> None:
+    state.heap_count[target] = state.heap_count[source]
+    state.heap_key[target] = state.heap_key[source]
+    state.heap_pair[target] = state.heap_pair[source]
+
+
+@helper
+def _push(state: State, rule: int, count: int, pair: int) -> None:
+    key = _key(state, rule, pair)
+    at = state.numbers[N_HEAP]
+    state.numbers[N_HEAP] += 1
+    while at > 0:
+        parent = (at - 1) >> 1
+        if not _before(state, rule, count, key, pair, parent):
+            break
+        _move(state, parent, at)
+        at = parent
+    _place(state, at, count, key, pair)
+
+
+@helper
+def _sink(state: State, rule: int, count: int, key: int, pair: int) -> None:
+    """Put a pair where the top is free."""
+    n_heap = state.numbers[N_HEAP]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= n_heap:
+            break
+        right = child + 1
+        if right < n_heap and _before(
+            state,
+            rule,
+            state.heap_count[right],
+            state.heap_key[right],
+            state.heap_pair[right],
+            child,
+        ):
+            child = right
+        if _before(state, rule, count, key, pair, child):
+            break
+        _move(state, child, at)
+        at = child
+    _place(state, at, count, key, pair)
+
+
+@helper
+def _remove_top(state: State, rule: int) -> None:
+    state.numbers[N_HEAP] -= 1
+    last = state.numbers[N_HEAP]
+    if last > 0:
+        _sink(state, rule, state.heap_count[last], state.heap_key[last], state.heap_pair[last])
+
+
+@helper
+def _settle_top(state: State, rule: int, but: int) -> bool:
+    """Bring the best pair to the top of the heap with its true count; False if none is left.
+
+    Args:
+        state: The state.
+        rule: The tie-break rule.
+        but: A pair that stays out of the heap; NONE if all may be in it.
+    """
+    numbers = state.numbers
+    while True:
+        while numbers[N_HEAP] > 0:
+            pair = state.heap_pair[0]
+            count = state.pair_count[pair]
+            if count == state.heap_count[0]:
+                return True
+            if count >= numbers[THRESHOLD]:
+                _sink(state, rule, count, _key(state, rule, pair), pair)
+            else:
+                _remove_top(state, rule)
+        if numbers[THRESHOLD] <= 1:
+            return False
+        ceiling = numbers[THRESHOLD]
+        numbers[THRESHOLD] = max(1, ceiling // 2)
+        for pair in range(numbers[N_PAIRS]):
+            count = state.pair_count[pair]
+            if numbers[THRESHOLD] <= count < ceiling and pair != but:
+                _push(state, rule, count, pair)
+
+
+@helper
+def _n_tied(state: State, count: int) -> int:
+    """Count the pairs with the highest count, of which one is no longer in the heap."""
+    if count < TALLIED:
+        return np.int64(state.tally[count])
+    n = 1
+    for at in range(state.numbers[N_HEAP]):
+        n += state.pair_count[state.heap_pair[at]] == count
+    return n
+
+
+# -- one merge
+
+
+@helper
+def _join_group(
+    state: State, group_of: Int32s, token: int, left: int, right: int, old: int, n_groups: int
+) -> int:
+    """Find the group of a token in the merge under way, or open the next one."""
+    group = np.int64(group_of[token])
+    if group != NONE:
+        return group
+    group_of[token] = n_groups
+    pair = state.numbers[N_PAIRS] + n_groups
+    state.pair_count[pair] = 0
+    state.pair_length[pair] = 0
+    state.pair_tokens[pair, 0] = left
+    state.pair_tokens[pair, 1] = right
+    state.group_old[n_groups] = old
+    state.group_loss[n_groups] = 0
+    return n_groups
+
+
+@helper
+def _merge_occurrences(state: State, merged: int, new: int) -> tuple[int, int]:
+    """Join every occurrence of a pair to the new token.
+
+    Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
+    the left of an occurrence there may stand a new token already, to the right never.
+
+    Returns:
+        The number of groups (new pairs) and of their occurrences in `fresh`.
+    """
+    cells = state.cells
+    first_pair = state.numbers[N_PAIRS]
+    a = np.int64(state.pair_tokens[merged, 0])
+    b = np.int64(state.pair_tokens[merged, 1])
+    n_groups = 0
+    n_fresh = 0
+    n_joined = 0
+    start = state.pair_start[merged]
+    for place in range(start, start + state.pair_length[merged]):
+        at = np.int64(state.occurrences[place])
+        if cells[at, 1] != merged:
+            continue
+        middle = at + state.token_length[a]
+        end = middle + state.token_length[b]
+        weight = np.int64(cells[at, 2])
+        if weight < 0:
+            weight = state.large[-1 - weight]
+        n_joined += weight
+        before = np.int64(cells[at - 1, 0])
+        behind = np.int64(cells[end, 0])
+        old_behind = np.int64(cells[middle, 1])
+        cells[middle, 1] = -1
+        cells[at, 0] = new
+        cells[end - 1, 0] = new
+        if before >= 0:
+            neighbour = at - state.token_length[before]
+            old = np.int64(cells[neighbour, 1])
+            group = _join_group(state, state.left_group, before, before, new, old, n_groups)
+            n_groups = max(n_groups, group + 1)
+            if before == new:
+                state.pair_count[old] -= weight
+            else:
+                state.group_loss[group] += weight
+            state.pair_count[first_pair + group] += weight
+            state.pair_length[first_pair + group] += 1
+            cells[neighbour, 1] = first_pair + group
+            state.fresh[n_fresh, 0] = neighbour
+            state.fresh[n_fresh, 1] = group
+            n_fresh += 1
+        if behind >= 0:
+            group = _join_group(state, state.right_group, behind, new, behind, old_behind, n_groups)
+            n_groups = max(n_groups, group + 1)
+            state.group_loss[group] += weight
+            state.pair_count[first_pair + group] += weight
+            state.pair_length[first_pair + group] += 1
+            cells[at, 1] = first_pair + group
+            state.fresh[n_fresh, 0] = at
+            state.fresh[n_fresh, 1] = group
+            n_fresh += 1
+        else:
+            cells[at, 1] = -1
+    state.numbers[N_TOKENS] -= n_joined
+    return n_groups, n_fresh
+
+
+@helper
+def _set_count(state: State, pair: int, count: int) -> None:
+    before = state.pair_count[pair]
+    if before < TALLIED:
+        state.tally[before] -= 1
+    if count < TALLIED:
+        state.tally[count] += 1
+    state.pair_count[pair] = count
+
+
+@helper
+def _settle_groups(
+    state: State, rule: int, merged: int, new: int, n_groups: int, n_fresh: int
+) -> None:
+    """Make pairs of the groups of a merge: store their occurrences, correct all counts."""
+    numbers = state.numbers
+    first_pair = numbers[N_PAIRS]
+    for group in range(n_groups):
+        pair = first_pair + group
+        state.pair_start[pair] = numbers[N_OCCURRENCES]
+        numbers[N_OCCURRENCES] += state.pair_length[pair]
+        state.pair_length[pair] = 0
+        left = state.pair_tokens[pair, 0]
+        right = state.pair_tokens[pair, 1]
+        if right == new:
+            state.left_group[left] = NONE
+        if left == new:
+            state.right_group[right] = NONE
+        old = state.group_old[group]
+        # What the merged pair loses to itself ("aaa") is gone with it; and of pairs of two new
+        # tokens the loser is a group of this merge and has been counted down already.
+        if old != merged and old < first_pair:
+            _set_count(state, old, state.pair_count[old] - state.group_loss[group])
+    for i in range(n_fresh):
+        pair = first_pair + state.fresh[i, 1]
+        state.occurrences[state.pair_start[pair] + state.pair_length[pair]] = state.fresh[i, 0]
+        state.pair_length[pair] += 1
+    _set_count(state, merged, 0)
+    numbers[N_PAIRS] += n_groups
+    for pair in range(first_pair, first_pair + n_groups):
+        count = state.pair_count[pair]
+        if count < TALLIED:
+            state.tally[count] += 1
+        if count >= numbers[THRESHOLD]:
+            _push(state, rule, count, pair)
+
+
+@helper
+def _has_room(state: State, pair: int) -> bool:
+    n_fresh = 2 * np.int64(state.pair_length[pair])
+    n_groups = min(n_fresh, 2 * len(state.left_group))
+    return state.numbers[N_PAIRS] + n_groups <= len(state.pair_count) and state.numbers[
+        N_OCCURRENCES
+    ] + n_fresh <= len(state.occurrences)
+
+
+@kernel
+def run_merges(state: State, rule: int, n_merges: int, min_count: int, budget: int) -> int:
+    """Merge until all is done, room is wanted, or about `budget` occurrences were looked at."""
+    numbers = state.numbers
+    while numbers[N_MERGES] < n_merges:
+        if budget <= 0:
+            return PAUSED
+        if not _settle_top(state, rule, NONE):
+            return NONE_LEFT
+        merged = np.int64(state.heap_pair[0])
+        count = state.pair_count[merged]
+        if count < min_count:
+            return BELOW_MIN_COUNT
+        if not _has_room(state, merged):
+            return FULL
+        _remove_top(state, rule)
+        step = numbers[N_MERGES]
+        state.runner_up[step, 0] = NONE
+        state.runner_up[step, 1] = NONE
+        state.runner_up_count[step] = 0
+        state.merge_tied[step] = 1
+        if _settle_top(state, rule, merged):
+            second = state.heap_pair[0]
+            state.runner_up[step, 0] = state.pair_tokens[second, 0]
+            state.runner_up[step, 1] = state.pair_tokens[second, 1]
+            state.runner_up_count[step] = state.pair_count[second]
+            if state.pair_count[second] == count:
+                state.merge_tied[step] = _n_tied(state, count)
+        a = state.pair_tokens[merged, 0]
+        b = state.pair_tokens[merged, 1]
+        new = 256 + step
+        state.merges[step, 0] = a
+        state.merges[step, 1] = b
+        state.merge_count[step] = count
+        state.token_length[new] = state.token_length[a] + state.token_length[b]
+        budget -= 64 + np.int64(state.pair_length[merged])
+        n_groups, n_fresh = _merge_occurrences(state, merged, new)
+        if rule == LEXICOGRAPHIC:
+            _find_text(state, merged, new)
+        _settle_groups(state, rule, merged, new, n_groups, n_fresh)
+        state.tokens_left[step] = numbers[N_TOKENS]
+        numbers[N_MERGES] += 1
+    return FINISHED
+
+
+@helper
+def _find_text(state: State, merged: int, new: int) -> None:
+    """Note a position where a new token's bytes stand: its first occurrence."""
+    place = state.pair_start[merged]
+    while state.cells[state.occurrences[place], 0] != new:
+        place += 1
+    state.token_at[new] = state.occurrences[place]
+
+
+@kernel
+def compact(state: State, rule: int) -> None:
+    """Throw away pairs that no longer occur and stale occurrences; number the rest anew.
+
+    Pairs keep their order and their occurrences lie in that order, so everything moves towards
+    the front, and a new number is never higher than the old one.
+    """
+    numbers = state.numbers
+    n_pairs = 0
+    n_occurrences = 0
+    for pair in range(numbers[N_PAIRS]):
+        if state.pair_count[pair] == 0:
+            continue
+        start = state.pair_start[pair]
+        length = state.pair_length[pair]
+        state.pair_start[n_pairs] = n_occurrences
+        for place in range(start, start + length):
+            at = state.occurrences[place]
+            if state.cells[at, 1] == pair:
+                state.cells[at, 1] = n_pairs
+                state.occurrences[n_occurrences] = at
+                n_occurrences += 1
+        state.pair_count[n_pairs] = state.pair_count[pair]
+        state.pair_length[n_pairs] = n_occurrences - state.pair_start[n_pairs]
+        state.pair_tokens[n_pairs, 0] = state.pair_tokens[pair, 0]
+        state.pair_tokens[n_pairs, 1] = state.pair_tokens[pair, 1]
+        n_pairs += 1
+    numbers[N_PAIRS] = n_pairs
+    numbers[N_OCCURRENCES] = n_occurrences
+    numbers[N_HEAP] = 0
+    for pair in range(n_pairs):
+        if state.pair_count[pair] >= numbers[THRESHOLD]:
+            _push(state, rule, state.pair_count[pair], pair)

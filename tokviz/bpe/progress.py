@@ -1,0 +1,73 @@
+"""How far a training has come, and a guess how long it will take."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Phase = Literal["reading", "compiling", "merging", "saving"]
+N_NEWEST = 12
+_SECONDS_OF_PACE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainProgress:
+    """A moment of a training.
+
+    Attributes:
+        phase: What is being done. "compiling" happens once on a machine and takes about ten
+            seconds.
+        fraction: How much of this phase is done, 0 to 1.
+        seconds: The time since the start of the training.
+        eta_seconds: A guess how long this phase still takes; None if nothing is known.
+        n_bytes: The bytes read so far.
+        n_pieces: The distinct pieces so far.
+        n_merges: The merges so far.
+        n_merges_wanted: The merges wanted.
+        newest: The last merges, oldest first: left bytes, right bytes, count.
+        tokens_now: The tokens of the corpus as it would be tokenized now, without special ones;
+            one per byte before the first merge, 0 before all is read.
+    """
+
+    phase: Phase
+    fraction: float
+    seconds: float
+    eta_seconds: float | None
+    n_bytes: int
+    n_pieces: int
+    n_merges: int
+    n_merges_wanted: int
+    newest: tuple[tuple[bytes, bytes, int], ...]
+    tokens_now: int
+
+
+class Clock:
+    """Knows the time since the start and since the start of the phase, and guesses the rest."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        """Start."""
+        self._now = now
+        self._start = now()
+        self.start_phase()
+
+    def start_phase(self) -> None:
+        """Forget the pace so far."""
+        self._marks: deque[tuple[float, float]] = deque([(self._now(), 0.0)])
+
+    def seconds(self) -> float:
+        """Give the time since the start."""
+        return self._now() - self._start
+
+    def eta(self, fraction: float) -> float | None:
+        """Guess how long the phase still takes, by its pace over the last two seconds."""
+        now = self._now()
+        self._marks.append((now, fraction))
+        while len(self._marks) > 2 and self._marks[1][0] < now - _SECONDS_OF_PACE:
+            self._marks.popleft()
+        then, before = self._marks[0]
+        if fraction <= before or now <= then:
+            return None
+        return (1.0 - fraction) * (now - then) / (fraction - before)

@@ -1,0 +1,203 @@
+"""A finished training: the tokenizer, how it came about, and how to keep it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import tokviz
+from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.history import TrainingHistory
+from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.errors import InputFileError
+from tokviz.formats import run as run_folder
+from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class TrainTimings:
+    """Seconds of a training by phase."""
+
+    reading: float
+    compiling: float
+    merging: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRun:
+    """What a training gives.
+
+    Attributes:
+        tokenizer: The tokenizer that was learned.
+        history: Every merge with its count, ties and runner-up, with the tokenizer's ids.
+        piece_counts: The distinct pieces of the corpus with their counts.
+        settings: What was asked for.
+        timings: How long it took.
+        stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
+        sources: The files that were read; "-" is standard input. Empty for texts from Python.
+        engine: Which of the two engines merged.
+    """
+
+    tokenizer: Tokenizer
+    history: TrainingHistory
+    piece_counts: PieceCounts
+    settings: TrainSettings
+    timings: TrainTimings
+    stopped_early: str | None = None
+    sources: tuple[str, ...] = field(default=())
+    engine: Literal["python", "compiled"] = "python"
+
+    def token_lengths(self) -> npt.NDArray[np.int32]:
+        """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
+
+        Source of the convention: karpathy/nanochat `scripts/tok_train.py` (`token_bytes`).
+        """
+        import numpy as np
+
+        lengths = np.zeros(self.tokenizer.n_vocab, dtype=np.int32)
+        for token_id, token in self.tokenizer.vocab.items():
+            if not self.tokenizer.is_special(token_id):
+                lengths[token_id] = len(token)
+        return lengths
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write a run folder; `tokviz.load(folder)` and `TrainingRun.load(folder)` read it.
+
+        A run that is there is replaced in one step.
+
+        Raises:
+            OutputFileError: If anything fails; what was there before is untouched.
+        """
+        import numpy as np
+
+        pieces = self.piece_counts
+        run_folder.write_run(
+            folder,
+            self.tokenizer,
+            about=self._about(),
+            history=self.history.arrays(),
+            pieces={
+                "data": pieces.data,
+                "lengths": np.diff(pieces.offsets),
+                "counts": pieces.counts,
+            },
+            token_lengths=self.token_lengths(),
+        )
+
+    def _about(self) -> dict[str, Any]:
+        pieces = self.piece_counts
+        return {
+            "corpus": {
+                "files": list(self.sources),
+                "n_bytes": pieces.n_bytes,
+                "n_chars": pieces.n_chars,
+                "n_invalid": pieces.n_invalid,
+                "n_documents": pieces.n_documents,
+                "n_pieces": int(pieces.counts.sum()),
+                "n_distinct_pieces": len(pieces),
+                "complete": pieces.complete,
+            },
+            "settings": self.settings.as_json(),
+            "n_vocab": self.tokenizer.n_vocab,
+            "n_merges": len(self.history),
+            "stopped_early": self.stopped_early,
+            "engine": self.engine,
+            "seconds": asdict(self.timings),
+            "versions": {
+                "tokviz": tokviz.__version__,
+                "python": platform.python_version(),
+                **{name: _version(name) for name in ("numpy", "numba", "regex")},
+            },
+        }
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> TrainingRun:
+        """Read a run folder.
+
+        Raises:
+            InputFileError: If it is no run, or damaged; it names the file.
+        """
+        about = run_folder.read_about(folder)
+        tokenizer = run_folder.load_run_tokenizer(folder)
+        history = run_folder.read_arrays(folder, run_folder.HISTORY)
+        pieces = run_folder.read_arrays(folder, run_folder.PIECES)
+        try:
+            return cls(
+                tokenizer,
+                TrainingHistory.from_arrays(history),
+                _piece_counts(pieces, about["corpus"]),
+                TrainSettings.checked(**about["settings"]),
+                TrainTimings(**about["seconds"]),
+                about["stopped_early"],
+                tuple(about["corpus"]["files"]),
+                about["engine"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
+
+
+def _piece_counts(arrays: run_folder.Arrays, corpus: dict[str, Any]) -> PieceCounts:
+    import numpy as np
+
+    lengths = arrays["lengths"].astype(np.int64)
+    if lengths.sum() != len(arrays["data"]) or len(lengths) != len(arrays["counts"]):
+        raise ValueError("the pieces do not fit together")
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return PieceCounts(
+        arrays["data"].astype(np.uint8),
+        offsets,
+        arrays["counts"].astype(np.int64),
+        **{name: corpus[name] for name in ("n_bytes", "n_chars", "n_invalid", "n_documents")},
+        complete=corpus["complete"],
+    )
+
+
+def make_run(
+    settings: TrainSettings,
+    pieces: PieceCounts,
+    history: TrainingHistory,
+    *,
+    timings: TrainTimings,
+    stopped_early: str | None,
+    sources: tuple[str, ...],
+    engine: Literal["python", "compiled"],
+) -> TrainingRun:
+    """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
+    tokens = [bytes([byte]) for byte in range(N_BYTES)]
+    merges = []
+    for left, right in history.pairs():
+        merges.append((tokens[left], tokens[right]))
+        tokens.append(tokens[left] + tokens[right])
+    offset = settings.first_byte_id
+    tokenizer = Tokenizer(
+        {offset + index: token for index, token in enumerate(tokens)},
+        merges,
+        settings.special_token_ids(len(merges)),
+        split_pattern=settings.split_pattern,
+        name="trained",
+    )
+    return TrainingRun(
+        tokenizer,
+        history.shifted(offset),
+        pieces,
+        settings,
+        timings,
+        stopped_early,
+        sources,
+        engine,
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

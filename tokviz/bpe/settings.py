@@ -1,0 +1,139 @@
+"""What a training is asked to do, checked before any work is spent on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tokviz.bpe.ties import TieBreakName, get_tie_break
+from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+
+SpecialIds = Literal["last", "first"]
+N_BYTES = 256
+LARGEST_VOCABULARY = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """The settings of a training.
+
+    Attributes:
+        vocab_size: The tokens wanted: bytes, merged tokens and special tokens together.
+        split_pattern: How text is cut into pieces.
+        special_tokens: The special tokens; they are cut out of the corpus first.
+        special_ids: Whether special tokens have the ids before all others or after them.
+        tie_break: Which pair is merged when several have the highest count.
+        min_count: The lowest count at which a pair is merged.
+    """
+
+    vocab_size: int
+    split_pattern: SplitPattern
+    special_tokens: tuple[str, ...]
+    special_ids: SpecialIds
+    tie_break: TieBreakName
+    min_count: int
+
+    @classmethod
+    def checked(
+        cls,
+        vocab_size: int,
+        *,
+        split_pattern: str | SplitPattern,
+        special_tokens: Sequence[str],
+        special_ids: SpecialIds,
+        tie_break: TieBreakName,
+        min_count: int,
+    ) -> TrainSettings:
+        """Check settings as the user gives them.
+
+        Raises:
+            VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
+            SpecialTokenError: If a special token is empty, listed twice, or a single byte.
+            PatternError: If the split pattern is no valid regex.
+            TokvizError: If a rule is not known, or a number out of range.
+        """
+        if special_ids not in ("first", "last"):
+            raise TokvizError(f"special_ids is {special_ids!r}: choose 'first' or 'last'")
+        get_tie_break(tie_break)
+        if not _is_integer(min_count) or min_count < 1:
+            raise TokvizError(f"min_count is {min_count!r}: give a whole number from 1 on")
+        specials = _checked_specials(special_tokens)
+        _check_size(vocab_size, len(specials))
+        return cls(
+            int(vocab_size),
+            get_split_pattern(split_pattern),
+            specials,
+            special_ids,
+            tie_break,
+            int(min_count),
+        )
+
+    @property
+    def n_merges(self) -> int:
+        """The merges wanted."""
+        return self.vocab_size - N_BYTES - len(self.special_tokens)
+
+    @property
+    def first_byte_id(self) -> int:
+        """The id of the byte 0; the other bytes and the merged tokens follow."""
+        return len(self.special_tokens) if self.special_ids == "first" else 0
+
+    def special_token_ids(self, n_merges: int) -> dict[str, int]:
+        """Give the special tokens their ids, once the number of merges is known."""
+        first = 0 if self.special_ids == "first" else N_BYTES + n_merges
+        return {text: first + index for index, text in enumerate(self.special_tokens)}
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the settings as plain values."""
+        pattern = self.split_pattern
+        return {
+            **asdict(self),
+            "split_pattern": pattern.regex if pattern.name == "custom" else pattern.name,
+            "special_tokens": list(self.special_tokens),
+        }
+
+
+def _is_integer(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_size(vocab_size: int, n_special: int) -> None:
+    if not _is_integer(vocab_size):
+        raise VocabularyError(f"the vocabulary size is {vocab_size!r}: give a whole number")
+    least = N_BYTES + n_special
+    if vocab_size < least:
+        specials = f" and {n_special:,} special tokens" if n_special else ""
+        raise VocabularyError(
+            f"a vocabulary of {vocab_size:,} tokens is too small: "
+            f"the {N_BYTES} bytes{specials} need at least {least:,}"
+        )
+    if vocab_size > LARGEST_VOCABULARY:
+        raise VocabularyError(f"{vocab_size:,} tokens are too many: ids end at 2,147,483,646")
+
+
+def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(special_tokens, str):
+        raise SpecialTokenError(f"special_tokens is the text {special_tokens!r}: give a list")
+    seen: dict[str, None] = {}
+    for text in special_tokens:
+        if not isinstance(text, str):
+            raise SpecialTokenError(f"special token {text!r} is no text")
+        if not text:
+            raise SpecialTokenError("a special token is empty: give it a text or leave it out")
+        if text in seen:
+            raise SpecialTokenError(f"special token {text!r} is listed twice")
+        try:
+            n_bytes = len(text.encode())
+        except UnicodeEncodeError:
+            raise SpecialTokenError(
+                f"special token {text!r} holds half a surrogate pair, which is no character"
+            ) from None
+        if n_bytes == 1:
+            raise SpecialTokenError(
+                f"special token {text!r} is a single byte, which has a token of its own: "
+                "choose a longer text"
+            )
+        seen[text] = None
+    return tuple(seen)

@@ -1,0 +1,244 @@
+"""Learn a tokenizer from a corpus.
+
+>>> import tokviz
+>>> run = tokviz.train(["low low lower", "newest newest"], 260, split_pattern="whitespace")
+>>> run.tokenizer.merges
+[(b'l', b'o'), (b'lo', b'w'), (b'n', b'e'), (b'ne', b'w')]
+>>> run.history.count.tolist()
+[3, 3, 2, 2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.bpe.engines import SMALL_PIECES_BYTES, Engine, PythonTrainer
+from tokviz.bpe.progress import N_NEWEST, Clock, Phase, TrainProgress
+from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
+from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
+from tokviz.bpe.ties import TieBreakName
+from tokviz.corpus.corpus import DELIMITER, Corpus
+from tokviz.errors import CorpusError
+
+if TYPE_CHECKING:
+    from tokviz.pretokenize.patterns import SplitPattern
+
+SECONDS_BETWEEN_REPORTS = 0.05
+
+Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
+OnProgress = Callable[[TrainProgress], object]
+
+
+def train(
+    source: Source,
+    vocab_size: int,
+    *,
+    split_pattern: str | SplitPattern = "gpt4",
+    special_tokens: Sequence[str] = (),
+    special_ids: SpecialIds = "last",
+    tie_break: TieBreakName = "first",
+    min_count: int = 1,
+    delimiter: str | None = DELIMITER,
+    field: str = "text",
+    max_chars: int | None = None,
+    max_doc_chars: int | None = None,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> TrainingRun:
+    """Learn a byte-level BPE tokenizer.
+
+    Training ends early, and the run says so, when no pair is left to merge.
+
+    Args:
+        source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`.
+        vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
+        split_pattern: A named split pattern or any regex; no merge crosses a piece.
+        special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
+            a part of one.
+        special_ids: Whether their ids come before all others or after them.
+        tie_break: Which pair to merge when several have the highest count; see `tokviz.bpe.ties`.
+        min_count: The lowest count at which a pair is merged.
+        delimiter: Text between documents, which is cut out like a special token; None for none.
+        field: The field of JSON lines, or the column of tables, that holds the text.
+        max_chars: Enough characters in total; the document that reaches it is the last.
+        max_doc_chars: The most characters that a document gives.
+        on_progress: Called about twenty times a second, and at the end of every phase.
+        should_stop: Asked as often. When it says yes, the run holds the merges so far.
+
+    Raises:
+        VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
+        SpecialTokenError: If a special token is empty, listed twice, or a single byte.
+        PatternError: If the split pattern is no valid regex.
+        InputFileError: If a file cannot be read.
+        CorpusError: If the corpus holds no text.
+        TokvizError: If another argument is out of range.
+    """
+    settings = TrainSettings.checked(
+        vocab_size,
+        split_pattern=split_pattern,
+        special_tokens=special_tokens,
+        special_ids=special_ids,
+        tie_break=tie_break,
+        min_count=min_count,
+    )
+    corpus = Corpus.open(
+        source, delimiter=delimiter, field=field, max_chars=max_chars, max_doc_chars=max_doc_chars
+    )
+    return _Training(corpus, settings, on_progress, should_stop).run()
+
+
+def train_bpe(
+    input_path: str | PathLike[str], vocab_size: int, special_tokens: Sequence[str]
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
+    """Learn as Stanford CS336's assignment 1 asks for.
+
+    The text is cut by GPT-2's pattern, special tokens are never merged across, and of pairs with
+    equal counts the lexicographically greatest is merged.
+
+    Args:
+        input_path: A text file.
+        vocab_size: The tokens wanted, special tokens included.
+        special_tokens: The special tokens; their ids come last.
+
+    Returns:
+        The vocabulary (id → bytes) and the merges in the order in which they were made.
+
+    Raises:
+        TokvizError: As `train` does.
+    """
+    run = train(
+        Path(input_path),
+        vocab_size,
+        split_pattern="gpt2",
+        special_tokens=special_tokens,
+        tie_break="lexicographic",
+        delimiter=None,
+    )
+    return run.tokenizer.vocab, run.tokenizer.merges
+
+
+class _Training:
+    """One training under way."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        settings: TrainSettings,
+        on_progress: OnProgress | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> None:
+        self._corpus = corpus
+        self._settings = settings
+        self._on_progress = on_progress
+        self._should_stop = should_stop or (lambda: False)
+        self._clock = Clock()
+        self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
+        self._newest: list[tuple[bytes, bytes, int]] = []
+        self._now = TrainProgress(
+            "reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, (), tokens_now=0
+        )
+
+    def run(self) -> TrainingRun:
+        self._report(0.0)
+        pieces = count_pieces(
+            self._corpus,
+            self._settings.split_pattern,
+            self._settings.special_tokens,
+            on_progress=self._report_reading,
+            should_stop=self._should_stop,
+        )
+        if pieces.complete and not len(pieces):
+            raise CorpusError("the corpus holds no text: there is nothing to learn from")
+        self._now = replace(self._now, n_pieces=len(pieces), tokens_now=pieces.n_bytes)
+        seconds_reading = self._clock.seconds()
+        engine = self._make_engine(pieces)
+        seconds_compiling = self._clock.seconds() - seconds_reading
+        stopped = not pieces.complete
+        if not stopped:
+            stopped = self._merge(engine)
+        seconds_merging = self._clock.seconds() - seconds_reading - seconds_compiling
+        return make_run(
+            self._settings,
+            pieces,
+            engine.history(),
+            timings=TrainTimings(seconds_reading, seconds_compiling, seconds_merging),
+            stopped_early=self._why_it_ended(engine, pieces, stopped),
+            sources=self._corpus.files,
+            engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+        )
+
+    def _make_engine(self, pieces: PieceCounts) -> Engine:
+        if len(pieces.data) <= SMALL_PIECES_BYTES:
+            return PythonTrainer(pieces, self._settings)
+        from tokviz.bpe import compiled_trainer
+
+        if not compiled_trainer.kernels_are_compiled():
+            self._start_phase("compiling")
+            compiled_trainer.compile_kernels()
+            self._report(1.0)
+        return compiled_trainer.CompiledTrainer(pieces, self._settings)
+
+    def _merge(self, engine: Engine) -> bool:
+        """Merge until all is done; True if somebody wished to stop before."""
+        self._start_phase("merging")
+        done = self._settings.n_merges == 0
+        while not done:
+            if self._should_stop():
+                return True
+            done = engine.advance(SECONDS_BETWEEN_REPORTS)
+            self._take_merges(engine)
+            self._report(1.0 if done else engine.n_merges / self._settings.n_merges)
+        return False
+
+    def _take_merges(self, engine: Engine) -> None:
+        for left, right, count in engine.merges_from(self._now.n_merges):
+            left_bytes, right_bytes = self._tokens[left], self._tokens[right]
+            self._tokens.append(left_bytes + right_bytes)
+            self._newest.append((left_bytes, right_bytes, count))
+        del self._newest[:-N_NEWEST]
+        self._now = replace(
+            self._now,
+            n_merges=engine.n_merges,
+            newest=tuple(self._newest),
+            tokens_now=engine.n_tokens,
+        )
+
+    def _why_it_ended(self, engine: Engine, pieces: PieceCounts, stopped: bool) -> str | None:
+        n_tokens = N_BYTES + len(self._settings.special_tokens) + engine.n_merges
+        reached = f"at {n_tokens:,} of {self._settings.vocab_size:,} tokens"
+        if not pieces.complete:
+            return f"stopped while reading, {reached}"
+        if stopped:
+            return f"stopped {reached}"
+        return None if engine.end is None else f"{engine.end}: it ended {reached}"
+
+    # -- reports
+
+    def _report_reading(self, progress: CountProgress) -> None:
+        total = progress.n_bytes_total
+        self._now = replace(
+            self._now,
+            n_bytes=progress.n_bytes_read,
+            n_pieces=progress.n_unique,
+        )
+        self._report(min(1.0, progress.n_bytes_read / total) if total else 0.0)
+
+    def _start_phase(self, phase: Phase) -> None:
+        self._clock.start_phase()
+        self._now = replace(self._now, phase=phase)
+        self._report(0.0)
+
+    def _report(self, fraction: float) -> None:
+        if self._on_progress is not None:
+            self._now = replace(
+                self._now,
+                fraction=fraction,
+                seconds=self._clock.seconds(),
+                eta_seconds=self._clock.eta(fraction),
+            )
+            self._on_progress(self._now)

@@ -1,0 +1,213 @@
+"""A run folder: a trained tokenizer with everything that is needed to replay its training.
+
+| file | content |
+|---|---|
+| `tokenizer.json` | the tokenizer; loads in Hugging Face `tokenizers` |
+| `run.json` | corpus, settings, versions, timings |
+| `history.npz` | the arrays of `tokviz.bpe.history.TrainingHistory` |
+| `pieces.npz` | the distinct pieces (`data`, `lengths`) and their `counts` |
+| `token_lengths.npy` | the bytes of every token by id, 0 for special tokens, for bits per byte |
+
+No file is a pickle, and none is read as one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokviz.errors import InputFileError, OutputFileError
+from tokviz.files import read_file
+from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
+    "tokenizer.json",
+    "run.json",
+    "history.npz",
+    "pieces.npz",
+    "token_lengths.npy",
+)
+FORMAT_VERSION = 1
+
+
+def is_run(folder: str | PathLike[str]) -> bool:
+    """Tell whether a folder holds a training run."""
+    return all((Path(folder) / name).is_file() for name in (TOKENIZER, ABOUT))
+
+
+def check_target(folder: str | PathLike[str]) -> None:
+    """Make sure that a run may be written to a folder, before work is spent on it.
+
+    Raises:
+        OutputFileError: If there is a file, or a folder that is neither empty nor a run.
+    """
+    target = Path(folder)
+    try:
+        if target.is_dir():
+            if any(target.iterdir()) and not is_run(target):
+                reason = "is a folder with other content: choose another one, or a new name"
+                raise OutputFileError(folder, reason)
+        elif os.path.lexists(target) and not target.is_symlink():
+            raise OutputFileError(folder, "is a file, not a folder")
+    except OSError as error:
+        raise OutputFileError(folder, error.strerror or str(error)) from None
+
+
+def write_run(
+    folder: str | PathLike[str],
+    tokenizer: Tokenizer,
+    *,
+    about: Mapping[str, Any],
+    history: Arrays,
+    pieces: Arrays,
+    token_lengths: npt.NDArray[np.int32],
+) -> None:
+    """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
+
+    A run that is there is replaced; files in its folder that belong to no run stay.
+
+    Args:
+        folder: The folder; folders above it are made.
+        tokenizer: The trained tokenizer.
+        about: What `run.json` says beside the version of the format.
+        history: The arrays of the history by name.
+        pieces: `data` (uint8), `lengths` and `counts` (int64).
+        token_lengths: The bytes of every token by id; int32.
+
+    Raises:
+        OutputFileError: If anything fails; what was there before is untouched.
+    """
+    import numpy as np
+
+    check_target(folder)
+    target = Path(os.path.realpath(folder))
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        os.chmod(temporary, 0o777 & ~_umask())
+        new = Path(temporary)
+        text = json.dumps(
+            {"format": "tokviz run", "version": FORMAT_VERSION, **about},
+            ensure_ascii=False,
+            indent=1,
+        )
+        (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+        (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
+        np.savez_compressed(new / HISTORY, **dict(history))
+        np.savez(new / PIECES, **dict(pieces))
+        np.save(new / TOKEN_LENGTHS, token_lengths, allow_pickle=False)
+        for name in RUN_FILES:
+            _sync(new / name)
+        _swap(new, target)
+        temporary = None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise OutputFileError(folder, reason or str(error)) from None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put a new folder in the place of an old one, which comes back if that fails."""
+    if not target.exists():
+        os.rename(new, target)
+        return
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.old."))
+    old = aside / "run"
+    try:
+        os.rename(target, old)
+        try:
+            os.rename(new, target)
+        except OSError:
+            os.rename(old, target)
+            raise
+        for entry in old.iterdir():
+            if entry.name not in RUN_FILES:
+                os.rename(entry, target / entry.name)
+    finally:
+        if target.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def load_run_tokenizer(folder: str | PathLike[str]) -> Tokenizer:
+    """Load the tokenizer of a run folder.
+
+    Raises:
+        InputFileError: If the folder is no run, or damaged; it names the file.
+    """
+    about = read_about(folder)
+    path = Path(folder)
+    tokenizer = load_tokenizer_json(path / TOKENIZER, name=path.resolve().name)
+    # Some patterns have the same regex under several names.
+    named = SPLIT_PATTERNS.get(str(about.get("settings", {}).get("split_pattern")))
+    if named is not None and named.regex == tokenizer.split_pattern.regex:
+        tokenizer.split_pattern = named
+    return tokenizer
+
+
+def read_about(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Read a run's `run.json`.
+
+    Raises:
+        InputFileError: If the folder is no run, or of a later version.
+    """
+    path = Path(folder) / ABOUT
+    if Path(folder).is_dir() and not path.is_file():
+        raise InputFileError(folder, f"is no training run: it holds no {ABOUT}")
+    try:
+        about = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise InputFileError(path, f"is damaged: {error}") from None
+    if not isinstance(about, dict) or about.get("format") != "tokviz run":
+        raise InputFileError(path, "does not describe a training run")
+    if about.get("version") != FORMAT_VERSION:
+        reason = f"is of version {about.get('version')}, this is {FORMAT_VERSION}: update tokviz"
+        raise InputFileError(path, reason)
+    return about
+
+
+def read_arrays(folder: str | PathLike[str], name: str) -> dict[str, npt.NDArray[np.generic]]:
+    """Read all arrays of `history.npz` or `pieces.npz`.
+
+    Raises:
+        InputFileError: If the file is missing or damaged.
+    """
+    import numpy as np
+
+    path = Path(folder) / name
+    try:
+        with contextlib.closing(np.load(path, allow_pickle=False)) as file:
+            return {key: file[key] for key in file.files}
+    except FileNotFoundError:
+        raise InputFileError(path, "there is no such file") from None
+    except (OSError, ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise InputFileError(path, f"is damaged: {error}") from None
