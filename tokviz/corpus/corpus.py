@@ -172,7 +172,7 @@ def _are_paths(items: Sequence[Path]) -> bool:
 def _names_a_file(text: str) -> bool:
     if text == STANDARD_INPUT or os.path.isfile(text):
         return True
-    return len(text) < 1000 and glob.has_magic(text) and next(_matches(text), None) is not None
+    return len(text) < 1000 and glob.has_magic(text) and any(map(os.path.isfile, _matches(text)))
 
 
 def _matches(pattern: str) -> Iterator[str]:

@@ -26,6 +26,8 @@ from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import input_error
 
+_ZSTANDARD_STEP = 1 << 13  # few bytes may hold very many
+
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` gives the documents of an open file."""
 
@@ -159,25 +161,52 @@ def _open_zstandard(raw: BinaryIO, path: str) -> BinaryIO:
         import zstandard
     except ImportError:
         raise InputFileError(path, _needs("zstandard", "zst")) from None
-    stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    return cast(BinaryIO, _Zstandard(stream, zstandard.ZstdError))
+    make_decoder = zstandard.ZstdDecompressor().decompressobj
+    return cast(BinaryIO, _Zstandard(raw, make_decoder, zstandard.ZstdError))
 
 
 class _Zstandard(io.RawIOBase):
-    """A stream of zstandard that fails as other files do."""
+    """The content of a zstandard file, also of one with several frames.
 
-    def __init__(self, stream: Any, error: type[Exception]) -> None:
-        self._stream = stream
+    zstandard's own reader takes a file that is cut off for a whole one.
+    """
+
+    def __init__(
+        self, raw: BinaryIO, make_decoder: Callable[[], Any], error: type[Exception]
+    ) -> None:
+        self._raw = raw
+        self._make_decoder = make_decoder
+        self._decoder: Any = None
         self._error = error
+        self._compressed = b""
+        self._content = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        while not self._content:
+            self._compressed = self._compressed or self._raw.read(_ZSTANDARD_STEP)
+            if not self._compressed:
+                if self._decoder is not None:
+                    raise EOFError("it is cut off")
+                return 0
+            self._content = memoryview(self._next_content())
+        n = min(len(buffer), len(self._content))
+        buffer[:n] = self._content[:n]
+        self._content = self._content[n:]
+        return n
+
+    def _next_content(self) -> bytes:
+        self._decoder = self._decoder or self._make_decoder()
         try:
-            return int(self._stream.readinto(buffer))
+            content: bytes = self._decoder.decompress(self._compressed)
         except self._error as error:
             raise EOFError(str(error)) from None
+        self._compressed = self._decoder.unused_data if self._decoder.eof else b""
+        if self._decoder.eof:
+            self._decoder = None
+        return content
 
 
 def _needs(package: str, extra: str) -> str:

@@ -143,20 +143,25 @@ def capped(
             kept = text[: cap - in_document]
             in_document += len(kept)
             total += len(kept)
-            if len(kept) < len(text):
+            is_cut = len(kept) < len(text)
+            if is_cut:
                 block.ends[index] = start + bytetext.n_bytes(kept)
                 if index == len(block.starts) - 1:
                     block.is_open = False
-            is_full = max_chars is not None and (
-                total > max_chars if block.ends_document[index] else len(kept) < len(text)
-            )
-            if block.ends_document[index]:
-                in_document = 0
-            if is_full and total >= (max_chars or 0):
-                keep = slice(index + 1, None)
-                del block.starts[keep], block.ends[keep], block.ends_document[keep]
-                block.ends_document[index] = True
-                block.is_open = False
+            if (is_cut or block.ends_document[index]) and (
+                max_chars is not None and total >= max_chars + (not is_cut)
+            ):
+                _end_with(block, index)
                 yield block
                 return
+            if block.ends_document[index]:
+                in_document = 0
         yield block
+
+
+def _end_with(block: TextBlock, index: int) -> None:
+    """Make a text the last one of all."""
+    rest = slice(index + 1, None)
+    del block.starts[rest], block.ends[rest], block.ends_document[rest]
+    block.ends_document[index] = True
+    block.is_open = False

@@ -1,0 +1,303 @@
+"""Counting pieces equals a dict over the regex's pieces, however the corpus arrives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tests.oracles.pieces import counted, documents_of
+from tests.test_imports import imported_by
+from tokviz import bytetext
+from tokviz.bpe import counting
+from tokviz.bpe.compiled_counter import CompiledCounter
+from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.corpus import readers, text_blocks
+from tokviz.corpus.corpus import Corpus
+from tokviz.corpus.text_blocks import TextBlock
+from tokviz.errors import InputFileError, PatternError, SpecialTokenError
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.pretokenize.scan import scanner_of
+
+NAMES = list(SPLIT_PATTERNS)
+SPECIALS = ["<|im_start|>", "<|endoftext|><|endoftext|>", "text|>a", "'s"]
+BOTH = pytest.mark.parametrize("engine", ["plain", "compiled"])
+
+
+def use(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = sys.maxsize if engine == "plain" else -1
+    monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", limit)
+
+
+def both_engines(corpus_of, pattern, specials=(), *, block_bytes=text_blocks.BLOCK_BYTES):
+    """Count with both engines, see that they agree, and give the result."""
+    results = []
+    for engine in ("plain", "compiled"):
+        with pytest.MonkeyPatch.context() as patch:
+            use(engine, patch)
+            patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
+            results.append(count_pieces(corpus_of(), pattern, specials))
+    plain, compiled = results
+    assert list(plain.pieces()) == list(compiled.pieces())
+    for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
+        assert getattr(plain, name) == getattr(compiled, name), name
+    for name in ("data", "offsets", "counts"):
+        assert getattr(plain, name).dtype == getattr(compiled, name).dtype
+        assert getattr(plain, name).tolist() == getattr(compiled, name).tolist()
+    return compiled
+
+
+class Chunks(Corpus):
+    """A corpus of byte texts that arrive in chunks of any size."""
+
+    def __init__(self, documents: list[str], size: int, **options: str | int) -> None:
+        super().__init__((), **options)
+        self._documents = [bytetext.to_bytes(document) for document in documents]
+        self._size = size
+
+    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+        for document in self._documents:
+            for start in range(0, len(document), self._size):
+                yield document[start : start + self._size], False
+            yield b"", True
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    documents=st.lists(st.one_of(texts, byte_texts), max_size=4),
+    specials=st.lists(st.sampled_from(SPECIALS), unique=True),
+    delimiter=st.sampled_from(["<|endoftext|>", "", "\n\n", "é"]),
+    size=st.sampled_from([1, 2, 3, 7, 50, 10_000]),
+    block_bytes=st.sampled_from([1, 5, 40, 10_000]),
+)
+def test_counts_equal_a_dict(
+    name: str,
+    documents: list[str],
+    specials: list[str],
+    delimiter: str,
+    size: int,
+    block_bytes: int,
+) -> None:
+    documents = [bytetext.from_bytes(bytetext.to_bytes(document)) for document in documents]
+    pattern = SPLIT_PATTERNS[name]
+
+    def corpus() -> Corpus:
+        return Chunks(documents, size, delimiter=delimiter)
+
+    result = both_engines(corpus, pattern, specials, block_bytes=block_bytes)
+    cuts = [*specials, delimiter] if delimiter else specials
+    expected = counted(documents, pattern, cuts)
+    assert list(result.pieces()) == list(expected.items())
+    assert result.n_bytes == sum(len(piece) * n for piece, n in expected.items())
+    as_text = [(bytetext.from_bytes(piece), n) for piece, n in expected.items()]
+    assert result.n_chars == sum(len(piece) * n for piece, n in as_text)
+    assert result.n_invalid == sum(bytetext.n_raw_bytes(piece) * n for piece, n in as_text)
+
+
+@pytest.mark.parametrize("regex", [r"\w+", r"(a)|(b)", r"[a-z]*|\s", r"\p{L}+| ?\p{N}", r"(?=x)"])
+@given(documents=st.lists(byte_texts, max_size=3), block_bytes=st.sampled_from([3, 40, 10_000]))
+def test_a_custom_regex_counts_as_split_cuts(
+    regex: str, documents: list[str], block_bytes: int
+) -> None:
+    pattern = get_split_pattern(regex)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
+        result = count_pieces(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
+    expected = counted(documents, pattern, ["'s", "<|im_start|>"])
+    assert list(result.pieces()) == list(expected.items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_size_of_block_gives_the_same_counts(name: str) -> None:
+    text = (
+        "".join(FRAGMENTS) + "<|endoftext|>" + "HTMLのa'LL" * 3 + "  \n\n  \udcff\udce4'" + " " * 9
+    )
+    pattern = SPLIT_PATTERNS[name]
+    expected = list(
+        counted(documents_of([text], "<|endoftext|>"), pattern, ["<|im_start|>"]).items()
+    )
+    for size in range(1, 60):
+        with pytest.MonkeyPatch.context() as patch:
+            use("compiled", patch)
+            patch.setattr(text_blocks, "BLOCK_BYTES", 1)
+            result = count_pieces(Chunks([text], size), pattern, ["<|im_start|>"])
+        assert list(result.pieces()) == expected
+
+
+@BOTH
+def test_specials_are_cut_out_and_nothing_crosses_them(engine: str, monkeypatch) -> None:
+    use(engine, monkeypatch)
+    corpus = Corpus.open(["ab<|x|>ab<|x|><|x|>cd", "<|x|>"], delimiter=None)
+    result = count_pieces(corpus, SPLIT_PATTERNS["gpt2"], ["<|x|>", "<|x|><|x|>c"])
+    assert list(result.pieces()) == [(b"ab", 2), (b"d", 1)]
+    assert result.n_documents == 1
+
+
+@BOTH
+def test_a_special_token_does_not_cross_documents(engine: str, monkeypatch) -> None:
+    use(engine, monkeypatch)
+    result = count_pieces(Corpus.open(["a<|", "x|>b"]), SPLIT_PATTERNS["none"], ["<|x|>"])
+    assert list(result.pieces()) == [(b"a<|", 1), (b"x|>b", 1)]
+
+
+@BOTH
+def test_line_ends_stay_as_they_are(engine: str, monkeypatch, tmp_path: Path) -> None:
+    use(engine, monkeypatch)
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"a\r\nb\rc\n")
+    result = count_pieces(Corpus.open(file), SPLIT_PATTERNS["gpt4"])
+    assert list(result.pieces()) == [
+        (b"a", 1), (b"\r\n", 1), (b"b", 1), (b"\r", 1), (b"c", 1), (b"\n", 1),
+    ]  # fmt: skip
+
+
+@BOTH
+def test_bytes_that_are_not_utf8_are_counted_and_kept(engine: str, monkeypatch, tmp_path) -> None:
+    use(engine, monkeypatch)
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"caf\xe9 \xff\xff caf\xe9 \xe4\xb8\x96")
+    result = count_pieces(Corpus.open(file), SPLIT_PATTERNS["gpt2"])
+    assert dict(result.pieces())[b"\xe9"] == 2
+    assert (result.n_invalid, result.n_bytes, result.n_chars) == (4, 16, 14)
+
+
+@BOTH
+@pytest.mark.parametrize("source", [[], ["", ""], ["<|endoftext|>"]])
+def test_an_empty_corpus_has_no_pieces(engine: str, source: list[str], monkeypatch) -> None:
+    use(engine, monkeypatch)
+    result = count_pieces(Corpus.open(source), SPLIT_PATTERNS["gpt4"])
+    assert (len(result), result.offsets.tolist(), result.n_documents) == (0, [0], 0)
+
+
+def test_documents_without_text_are_not_counted() -> None:
+    source = ["<|endoftext|>a<|endoftext|><|endoftext|>b", "", "c<|endoftext|>"]
+    result = both_engines(lambda: Corpus.open(source), SPLIT_PATTERNS["gpt4"])
+    assert result.n_documents == 3
+
+
+@BOTH
+def test_an_empty_special_token_is_refused(engine: str, monkeypatch) -> None:
+    use(engine, monkeypatch)
+    with pytest.raises(SpecialTokenError, match="empty"):
+        count_pieces(Corpus.open(["a"]), SPLIT_PATTERNS["gpt4"], ["<|x|>", ""])
+
+
+@BOTH
+def test_an_unreadable_file_in_the_middle_is_named(engine: str, monkeypatch, tmp_path) -> None:
+    use(engine, monkeypatch)
+    files = [tmp_path / name for name in ("a.txt", "b.txt.gz", "c.txt")]
+    for file in files:
+        file.write_bytes(b"some text")
+    with pytest.raises(InputFileError, match=r"b\.txt\.gz"):
+        count_pieces(Corpus.open(files), SPLIT_PATTERNS["gpt4"])
+
+
+def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        groups = 0
+
+        def findall(self, text: str) -> list[str]:
+            raise MemoryError
+
+    monkeypatch.setattr("tokviz.pretokenize.patterns._compile", lambda _: Failing())
+    with pytest.raises(PatternError, match="memory"):
+        count_pieces(Corpus.open(["ab"]), get_split_pattern("(?:a|b)"))
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", "none", r"\w+"])
+def test_progress_is_reported_and_stopping_keeps_what_is_counted(
+    pattern: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use("compiled", monkeypatch)
+    monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
+    for module in (readers, text_blocks):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 100)
+    file = tmp_path / "a.txt"
+    file.write_text("one two three<|endoftext|>" * 200)
+    seen: list[CountProgress] = []
+    whole = count_pieces(Corpus.open(file), get_split_pattern(pattern), on_progress=seen.append)
+    assert whole.complete
+    assert seen[-1] == CountProgress(file.stat().st_size, file.stat().st_size, len(whole))
+    assert [report.n_unique for report in seen] == sorted(report.n_unique for report in seen)
+
+    n_asked = 0
+
+    def should_stop() -> bool:
+        nonlocal n_asked
+        n_asked += 1
+        return n_asked == 4
+
+    part = count_pieces(Corpus.open(file), get_split_pattern(pattern), should_stop=should_stop)
+    assert n_asked == 4
+    assert not part.complete
+    assert 0 < part.n_bytes < whole.n_bytes
+
+
+def counter_of(name: str, **options: int) -> CompiledCounter:
+    scanner = scanner_of(SPLIT_PATTERNS[name])
+    assert scanner is not None
+    return CompiledCounter(scanner, **options)
+
+
+def no_tick(_: int) -> bool:
+    return False
+
+
+def result_of(counter: CompiledCounter) -> PieceCounts:
+    return counter.result(1, True)
+
+
+def test_the_hash_table_grows() -> None:
+    words = [f"{n * n:x}{'y' * (n % 20)}" for n in range(20_000)]
+    data = " ".join([*words, *reversed(words)]).encode()
+    counter = counter_of("whitespace", n_slots=2)
+    counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
+    counts = dict(result_of(counter).pieces())
+    assert counts.pop(b" ") == 2 * len(words) - 1
+    assert counts == {word.encode(): 2 for word in words}
+
+
+def test_pieces_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long pieces of different lengths and bytes in a table that is as full as it gets."""
+    words = [b"a" * n for n in range(1, 40)] + [b"\0" * n for n in range(1, 40)]
+    words += [b"12345678" + bytes([65 + n]) + b"87654321" for n in range(26)]
+    data = b" ".join(words + words)
+    counter = counter_of("whitespace", n_slots=2)
+    counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
+    counts = dict(result_of(counter).pieces())
+    del counts[b" "]
+    assert counts == dict.fromkeys(words, 2)
+
+
+def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
+    counter = counter_of("gpt4")
+    n_scanned = 0
+    fill_buffer = counter._fill_buffer
+
+    def filling(block: TextBlock):
+        nonlocal n_scanned
+        starts, ends = fill_buffer(block)
+        n_scanned += int((ends - starts).sum())
+        return starts, ends
+
+    counter._fill_buffer = filling
+    for _ in range(999):
+        counter.add(TextBlock(b"a" * 100, [0], [100], [False], is_open=True), no_tick)
+    counter.add(TextBlock(b"a" * 100 + b" b", [0], [102], [True]), no_tick)
+    assert list(result_of(counter).pieces()) == [(b"a" * 100_000, 1), (b" b", 1)]
+    assert n_scanned < 400_000
+
+
+def test_a_small_corpus_needs_no_compiled_code() -> None:
+    code = (
+        "from tokviz.bpe.counting import count_pieces\n"
+        "from tokviz.corpus.corpus import Corpus\n"
+        "from tokviz.pretokenize.patterns import get_split_pattern\n"
+        "count_pieces(Corpus.open(['hello ' * 1000]), get_split_pattern('gpt4'))"
+    )
+    assert "numba" not in imported_by(code)

@@ -1,0 +1,339 @@
+"""What a corpus reads: every kind of source and file, caps, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.nasty import byte_texts
+from tests.oracles.pieces import documents_of
+from tokviz import bytetext
+from tokviz.corpus import text_blocks as blocks_module
+from tokviz.corpus.corpus import Corpus, Source
+from tokviz.corpus.text_blocks import TextBlock, capped, text_blocks
+from tokviz.errors import InputFileError
+
+
+def texts_of(blocks: Iterable[TextBlock]) -> list[list[bytes]]:
+    """Join the texts of blocks again: a list of texts for each document."""
+    documents: list[list[bytes]] = [[]]
+    goes_on = False
+    for block in blocks:
+        for start, end, ends_document in zip(
+            block.starts, block.ends, block.ends_document, strict=True
+        ):
+            data = block.data[start:end]
+            if goes_on:
+                documents[-1][-1] += data
+            else:
+                documents[-1].append(data)
+            goes_on = False
+            if ends_document:
+                documents.append([])
+        goes_on = block.is_open
+    assert not goes_on
+    assert documents.pop() == []
+    return documents
+
+
+def documents(source: Source, **options) -> list[bytes]:
+    """Read the documents of a source that holds no special tokens."""
+    return [b"".join(texts) for texts in texts_of(Corpus.open(source, **options).text_blocks())]
+
+
+def test_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"\xef\xbb\xbfone\r\n<|endoftext|>two\xff")
+    expected = [b"\xef\xbb\xbfone\r\n", b"two\xff"]
+    assert documents(file) == expected
+    assert documents(str(file)) == expected
+
+
+def test_a_file_larger_than_a_block(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    data = ("日本語 " * 200_000).encode() + b"<|endoftext|>" + b"x" * 1_500_000
+    file.write_bytes(data)
+    assert documents(file) == data.split(b"<|endoftext|>")
+
+
+def test_several_files_are_read_in_the_order_given(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("b", "a", "c")]
+    for file in files:
+        file.write_text(file.name)
+    assert documents(files) == [b"b", b"a", b"c"]
+    assert documents([str(file) for file in files]) == [b"b", b"a", b"c"]
+    assert documents(iter(files)) == [b"b", b"a", b"c"]
+
+
+def test_a_folder_gives_its_files_by_name_but_no_hidden_ones(tmp_path: Path) -> None:
+    for name in ("b/2", "b/10", "a", ".hidden", ".git/config", "b/.x"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert documents(tmp_path) == [b"a", b"b/10", b"b/2"]
+
+
+def test_a_pattern_of_names(tmp_path: Path) -> None:
+    for name in ("x/b.txt", "a.txt", "a.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert documents(str(tmp_path / "**" / "*.txt")) == [b"a.txt", b"x/b.txt"]
+    assert documents([str(tmp_path / "*.md"), str(tmp_path / "x")]) == [b"a.md", b"x/b.txt"]
+
+
+def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
+    file = tmp_path / "a[1].txt"
+    file.write_text("x")
+    assert documents(str(file)) == [b"x"]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\n\xff<|endoftext|>b")))
+    corpus = Corpus.open("-")
+    assert corpus.n_bytes_total is None
+    assert texts_of(corpus.text_blocks()) == [[b"a\r\n\xff"], [b"b"]]
+    assert corpus.n_bytes_read == 18
+
+
+def test_texts_from_python() -> None:
+    assert documents(["ab", "é<|endoftext|>x", "a\ud800"]) == [
+        b"ab", b"\xc3\xa9", b"x", b"a\xef\xbf\xbd",
+    ]  # fmt: skip
+    assert documents(text for text in ["a", "b"]) == [b"a", b"b"]
+    assert documents([]) == []
+
+
+def test_words_that_name_folders_are_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a").write_text("inside")
+    monkeypatch.chdir(tmp_path)
+    assert documents(["docs", "tests", "[a-z]*?"]) == [b"docs", b"tests", b"[a-z]*?"]
+    assert documents(["docs"]) == [b"inside"]
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="not int"):
+        documents(iter(["a", 1]))
+
+
+def test_an_open_corpus_is_taken_as_it_is() -> None:
+    corpus = Corpus.open(["a"])
+    assert Corpus.open(corpus) is corpus
+
+
+def jsonl(records: Iterable[object]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    records = [{"text": "é\r\n"}, {"text": None, "id": 1}, {"text": "a<|endoftext|>b"}]
+    file.write_bytes(jsonl(records) + b'\n \n{"text": "raw \xff\\u00e9"}\n{"text": "\\ud800"}')
+    expected = ["é\r\n".encode(), b"", b"a", b"b", b"raw \xff\xc3\xa9", b"\xef\xbf\xbd"]
+    assert documents(file) == expected
+
+
+def test_another_field(tmp_path: Path) -> None:
+    file = tmp_path / "a.ndjson"
+    file.write_bytes(jsonl([{"text": "a", "content": "b"}]))
+    assert documents(file, field="content") == [b"b"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"text": ', "line 2 is no JSON"),
+        ('{"content": "a", "id": 1}', "line 2 has no field 'text'; its fields are 'content', 'id'"),
+        ("{}", "line 2 has no field 'text'; it is empty"),
+        ("[1]", "line 2 has no field 'text'; it is no object"),
+        ('{"text": 5}', "line 2: the field 'text' is no text"),
+        ("[" * 100_000, "line 2 is no JSON"),
+    ],
+)
+def test_a_broken_line_is_named(line: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(f'{{"text": "fine"}}\n{line}\n')
+    with pytest.raises(InputFileError) as caught:
+        documents(file)
+    assert str(caught.value).startswith(f"{file}: {reason}")
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "a.parquet"
+    texts = [f"text {n} é" for n in range(1000)] + [None, ""]
+    parquet.write_table(pyarrow.table({"text": texts, "n": range(1002)}), file)
+    corpus = Corpus.open(file)
+    expected = [[(text or "").encode()] for text in texts]
+    assert texts_of(corpus.text_blocks()) == expected
+    with pytest.raises(InputFileError, match="no column 'body'; its columns are 'text', 'n'"):
+        documents(file, field="body")
+    with pytest.raises(InputFileError, match="the column 'n' is no text"):
+        documents(file, field="n")
+    file.write_bytes(b"PAR1 and then something else")
+    with pytest.raises(InputFileError, match="no readable parquet file"):
+        documents(file)
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, package in (("a.parquet", "pyarrow"), ("a.zst", "zstandard")):
+        monkeypatch.setitem(sys.modules, package, None)
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InputFileError, match=f"needs the package {package}: pip install"):
+            documents(tmp_path / name)
+
+
+def zstd(data: bytes) -> bytes:
+    compressed: bytes = pytest.importorskip("zstandard").compress(data)
+    return compressed
+
+
+@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".zst", zstd)])
+def test_compressed_files(ending: str, compress: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    data = os.urandom(1000) * 2000
+    plain, lines, twice = (tmp_path / (name + ending) for name in ("a", "b.jsonl", "c.txt"))
+    plain.write_bytes(compress(data))
+    lines.write_bytes(compress(jsonl([{"text": "x"}, {"text": "y"}])))
+    twice.write_bytes(compress(b"one ") + compress(b"two"))
+    corpus = Corpus.open(plain)
+    assert texts_of(corpus.text_blocks()) == [[data]]
+    assert corpus.n_bytes_read == corpus.n_bytes_total == plain.stat().st_size
+    assert documents(lines) == [b"x", b"y"]
+    assert documents(twice) == [b"one two"]
+
+
+@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".zst", zstd)])
+@pytest.mark.parametrize("damage", ["cut off", "other bytes", "no such format"])
+def test_damaged_compressed_files(
+    ending: str, damage: str, compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    file = tmp_path / ("a" + ending)
+    data = bytearray(compress(os.urandom(5000) + b"text " * 1000))
+    if damage == "cut off":
+        del data[3000:]
+    elif damage == "other bytes":
+        data[:1] = b"\0"
+    else:
+        data[:] = b"plain text"
+    file.write_bytes(data)
+    with pytest.raises(InputFileError) as caught:
+        documents(file)
+    assert caught.value.path == str(file)
+
+
+def test_missing_files_are_named_before_anything_is_read(tmp_path: Path) -> None:
+    there, missing = tmp_path / "a", tmp_path / "b"
+    there.write_text("x")
+    for source in ([there, missing], [str(there), str(missing)], missing, str(missing)):
+        with pytest.raises(InputFileError, match="b: there is no such file"):
+            Corpus.open(source)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("*.txt", "matches no file"), ("", "holds no files")])
+def test_sources_without_any_file(name: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match=reason):
+        Corpus.open(os.path.join(tmp_path, name))
+
+
+def test_a_file_that_vanishes_is_named(tmp_path: Path) -> None:
+    files = [tmp_path / "a", tmp_path / "b"]
+    for file in files:
+        file.write_text("x")
+    corpus = Corpus.open(files)
+    files[1].unlink()
+    with pytest.raises(InputFileError, match="b: there is no such file"):
+        texts_of(corpus.text_blocks())
+
+
+def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
+    files = [tmp_path / "a", tmp_path / "b"]
+    for file in files:
+        file.write_bytes(b"some text " * 10)
+    corpus = Corpus.open(files)
+    assert (corpus.n_bytes_total, corpus.n_bytes_read) == (200, 0)
+    texts_of(corpus.text_blocks())
+    assert corpus.n_bytes_read == 200
+
+
+def test_caps_are_those_of_nanochat() -> None:
+    """The document that exceeds the total is the last one, and whole."""
+    source = ["aaaa", "bbbb", "cccc", "dddd"]
+    assert documents(source, max_chars=8) == [b"aaaa", b"bbbb", b"cccc"]
+    assert documents(source, max_chars=7) == [b"aaaa", b"bbbb"]
+    assert documents(source, max_doc_chars=3) == [b"aaa", b"bbb", b"ccc", b"ddd"]
+    assert documents(source, max_chars=7, max_doc_chars=3) == [b"aaa", b"bbb", b"ccc"]
+    assert documents(["éüöä", "日\ud800本語"], max_doc_chars=3) == [
+        "éüö".encode(), "日\ufffd本".encode(),
+    ]  # fmt: skip
+
+
+def test_a_document_without_an_end_is_capped_by_the_total(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"ab" * 3_000_000)
+    corpus = Corpus.open(file, max_chars=1001)
+    assert texts_of(corpus.text_blocks()) == [[b"ab" * 500 + b"a"]]
+    assert corpus.n_bytes_read < 3_000_000
+
+
+@given(
+    parts=st.lists(byte_texts, max_size=5),
+    max_chars=st.one_of(st.none(), st.integers(1, 60)),
+    max_doc_chars=st.one_of(st.none(), st.integers(1, 30)),
+    size=st.sampled_from([1, 3, 20, 1000]),
+    block_bytes=st.sampled_from([1, 10, 1000]),
+)
+def test_caps_in_any_blocks(
+    parts: list[str], max_chars: int | None, max_doc_chars: int | None, size: int, block_bytes: int
+) -> None:
+    parts = [bytetext.from_bytes(bytetext.to_bytes(part)) for part in parts]
+    expected: list[str] = []
+    total = 0
+    cap = min(max_chars or 10**9, max_doc_chars or 10**9)
+    for part in documents_of(parts, "'s"):
+        kept = part[:cap]
+        total += len(kept)
+        expected.append(kept)
+        if max_chars and (total > max_chars or (total == max_chars and len(kept) < len(part))):
+            break
+
+    def chunks():
+        for part in parts:
+            data = bytetext.to_bytes(part)
+            yield from ((data[i : i + size], False) for i in range(0, len(data), size))
+            yield b"", True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks_module, "BLOCK_BYTES", block_bytes)
+        blocks = capped(text_blocks(chunks(), [], b"'s"), max_chars, max_doc_chars)
+        found = [b"".join(texts) for texts in texts_of(blocks)]
+    assert found == [bytetext.to_bytes(text) for text in expected]
+
+
+@pytest.mark.parametrize("option", ["max_chars", "max_doc_chars"])
+def test_a_cap_that_leaves_nothing_is_refused(option: str) -> None:
+    with pytest.raises(ValueError, match="a cap of 0 characters"):
+        Corpus.open(["a"], **{option: 0})
+
+
+def test_an_open_text_ends_between_characters() -> None:
+    text = "añ日😀" * 20
+    data = text.encode()
+    for size in range(1, 9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocks_module, "BLOCK_BYTES", 1)
+            chunks = [(data[i : i + size], False) for i in range(0, len(data), size)]
+            blocks = list(text_blocks([*chunks, (b"", True)], [b"<|x|>"], b""))
+        for block in blocks:
+            block.data[: block.ends[-1]].decode()
+        assert texts_of(blocks) == [[data]]
