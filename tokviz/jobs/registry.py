@@ -18,7 +18,9 @@ Errors for the user are raised as `TokvizError`.
 """
 
 JOBS: dict[str, str] = {
+    "compile_kernels": "tokviz.jobs.compile_kernels:answer",
     "split": "tokviz.jobs.split:answer",
+    "train": "tokviz.jobs.train:answer",
 }
 """Where each job is: "module:function"."""
 

@@ -71,7 +71,13 @@ class JobClient:
     """Runs one kind of job in a child process. No method waits; all are safe in any thread."""
 
     def __init__(
-        self, job: str, *, limits: Limits | None = None, patience: float | None = None
+        self,
+        job: str,
+        *,
+        limits: Limits | None = None,
+        patience: float | None = None,
+        grace: float | None = None,
+        keeps_child: bool = True,
     ) -> None:
         """Prepare a client; the child starts with the first run.
 
@@ -80,10 +86,16 @@ class JobClient:
             limits: What the child may use.
             patience: Seconds of wall clock without any answer after which a run is killed and
                 fails with `JobTimeoutError`; None for no such limit.
+            grace: Seconds that a child may go on after it was asked to stop; `GRACE_SECONDS` if
+                None.
+            keeps_child: Keep the child for the next run, with its state; otherwise it ends with
+                its run, and gives its memory back.
         """
         self._job = job
         self._limits = limits or Limits()
         self._patience = patience
+        self._grace = grace
+        self._keeps_child = keeps_child
         self._changed = threading.Condition()
         self._last_id = 0
         self._next: _Run | None = None
@@ -145,7 +157,7 @@ class JobClient:
                 self._fail(run, self._bury() or error)
                 continue
             self._watch(run)
-            if run.child_unusable:
+            if run.child_unusable or not self._keeps_child:
                 self._bury()
         self._bury()
 
@@ -184,7 +196,7 @@ class JobClient:
             while not run.over and not self._closed and self._ended is not child:
                 now = time.monotonic()
                 if run.unwanted and give_up_at is None:
-                    give_up_at = now + GRACE_SECONDS
+                    give_up_at = now + (GRACE_SECONDS if self._grace is None else self._grace)
                     self._ask_to_stop(run, child)
                 deadline = self._deadline(child) if give_up_at is None else give_up_at
                 if deadline is not None and now >= deadline:

@@ -1,0 +1,177 @@
+"""Training in a child: the same tokenizer as in this process, with reports, and no leftovers."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+import tokviz
+from tests.jobs.conftest import WAIT
+from tests.jobs.test_runner import _gone
+from tokviz.errors import JobError, TokvizError
+from tokviz.jobs import train as train_job
+from tokviz.jobs.train_client import TrainClient
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+
+TEXT = "the theory of the thing: this that and these, then there\n" * 40
+
+
+class Trainer:
+    """A `TrainClient` to ask from a test."""
+
+    def __init__(self) -> None:
+        self.events: Queue[tuple[int, TrainReport | TrainSummary | TokvizError]] = Queue()
+
+        def put(run: int, event: TrainReport | TrainSummary | TokvizError) -> None:
+            self.events.put((run, event))
+
+        self.client = TrainClient(put, put, put)
+
+    def result_of(self, run: int) -> tuple[list[TrainReport], TrainSummary]:
+        """Wait for the end of a run."""
+        reports = []
+        while True:
+            event_run, event = self.events.get(timeout=WAIT)
+            assert event_run == run
+            if isinstance(event, TokvizError):
+                raise event
+            if isinstance(event, TrainSummary):
+                return reports, event
+            reports.append(event)
+
+    def wait_for_a_merge(self) -> TrainReport:
+        while True:
+            _, event = self.events.get(timeout=WAIT)
+            assert isinstance(event, TrainReport)
+            if event.n_merges:
+                return event
+
+
+@pytest.fixture
+def trainer() -> Iterator[Trainer]:
+    made = Trainer()
+    yield made
+    made.client.close()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def long_request(tmp_path: Path) -> TrainRequest:
+    """Many different words and more merges than anybody waits for."""
+    letters = random.Random(1)
+    words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(40_000))
+    path = tmp_path / "long.txt"
+    path.write_text(" ".join(words))
+    return TrainRequest((str(path),), str(tmp_path / "out" / "run"), 200_000)
+
+
+def test_the_child_learns_what_this_process_learns(trainer, corpus, tmp_path):
+    folder = tmp_path / "run"
+    request = TrainRequest(
+        (str(corpus),), str(folder), 270, "gpt2", ("<|end|>",), "first", "lexicographic"
+    )
+    reports, summary = trainer.result_of(trainer.client.train(request))
+    here = tokviz.train(
+        corpus,
+        270,
+        split_pattern="gpt2",
+        special_tokens=["<|end|>"],
+        special_ids="first",
+        tie_break="lexicographic",
+    )
+    there = tokviz.load(folder)
+    assert (there.vocab, there.merges) == (here.tokenizer.vocab, here.tokenizer.merges)
+    assert summary.n_merges == len(here.history) == 13
+    assert summary.n_bytes == len(TEXT)
+    assert summary.n_tokens == here.history.n_tokens[-1]
+    assert summary.longest_token in here.tokenizer.vocab.values()
+    assert summary.held_out is None
+    last = reports[-1]
+    assert last.phase == "saving"
+    assert (last.n_merges, last.n_merges_wanted, last.tokens_now) == (13, 13, summary.n_tokens)
+    left, right, count = last.newest[-1]
+    assert here.tokenizer.merges[-1] == (left, right)
+    assert here.history.count[-1] == count
+
+
+def test_a_training_can_be_compared_on_text_it_has_not_seen(trainer, corpus, tmp_path):
+    corpus.write_text("".join(f"line number {n} of this text\n" for n in range(5000)))
+    request = TrainRequest((str(corpus),), str(tmp_path / "run"), 300, compare=True)
+    _, summary = trainer.result_of(trainer.client.train(request))
+    assert summary.held_out is not None
+    assert set(summary.held_out.bytes_per_token) == {"new", "gpt2", "cl100k_base"}
+    assert summary.n_bytes + summary.held_out.n_bytes == corpus.stat().st_size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_cancel_ends_the_child_and_leaves_nothing(trainer, long_request):
+    trainer.client.train(long_request)
+    trainer.wait_for_a_merge()
+    pid = trainer.client.pid
+    trainer.client.cancel()
+    assert _gone(pid)
+    out = Path(long_request.run_folder).parent
+    assert not out.exists() or not any(out.iterdir())
+
+
+def test_after_a_cancelled_training_comes_another(trainer, long_request, corpus, tmp_path):
+    trainer.client.train(long_request)
+    trainer.wait_for_a_merge()
+    trainer.client.cancel()
+    while not trainer.events.empty():
+        trainer.events.get()
+    request = TrainRequest((str(corpus),), str(tmp_path / "run"), 270)
+    _, summary = trainer.result_of(trainer.client.train(request))
+    assert summary.n_vocab == 270
+
+
+def test_a_killed_child_is_a_message(trainer, long_request):
+    run = trainer.client.train(long_request)
+    trainer.wait_for_a_merge()
+    os.kill(trainer.client.pid, signal.SIGKILL)
+    with pytest.raises(JobError, match="SIGKILL"):
+        trainer.result_of(run)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sources": ("nowhere.txt",)}, "nowhere.txt: there is no such file"),
+        ({"vocab_size": 100}, "a vocabulary of 100 tokens is too small"),
+        ({"split_pattern": "(a"}, "missing \\)"),
+        ({"run_folder": "."}, "is a folder with other content"),
+    ],
+)
+def test_a_mistake_is_a_readable_error(trainer, corpus, tmp_path, monkeypatch, changes, message):
+    monkeypatch.chdir(tmp_path)
+    request = {"sources": (str(corpus),), "run_folder": "run", "vocab_size": 300} | changes
+    run = trainer.client.train(TrainRequest(**request))
+    with pytest.raises(TokvizError, match=message):
+        trainer.result_of(run)
+
+
+def test_reports_flow_while_the_trainer_is_silent(corpus, tmp_path, monkeypatch):
+    silent = threading.Event()
+    monkeypatch.setattr(train_job, "REPORT_SECONDS", 0.001)
+    monkeypatch.setattr(train_job.Training, "learn", lambda self: silent.wait(WAIT))
+    request = TrainRequest((str(corpus),), str(tmp_path / "run"), 270)
+    answers = train_job.answer(request.to_json(), {})
+    reports = [TrainReport.from_json(next(answers)["report"]) for _ in range(3)]
+    assert [report.phase for report in reports] == ["starting"] * 3
+    assert reports[0].seconds < reports[2].seconds
+    silent.set()
+    answers.close()

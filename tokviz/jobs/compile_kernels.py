@@ -1,0 +1,26 @@
+"""The job `compile_kernels`: have the compiled loops in the cache before somebody needs them.
+
+Request: `{}`. Answers: `{"compiling": true}` if anything is to be done, so that the app can say a
+word about it, and at the end `{"compiling": false}`. It takes about ten seconds, once on a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokviz.jobs.protocol import Body
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Compile what is not in the cache."""
+    from tokviz.bpe import compiled_counter, compiled_trainer
+    from tokviz.compiled import is_compiled
+
+    if not all(map(is_compiled, compiled_counter.KERNELS)):
+        yield {"compiling": True}
+        compiled_counter.compile_kernels()
+    if not compiled_trainer.kernels_are_compiled():
+        yield {"compiling": True}
+        compiled_trainer.compile_kernels()
+    yield {"compiling": False}

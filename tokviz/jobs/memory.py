@@ -1,0 +1,37 @@
+"""How much memory this process uses, and has used at most."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+
+
+def memory_bytes() -> int | None:
+    """The physical memory in use now, mapped files included; None where no system tells."""
+    return _from_status("VmRSS")
+
+
+def peak_memory_bytes() -> int | None:
+    """The most physical memory that was in use at any time; None on Windows."""
+    # Linux's getrusage remembers the parent's memory too, from before the child became itself.
+    peak = _from_status("VmHWM")
+    if peak is not None or sys.platform == "win32":
+        return peak
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _from_status(key: str) -> int | None:
+    try:
+        lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name == key:
+            return int(value.split()[0]) * 1024
+    return None

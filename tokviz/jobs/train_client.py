@@ -1,0 +1,59 @@
+"""Training in a child process, seen from the parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.errors import TokvizError
+from tokviz.jobs.limits import Limits
+from tokviz.jobs.protocol import Message
+from tokviz.jobs.runner import JobClient, RunHandlers
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+
+LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)
+"""A training may take what it needs, but steps back behind the app."""
+
+_GRACE_SECONDS = 10.0  # it answers at once, except while it writes the run folder
+
+
+class TrainClient:
+    """Trains in a child process, which lives as long as the training."""
+
+    def __init__(
+        self,
+        on_report: Callable[[int, TrainReport], object],
+        on_done: Callable[[int, TrainSummary], object],
+        on_error: Callable[[int, TokvizError], object],
+        *,
+        limits: Limits = LIMITS,
+    ) -> None:
+        """Take the callbacks; they come from a thread, with the run id first."""
+        self._on_report = on_report
+        self._on_done = on_done
+        self._on_error = on_error
+        self._jobs = JobClient("train", limits=limits, grace=_GRACE_SECONDS, keeps_child=False)
+
+    def train(self, request: TrainRequest) -> int:
+        """Begin a training in place of any other and return its run id."""
+        body = request.to_json()
+        handlers = RunHandlers(self._take_answer, lambda run: None, self._on_error)
+        return self._jobs.run(lambda memory: [body], handlers)
+
+    def cancel(self) -> None:
+        """Give up the training; nothing of it is kept, unless it was just being saved."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """End the child at once."""
+        self._jobs.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while there is a child."""
+        return self._jobs.pid
+
+    def _take_answer(self, run: int, answer: Message) -> None:
+        if "summary" in answer:
+            self._on_done(run, TrainSummary.from_json(answer["summary"]))
+        else:
+            self._on_report(run, TrainReport.from_json(answer["report"]))

@@ -1,0 +1,195 @@
+"""What the job `train` is asked and what it answers, as JSON; also what `tokviz train --json` says.
+
+Bytes of tokens are lists of integers, for they need not be text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRequest:
+    """A training to do.
+
+    Attributes:
+        sources: Files, folders and globs; "-" is standard input (not in a child).
+        run_folder: Where the run is saved.
+        vocab_size: The tokens wanted, bytes and specials included.
+        split_pattern: A name from `SPLIT_PATTERNS`, or a regex.
+        special_tokens: Texts of special tokens.
+        special_ids: Whether they have the lowest ids or the highest.
+        tie_break: A name from `TIE_BREAKS`.
+        min_count: The lowest count at which a pair is merged.
+        delimiter: The text between two documents of a plain text.
+        field: The field of JSON lines, or the column of Parquet files, that holds the text.
+        max_chars: The most characters to read of everything; None for all.
+        max_doc_chars: The most characters to read of a document; None for all.
+        compare: Keep about a hundredth of the text out of the training, at most 1 MB, and see how
+            the new tokenizer and well-known ones compress it.
+    """
+
+    sources: tuple[str, ...]
+    run_folder: str
+    vocab_size: int
+    split_pattern: str = "gpt4"
+    special_tokens: tuple[str, ...] = ()
+    special_ids: Literal["last", "first"] = "last"
+    tie_break: Literal["first", "lexicographic", "smallest_id"] = "first"
+    min_count: int = 1
+    delimiter: str = "<|endoftext|>"
+    field: str = "text"
+    max_chars: int | None = None
+    max_doc_chars: int | None = None
+    compare: bool = False
+
+    def to_json(self) -> Record:
+        """Make the body of a request."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TrainRequest:
+        """Read what `to_json` wrote."""
+        made = cls(**record)
+        return replace(made, sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
+
+
+class NewMerge(NamedTuple):
+    """A merge just learned: the bytes of its two tokens, and how often the pair occurred."""
+
+    left: bytes
+    right: bytes
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainReport:
+    """How far a training is.
+
+    Attributes:
+        phase: "starting", "compiling", "reading", "merging", "saving" or "comparing".
+        fraction: How much of the phase is done, 0 to 1.
+        seconds: The time since the training began.
+        eta_seconds: A guess how long the phase still takes; None if nothing is known.
+        n_bytes: Bytes read.
+        n_pieces: Distinct pieces found.
+        n_merges: Merges learned.
+        n_merges_wanted: Merges to learn.
+        tokens_now: The tokens that what was read has by now; one per byte before the first merge.
+        newest: The last merges, the newest at the end.
+        memory_bytes: Physical memory in use.
+        peak_memory_bytes: The most that was in use.
+    """
+
+    phase: str
+    fraction: float
+    seconds: float
+    eta_seconds: float | None
+    n_bytes: int
+    n_pieces: int
+    n_merges: int
+    n_merges_wanted: int
+    tokens_now: int
+    newest: tuple[NewMerge, ...] = ()
+    memory_bytes: int | None = None
+    peak_memory_bytes: int | None = None
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression by now; None before anything was read."""
+        return self.n_bytes / self.tokens_now if self.tokens_now else None
+
+    def to_json(self) -> Record:
+        """Make the body of an answer."""
+        newest = [[list(merge.left), list(merge.right), merge.count] for merge in self.newest]
+        return {name: getattr(self, name) for name in self.__slots__} | {"newest": newest}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TrainReport:
+        """Read what `to_json` wrote."""
+        newest = (
+            NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
+        )
+        return cls(**{**record, "newest": tuple(newest)})
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """How a new tokenizer and well-known ones compress text that it has not learned from.
+
+    Attributes:
+        n_bytes: The size of the text.
+        bytes_per_token: By the name of the tokenizer; the new one is "new".
+    """
+
+    n_bytes: int
+    bytes_per_token: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSummary:
+    """What a training came to.
+
+    Attributes:
+        run_folder: Where it was saved.
+        n_vocab: Tokens, bytes and specials included.
+        n_merges: Merges learned.
+        n_merges_wanted: Merges asked for.
+        stopped_early: Why there are fewer; None if there are not.
+        seconds_by_phase: Wall time by phase.
+        n_bytes: Bytes read.
+        n_chars: Characters read.
+        n_documents: Documents read.
+        n_invalid: Bytes that are not valid UTF-8.
+        n_pieces: Distinct pieces.
+        n_tokens: Tokens of the whole corpus, without special ones.
+        longest_token: The longest token that is not special; the first of several.
+        peak_memory_bytes: The most physical memory that was in use.
+        held_out: The comparison; None if there was none.
+    """
+
+    run_folder: str
+    n_vocab: int
+    n_merges: int
+    n_merges_wanted: int
+    stopped_early: str | None
+    seconds_by_phase: dict[str, float]
+    n_bytes: int
+    n_chars: int
+    n_documents: int
+    n_invalid: int
+    n_pieces: int
+    n_tokens: int
+    longest_token: bytes
+    peak_memory_bytes: int | None
+    held_out: HeldOut | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The wall time of all phases."""
+        return sum(self.seconds_by_phase.values())
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression of the corpus; None if it has no token."""
+        return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+    def to_json(self) -> Record:
+        """Make the body of the last answer."""
+        return asdict(self) | {"longest_token": list(self.longest_token)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TrainSummary:
+        """Read what `to_json` wrote."""
+        held_out = record["held_out"]
+        return cls(
+            **{
+                **record,
+                "longest_token": bytes(record["longest_token"]),
+                "held_out": None if held_out is None else HeldOut(**held_out),
+            }
+        )

@@ -1,0 +1,186 @@
+"""A training as the command and the Train screen do it: reports, a run folder, a summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.train import train
+from tokviz.corpus.corpus import Corpus
+from tokviz.corpus.held_out import HeldOutCorpus
+from tokviz.formats.registry import load
+from tokviz.formats.run import check_target
+from tokviz.jobs.memory import memory_bytes, peak_memory_bytes
+from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
+
+if TYPE_CHECKING:
+    from tokviz.bpe.train import TrainingRun, TrainProgress
+    from tokviz.tokenizer import Tokenizer
+
+COMPARED_WITH = ("gpt2", "cl100k_base")
+"""The well-known tokenizers that a new one is compared with."""
+
+NEW = "new"
+"""The new tokenizer's name in a comparison."""
+
+
+class Training:
+    """One training, step by step: `learn`, `save`, `compare`, `summary`."""
+
+    def __init__(
+        self,
+        request: TrainRequest,
+        on_report: Callable[[TrainReport], object],
+        should_stop: Callable[[], bool],
+    ) -> None:
+        """Check what can be checked before any work.
+
+        Args:
+            request: What to do.
+            on_report: Called often, in the thread that works.
+            should_stop: Asked often while learning; once it says yes, the merges so far are kept.
+
+        Raises:
+            TokvizError: If there is no such input, or the run cannot be saved there.
+        """
+        check_target(request.run_folder)
+        self._request = request
+        self._corpus = _open_corpus(request)
+        self._on_report = on_report
+        self._should_stop = should_stop
+        self._started = time.monotonic()
+        self._last = TrainReport("starting", 0.0, 0.0, None, 0, 0, 0, 0, 0)
+        self._seconds: dict[str, float] = {}
+        self._run: TrainingRun | None = None
+        self._held_out: HeldOut | None = None
+
+    @property
+    def learned(self) -> TrainingRun:
+        """What was learned."""
+        assert self._run is not None
+        return self._run
+
+    def learn(self) -> None:
+        """Read the corpus and learn the merges.
+
+        Raises:
+            TokvizError: If an input or a setting is wrong.
+        """
+        request = self._request
+        self._run = train(
+            self._corpus,
+            request.vocab_size,
+            split_pattern=request.split_pattern,
+            special_tokens=request.special_tokens,
+            special_ids=request.special_ids,
+            tie_break=request.tie_break,
+            min_count=request.min_count,
+            on_progress=self._take_progress,
+            should_stop=self._should_stop,
+        )
+        self._seconds.update(asdict(self._run.timings))
+
+    def save(self) -> None:
+        """Write the run folder.
+
+        Raises:
+            OutputFileError: If that fails.
+        """
+        with self._phase("saving"):
+            self.learned.save(self._request.run_folder)
+
+    def compare(self) -> None:
+        """Look at the text that was kept out of the training, if there is any."""
+        if isinstance(self._corpus, HeldOutCorpus) and self._corpus.held_out:
+            with self._phase("comparing"):
+                self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
+
+    def summary(self) -> TrainSummary:
+        """Say what it came to."""
+        run = self.learned
+        tokenizer, pieces, history = run.tokenizer, run.piece_counts, run.history
+        specials = set(tokenizer.special_tokens.values())
+        ordinary = (token for id, token in tokenizer.vocab.items() if id not in specials)
+        return TrainSummary(
+            run_folder=self._request.run_folder,
+            n_vocab=tokenizer.n_vocab,
+            n_merges=len(history),
+            n_merges_wanted=run.settings.n_merges,
+            stopped_early=run.stopped_early,
+            seconds_by_phase=self._seconds,
+            n_bytes=pieces.n_bytes,
+            n_chars=pieces.n_chars,
+            n_documents=pieces.n_documents,
+            n_invalid=pieces.n_invalid,
+            n_pieces=len(pieces),
+            n_tokens=int(history.n_tokens[-1]) if len(history) else pieces.n_bytes,
+            longest_token=max(ordinary, key=len),
+            peak_memory_bytes=peak_memory_bytes(),
+            held_out=self._held_out,
+        )
+
+    def report(self) -> TrainReport:
+        """Say how far it is now."""
+        return replace(
+            self._last,
+            seconds=time.monotonic() - self._started,
+            memory_bytes=memory_bytes(),
+            peak_memory_bytes=peak_memory_bytes(),
+        )
+
+    def _take_progress(self, progress: TrainProgress) -> None:
+        fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
+        newest = tuple(NewMerge(*merge) for merge in progress.newest)
+        self._last = replace(self._last, **fields, newest=newest)
+        self._on_report(self.report())
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        """Time a short phase and report its beginning."""
+        self._last = replace(self._last, phase=name, fraction=0.0, eta_seconds=None)
+        self._on_report(self.report())
+        started = time.perf_counter()
+        yield
+        self._seconds[name] = time.perf_counter() - started
+
+
+_SHARED_FIELDS = (
+    "phase",
+    "fraction",
+    "eta_seconds",
+    "n_bytes",
+    "n_pieces",
+    "n_merges",
+    "n_merges_wanted",
+    "tokens_now",
+)
+"""What a report takes from the trainer's progress as it is."""
+
+
+def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
+    """Measure how the tokenizer and well-known ones compress texts."""
+    tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
+    n_bytes = sum(map(len, texts))
+    return HeldOut(
+        n_bytes,
+        {
+            name: n_bytes / sum(len(tokenizer.encode_bytes(text)) for text in texts)
+            for name, tokenizer in tokenizers.items()
+        },
+    )
+
+
+def _open_corpus(request: TrainRequest) -> Corpus:
+    kind = HeldOutCorpus if request.compare else Corpus
+    return kind.open(
+        # A list of names could be taken for texts.
+        [Path(source) for source in request.sources],
+        delimiter=request.delimiter,
+        field=request.field,
+        max_chars=request.max_chars,
+        max_doc_chars=request.max_doc_chars,
+    )
