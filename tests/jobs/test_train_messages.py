@@ -32,7 +32,9 @@ SUMMARY = TrainSummary(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [REQUEST, REPORT, SUMMARY], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [REQUEST, REPORT, SUMMARY], ids=lambda value: type(value).__name__
+)
 def test_what_is_written_as_json_is_read_again(value):
     assert type(value).from_json(json.loads(json.dumps(value.to_json()))) == value
 

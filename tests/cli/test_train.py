@@ -1,0 +1,200 @@
+"""`tokviz train`: from texts to a folder that every other command can use."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+
+import pytest
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+import tokviz as package
+from tests.cli.conftest import COMMAND
+
+TEXT = "low low low low low lower lower widest widest widest " + "newest " * 6
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def records_of(result):
+    return [json.loads(line) for line in result.text.splitlines()]
+
+
+def test_a_trained_tokenizer_is_used_like_any_other(tokviz, corpus, tmp_path):
+    run = tmp_path / "run"
+    result = tokviz(
+        *("train", corpus, "-o", run, "--vocab-size", 265, "--pattern", "whitespace"),
+        *("--special", "<|end|>", "--ties", "lexicographic"),
+    )
+    assert (result.code, result.err) == (0, "")
+    assert result.text.startswith(f"{run}: 265 tokens, 8 of them merged\n")
+    tok = package.load(run)
+    assert tok.merges[:3] == [(b"s", b"t"), (b"e", b"st"), (b"o", b"w")]
+    assert tok.special_tokens == {"<|end|>": 264}
+    encoded = tokviz("encode", "-t", run, stdin=b"newest<|end|>")
+    assert encoded.text.split() == [str(id) for id in tok.encode("newest<|end|>")]
+    theirs = HuggingFaceTokenizer.from_file(str(run / "tokenizer.json"))
+    assert theirs.encode("newest lower<|end|>").ids == tok.encode("newest lower<|end|>")
+
+
+def test_special_tokens_may_come_first(tokviz, corpus, tmp_path):
+    run = tmp_path / "run"
+    options = ("--special", "<a>", "--special", "<b>", "--special-ids", "first")
+    assert tokviz("train", corpus, "-o", run, "--vocab-size", 260, *options).code == 0
+    assert package.load(run).special_tokens == {"<a>": 0, "<b>": 1}
+
+
+def test_it_reads_standard_input_folders_and_json_lines(tokviz, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "a.txt").write_text("aa aa")
+    (folder / "b.jsonl").write_text('{"body": "bbbb"}\n')
+    run = tmp_path / "run"
+    result = tokviz(
+        *("train", folder, "-", "-o", run, "--vocab-size", 300, "--field", "body", "--json"),
+        stdin=b"cc\xff",
+    )
+    assert result.code == 0
+    done = records_of(result)[-1]
+    assert (done["n_bytes"], done["n_documents"], done["n_invalid"]) == (12, 3, 1)
+    assert "no pair is left to merge" in done["stopped_early"]
+
+
+def test_json_tells_how_far_it_is_and_what_came_of_it(tokviz, corpus, tmp_path):
+    result = tokviz("train", corpus, "-o", tmp_path / "run", "--vocab-size", 260, "--json")
+    *reports, done = records_of(result)
+    assert {"reading", "merging", "saving"} <= {report["phase"] for report in reports}
+    assert done["phase"] == "done"
+    assert (done["n_vocab"], done["n_merges"], done["n_bytes"]) == (260, 4, len(TEXT))
+    left, right, count = reports[-1]["newest"][-1]
+    assert package.load(tmp_path / "run").merges[-1] == (bytes(left), bytes(right))
+    assert count > 0
+
+
+def test_progress_is_drawn_on_a_terminal_only(tokviz, tokviz_on_terminal, corpus, tmp_path):
+    arguments = ("train", corpus, "-o", tmp_path / "run", "--vocab-size", 260)
+    drawn = tokviz_on_terminal(*arguments).decode()
+    assert "\rreading" in drawn
+    assert "\x1b[K" in drawn
+    assert drawn.replace("\r\n", "\n").endswith("\n")
+    assert "reading " not in tokviz(*arguments).err
+
+
+def test_ctrl_c_keeps_the_merges_so_far(tmp_path):
+    letters = random.Random(1)
+    words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(40_000))
+    (tmp_path / "long.txt").write_text(" ".join(words))
+    run = tmp_path / "run"
+    arguments = ["train", str(tmp_path / "long.txt"), "-o", str(run), "--vocab-size", "200000"]
+    process = subprocess.Popen([*COMMAND, *arguments, "--json"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    while not json.loads(process.stdout.readline())["n_merges"]:
+        continue
+    process.send_signal(signal.SIGINT)
+    done = json.loads(process.stdout.read().splitlines()[-1])
+    assert process.wait() == 130
+    assert done["phase"] == "done"
+    assert done["stopped_early"].startswith("stopped at ")
+    assert 0 < done["n_merges"] < done["n_merges_wanted"]
+    tok = package.load(run)
+    assert tok.n_vocab == done["n_vocab"] == 256 + done["n_merges"]
+    assert tok.decode(tok.encode("abcdefgh xyz")) == "abcdefgh xyz"
+
+
+def test_ctrl_c_before_the_first_merge_saves_nothing(tmp_path):
+    run = tmp_path / "run"
+    process = subprocess.Popen(
+        [*COMMAND, "train", "-", "-o", str(run), "--vocab-size", "300", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["phase"] == "reading"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(b"some text " * 10)
+    assert process.returncode == 130
+    assert errors == b"tokviz: interrupted before the first merge: nothing is saved\n"
+    assert not run.exists()
+
+
+def test_a_run_is_replaced_but_never_another_folder(tokviz, corpus, tmp_path):
+    run = tmp_path / "run"
+    assert tokviz("train", corpus, "-o", run, "--vocab-size", 260).code == 0
+    assert tokviz("train", corpus, "-o", run, "--vocab-size", 262).code == 0
+    assert package.load(run).n_vocab == 262
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work")
+    result = tokviz("train", corpus, "-o", mine, "--vocab-size", 260)
+    assert result.code == 1
+    assert f"{mine}: is a folder with other content" in result.err
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+
+
+def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
+    (tmp_path / "lines.txt").write_text("".join(f"line number {n}\n" for n in range(3000)))
+    result = tokviz(
+        "train", tmp_path / "lines.txt", "-o", tmp_path / "run", "--vocab-size", 300, "--compare"
+    )
+    (line,) = [line for line in result.text.splitlines() if "held out" in line]
+    assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--vocab-size", "0"],
+        ["--vocab-size", "many"],
+        ["--vocab-size", "300", "--ties", "none"],
+        ["--vocab-size", "300", "--max-chars", "-1"],
+    ],
+)
+def test_options_that_make_no_sense_are_code_2(tokviz, corpus, tmp_path, options):
+    result = tokviz("train", corpus, "-o", tmp_path / "run", *options)
+    assert (result.code, result.out) == (2, b"")
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--vocab-size", "100"], "a vocabulary of 100 tokens is too small"),
+        (["--vocab-size", "300", "--special", ""], "a special token is empty"),
+        (["--vocab-size", "300", "--special", "<a>", "--special", "<a>"], "is listed twice"),
+        (["--vocab-size", "300", "--pattern", "(a"], "split pattern '(a'"),
+        (["--vocab-size", "300", "nowhere.txt"], "nowhere.txt: there is no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_saves_nothing(
+    tokviz, corpus, tmp_path, options, message
+):
+    run = tmp_path / "run"
+    result = tokviz("train", corpus, "-o", run, *options)
+    assert (result.code, result.out) == (1, b"")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+    assert not run.exists()
+
+
+def test_an_empty_corpus_is_an_error(tokviz, tmp_path):
+    result = tokviz("train", "-", "-o", tmp_path / "run", "--vocab-size", 300)
+    assert result.code == 1
+    assert "the corpus holds no text" in result.err
+
+
+def test_the_caps_limit_what_is_read(tokviz, tmp_path):
+    (tmp_path / "two.txt").write_text("abcdef<|endoftext|>ghijkl")
+    result = tokviz(
+        *("train", tmp_path / "two.txt", "-o", tmp_path / "run", "--vocab-size", 300, "--json"),
+        *("--max-doc-chars", 2),
+    )
+    assert records_of(result)[-1]["n_bytes"] == 4

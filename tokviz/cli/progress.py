@@ -1,0 +1,93 @@
+"""A line on the terminal that shows how far a long work is."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+import unicodedata
+from typing import TextIO
+
+from tokviz.jobs.train_messages import TrainReport
+from tokviz.tui.glyphs import token_label
+
+_REDRAW_SECONDS = 0.1
+_BAR_CELLS = 24
+_CLEAR_TO_END = "\x1b[K"
+
+
+class ProgressLine:
+    """Draws reports over each other on standard error; silent where that is no terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Take the stream to draw on, standard error by default."""
+        self._stream = sys.stderr if stream is None else stream
+        self._draws = self._stream is not None and self._stream.isatty()
+        self._next = 0.0
+        self._phase = ""
+
+    def show(self, report: TrainReport) -> None:
+        """Draw a report, unless the last one was drawn a moment ago."""
+        now = time.monotonic()
+        if not self._draws or (now < self._next and report.phase == self._phase):
+            return
+        self._next = now + _REDRAW_SECONDS
+        self._phase = report.phase
+        width = shutil.get_terminal_size().columns
+        self._write(f"\r{progress_text(report, width - 1)}{_CLEAR_TO_END}")
+
+    def clear(self) -> None:
+        """Leave no trace."""
+        if self._draws and self._phase:
+            self._write(f"\r{_CLEAR_TO_END}")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def progress_text(report: TrainReport, width: int) -> str:
+    """Write a report in one line of at most so many characters."""
+    n_full = round(report.fraction * _BAR_CELLS)
+    bar = "█" * n_full + "░" * (_BAR_CELLS - n_full)
+    parts = [f"{report.phase:<9} {bar} {report.fraction:4.0%}", *_facts(report)]
+    text = parts[0]
+    for part in parts[1:]:
+        if _cells(text) + 2 + _cells(part) > width:
+            break
+        text += "  " + part
+    return text[:width]
+
+
+def _cells(text: str) -> int:
+    """How wide a terminal draws a text; marks count too, which is on the safe side."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _facts(report: TrainReport) -> list[str]:
+    """What is worth knowing in this phase, the most important first."""
+    facts = []
+    if report.eta_seconds is not None and report.phase in ("reading", "merging"):
+        facts.append(f"{clock(report.eta_seconds)} left")
+    if report.phase == "compiling":
+        facts.append("the first time only")
+    if report.phase == "reading":
+        facts += [f"{report.n_bytes / 1e6:,.1f} MB", f"{report.n_pieces:,} different pieces"]
+    if report.phase == "merging":
+        facts.append(f"{report.n_merges:,} of {report.n_merges_wanted:,} merges")
+        if report.bytes_per_token is not None:
+            facts.append(f"{report.bytes_per_token:.2f} bytes/token")
+        if report.newest:
+            facts.append(token_label(report.newest[-1].left + report.newest[-1].right))
+    return facts
+
+
+def clock(seconds: float) -> str:
+    """Write a time in minutes and seconds, or hours.
+
+    >>> clock(7.6), clock(3723)
+    ('0:08', '1:02:03')
+    """
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

@@ -1,0 +1,239 @@
+"""`tokviz train`: learn a tokenizer from texts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.cli.command import Command
+from tokviz.cli.interruption import Interruption
+from tokviz.cli.output import print_json, report
+from tokviz.cli.progress import ProgressLine
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.tui.glyphs import safe, token_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INTERRUPTED = 130
+_LONGEST_SHOWN = 48
+_NOTES = """\
+PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
+`-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
+and compressed: .gz, .zst.
+
+output: the folder RUN. `tokviz encode -t RUN FILE` uses it, and so does every -t;
+Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what happened at every
+merge. A run that is there is replaced; any other folder with content is left alone.
+
+Ctrl+C ends the training and saves what was learned until then; the exit code is then 130.
+
+--json, one object a line while it goes on:
+  {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
+   "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes"}
+  "newest" holds the last merges: [bytes of the left token, bytes of the right one, count].
+and at the end, with "phase": "done":
+  {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
+   "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
+   "longest_token", "peak_memory_bytes", "held_out"}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz train`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to learn from")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="RUN", help="the folder to save the result in"
+    )
+    parser.add_argument(
+        "--vocab-size",
+        required=True,
+        type=positive,
+        metavar="N",
+        help="how many tokens to have: 256 bytes, merged tokens and special tokens together",
+    )
+    _add_rules(parser)
+    _add_reading(parser)
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="keep a hundredth of the text out of the training, at most 1 MB, and compare the "
+        "compression of it with GPT-2's and GPT-4's",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+
+    parser.add_argument(
+        "--pattern",
+        default="gpt4",
+        metavar="PATTERN",
+        help=f"how to cut text into pieces: {', '.join(SPLIT_PATTERNS)}, or a regex "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--special",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a special token; repeat it for several",
+    )
+    parser.add_argument(
+        "--special-ids",
+        choices=("last", "first"),
+        default="last",
+        help="whether special tokens have the highest ids or the lowest (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--ties",
+        choices=("first", "lexicographic", "smallest_id"),
+        default="first",
+        help="which of the pairs with equal counts to merge: the one that occurs first (as "
+        "minbpe), the greatest as bytes (as CS336), or the one with the smallest ids (as rustbpe) "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--min-count",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="merge no pair that occurs less often",
+    )
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--delimiter",
+        default="<|endoftext|>",
+        metavar="TEXT",
+        help="what stands between documents, cut out (default: %(default)s; '' for nothing)",
+    )
+    parser.add_argument(
+        "--field",
+        default="text",
+        metavar="NAME",
+        help="the field of .jsonl or column of .parquet that holds the text (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-chars", type=positive, metavar="N", help="stop reading after so many characters"
+    )
+    parser.add_argument(
+        "--max-doc-chars", type=positive, metavar="N", help="take so many characters of a document"
+    )
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1 on.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is none.
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, save and say what came of it."""
+    request = TrainRequest(
+        sources=tuple(arguments.paths),
+        run_folder=arguments.output,
+        vocab_size=arguments.vocab_size,
+        split_pattern=arguments.pattern,
+        special_tokens=tuple(arguments.special),
+        special_ids=arguments.special_ids,
+        tie_break=arguments.ties,
+        min_count=arguments.min_count,
+        delimiter=arguments.delimiter,
+        field=arguments.field,
+        max_chars=arguments.max_chars,
+        max_doc_chars=arguments.max_doc_chars,
+        compare=arguments.compare,
+    )
+    line = ProgressLine()
+    try:
+        with Interruption() as interruption:
+            on_report = _print_report if arguments.json else line.show
+            summary = _train(request, on_report, interruption)
+    finally:
+        line.clear()
+    if summary is None:
+        report("interrupted before the first merge: nothing is saved")
+    elif arguments.json:
+        print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
+    else:
+        print("\n".join(summary_lines(summary)))
+    return _INTERRUPTED if interruption.wanted else 0
+
+
+def _train(
+    request: TrainRequest,
+    on_report: Callable[[TrainReport], object],
+    interruption: Interruption,
+) -> TrainSummary | None:
+    from tokviz.jobs.training import Training
+
+    training = Training(request, on_report, lambda: interruption.wanted)
+    training.learn()
+    if interruption.wanted and not len(training.learned.history):
+        return None
+    training.save()
+    if not interruption.wanted:
+        training.compare()
+    return training.summary()
+
+
+def _print_report(report: TrainReport) -> None:
+    print_json(report.to_json())
+    sys.stdout.flush()
+
+
+def summary_lines(summary: TrainSummary) -> list[str]:
+    """Write a summary for people."""
+    seconds = ", ".join(
+        f"{phase} {value:.2f}"
+        for phase, value in summary.seconds_by_phase.items()
+        if value >= 0.005
+    )
+    lines = [
+        f"{safe(str(Path(summary.run_folder)))}: {summary.n_vocab:,} tokens, "
+        f"{summary.n_merges:,} of them merged",
+    ]
+    if summary.stopped_early:
+        lines.append(f"ended early: {summary.stopped_early}")
+    lines.append(
+        f"corpus: {summary.n_bytes:,} bytes, {summary.n_documents:,} documents, "
+        f"{summary.n_pieces:,} different pieces"
+    )
+    if summary.n_invalid:
+        lines.append(f"not valid UTF-8: {summary.n_invalid:,} bytes")
+    if summary.bytes_per_token is not None:
+        lines.append(
+            f"compression: {summary.n_tokens:,} tokens, {summary.bytes_per_token:.2f} bytes/token"
+        )
+    if summary.held_out is not None:
+        ratios = summary.held_out.bytes_per_token.items()
+        lines.append(
+            f"bytes/token of {summary.held_out.n_bytes:,} bytes held out: "
+            + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios)
+        )
+    shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
+    more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
+    lines.append(f"longest token: {shown}{more} ({len(summary.longest_token):,} bytes)")
+    memory = summary.peak_memory_bytes
+    peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
+    lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")
+    return lines
+
+
+COMMAND = Command(
+    name="tokviz train",
+    description="Learn a byte-level BPE tokenizer from texts.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)
