@@ -208,7 +208,7 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
     n_fresh = 2 * int(positions.max())
     n_ids = N_BYTES + n_wanted
     n_groups = min(n_fresh, 2 * n_ids) + 1
-    n_pairs = int(np.count_nonzero(positions)) + n_groups + n_positions // 8
+    n_pairs = int(np.count_nonzero(positions)) + n_groups + n_positions // 4
     state = kernels.State(
         cells=cells,
         large=large,

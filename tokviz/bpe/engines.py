@@ -13,8 +13,11 @@ from tokviz.bpe.ties import get_tie_break
 if TYPE_CHECKING:
     from tokviz.bpe.counting import PieceCounts
 
-SMALL_PIECES_BYTES = 400_000
-"""Up to so many bytes of distinct pieces plain Python has finished before Numba has started."""
+SMALL_WORK = 1_500_000
+"""Up to so much work (see `python_work`) plain Python has ended when Numba is just imported."""
+
+MODERATE_WORK = 8_000_000
+"""Up to so much work plain Python has ended before Numba has compiled its loops."""
 
 
 class Engine(Protocol):
@@ -47,6 +50,17 @@ class Engine(Protocol):
     def history(self) -> TrainingHistory:
         """Give all merges so far."""
         ...
+
+
+def python_work(pieces: PieceCounts, n_merges: int) -> int:
+    """Bound the tokens that plain Python looks at: about one a microsecond.
+
+    A piece of n bytes is written anew by at most n - 1 merges.
+    """
+    import numpy as np
+
+    lengths = np.diff(pieces.offsets)
+    return int(lengths @ np.minimum(lengths, n_merges))
 
 
 class PythonTrainer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ class TrainingHistory:
         import numpy as np
 
         wide = {"count", "runner_up_count", "n_tokens"}
-        found = {field.name: arrays[field.name] for field in fields(cls)}
+        found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
         if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
             raise ValueError("the history is no list of integers")
         if len({len(array) for array in found.values()}) != 1:

@@ -17,13 +17,13 @@ only take occurrences away. From that follows:
 - No hash table is needed: the neighbours' old pairs stand in their cells, and the new pairs of one
   merge are told apart by the other token.
 
-A run stops for a moment every so often (`PAUSED`), so that progress is shown and a wish to cancel
-is heard, and when an array is full (`FULL`), so that the caller makes room; it is called again then.
+A run comes back every so often (`PAUSED`), so that progress is shown and a wish to cancel is heard,
+and when an array is full (`FULL`), so that the caller makes room; then it is called again.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from tokviz.compiled import helper, kernel
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Integer: TypeAlias = int | np.signedinteger[Any]
 
 PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
 """Why `run_merges` came back."""
@@ -126,7 +127,7 @@ def lay_out(
     text: Bytes,
     large: Int64s,
     pair_of_bytes: Int64s,
-) -> tuple[int, int]:
+) -> tuple[Integer, Integer]:
     """Write the pieces of two bytes and more into cells, and count the pairs of bytes.
 
     Args:
@@ -213,7 +214,7 @@ def index_pairs_of_bytes(state: State, pair_of_bytes: Int64s) -> None:
 
 
 @helper
-def _compare_tokens(state: State, one: int, other: int) -> int:
+def _compare_tokens(state: State, one: Integer, other: Integer) -> Integer:
     """Compare the bytes of two tokens: below zero if the first is less, above if greater."""
     if one == other:
         return 0
@@ -225,11 +226,11 @@ def _compare_tokens(state: State, one: int, other: int) -> int:
     for i in range(min(n_one, n_other)):
         if text[a + i] != text[b + i]:
             return np.int64(text[a + i]) - np.int64(text[b + i])
-    return n_one - n_other
+    return np.int64(n_one - n_other)
 
 
 @helper
-def _key(state: State, rule: int, pair: int) -> int:
+def _key(state: State, rule: Integer, pair: Integer) -> Integer:
     """Make the number by which a pair is ordered among those of the same count, lowest first."""
     if rule == FIRST:
         # Occurrences are ascending and stale ones stay stale, so the search never starts again.
@@ -254,38 +255,40 @@ def _key(state: State, rule: int, pair: int) -> int:
 
 
 @helper
-def _before(state: State, rule: int, count: int, key: int, pair: int, other_place: int) -> bool:
+def _before(
+    state: State, rule: Integer, count: Integer, key: Integer, pair: Integer, other_place: Integer
+) -> bool:
     """Tell whether a pair comes before the one at a place of the heap."""
     if count != state.heap_count[other_place]:
-        return count > state.heap_count[other_place]
+        return bool(count > state.heap_count[other_place])
     if key != state.heap_key[other_place] or rule != LEXICOGRAPHIC:
-        return key < state.heap_key[other_place]
+        return bool(key < state.heap_key[other_place])
     other = state.heap_pair[other_place]
     order = _compare_tokens(state, state.pair_tokens[pair, 0], state.pair_tokens[other, 0])
     if order == 0:
         order = _compare_tokens(state, state.pair_tokens[pair, 1], state.pair_tokens[other, 1])
-    return order > 0
+    return bool(order > 0)
 
 
 # -- the heap
 
 
 @helper
-def _place(state: State, at: int, count: int, key: int, pair: int) -> None:
+def _place(state: State, at: Integer, count: Integer, key: Integer, pair: Integer) -> None:
     state.heap_count[at] = count
     state.heap_key[at] = key
     state.heap_pair[at] = pair
 
 
 @helper
-def _move(state: State, source: int, target: int) -> None:
+def _move(state: State, source: Integer, target: Integer) -> None:
     state.heap_count[target] = state.heap_count[source]
     state.heap_key[target] = state.heap_key[source]
     state.heap_pair[target] = state.heap_pair[source]
 
 
 @helper
-def _push(state: State, rule: int, count: int, pair: int) -> None:
+def _push(state: State, rule: Integer, count: Integer, pair: Integer) -> None:
     key = _key(state, rule, pair)
     at = state.numbers[N_HEAP]
     state.numbers[N_HEAP] += 1
@@ -299,7 +302,7 @@ def _push(state: State, rule: int, count: int, pair: int) -> None:
 
 
 @helper
-def _sink(state: State, rule: int, count: int, key: int, pair: int) -> None:
+def _sink(state: State, rule: Integer, count: Integer, key: Integer, pair: Integer) -> None:
     """Put a pair where the top is free."""
     n_heap = state.numbers[N_HEAP]
     at = 0
@@ -325,7 +328,7 @@ def _sink(state: State, rule: int, count: int, key: int, pair: int) -> None:
 
 
 @helper
-def _remove_top(state: State, rule: int) -> None:
+def _remove_top(state: State, rule: Integer) -> None:
     state.numbers[N_HEAP] -= 1
     last = state.numbers[N_HEAP]
     if last > 0:
@@ -333,7 +336,7 @@ def _remove_top(state: State, rule: int) -> None:
 
 
 @helper
-def _settle_top(state: State, rule: int, but: int) -> bool:
+def _settle_top(state: State, rule: Integer, but: Integer) -> bool:
     """Bring the best pair to the top of the heap with its true count; False if none is left.
 
     Args:
@@ -363,7 +366,7 @@ def _settle_top(state: State, rule: int, but: int) -> bool:
 
 
 @helper
-def _n_tied(state: State, count: int) -> int:
+def _n_tied(state: State, count: Integer) -> Integer:
     """Count the pairs with the highest count, of which one is no longer in the heap."""
     if count < TALLIED:
         return np.int64(state.tally[count])
@@ -378,8 +381,14 @@ def _n_tied(state: State, count: int) -> int:
 
 @helper
 def _join_group(
-    state: State, group_of: Int32s, token: int, left: int, right: int, old: int, n_groups: int
-) -> int:
+    state: State,
+    group_of: Int32s,
+    token: Integer,
+    left: Integer,
+    right: Integer,
+    old: Integer,
+    n_groups: Integer,
+) -> Integer:
     """Find the group of a token in the merge under way, or open the next one."""
     group = np.int64(group_of[token])
     if group != NONE:
@@ -396,7 +405,7 @@ def _join_group(
 
 
 @helper
-def _merge_occurrences(state: State, merged: int, new: int) -> tuple[int, int]:
+def _merge_occurrences(state: State, merged: Integer, new: Integer) -> tuple[Integer, Integer]:
     """Join every occurrence of a pair to the new token.
 
     Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
@@ -409,9 +418,9 @@ def _merge_occurrences(state: State, merged: int, new: int) -> tuple[int, int]:
     first_pair = state.numbers[N_PAIRS]
     a = np.int64(state.pair_tokens[merged, 0])
     b = np.int64(state.pair_tokens[merged, 1])
-    n_groups = 0
+    n_groups: Integer = 0
     n_fresh = 0
-    n_joined = 0
+    n_joined: Integer = 0
     start = state.pair_start[merged]
     for place in range(start, start + state.pair_length[merged]):
         at = np.int64(state.occurrences[place])
@@ -461,7 +470,7 @@ def _merge_occurrences(state: State, merged: int, new: int) -> tuple[int, int]:
 
 
 @helper
-def _set_count(state: State, pair: int, count: int) -> None:
+def _set_count(state: State, pair: Integer, count: Integer) -> None:
     before = state.pair_count[pair]
     if before < TALLIED:
         state.tally[before] -= 1
@@ -472,7 +481,7 @@ def _set_count(state: State, pair: int, count: int) -> None:
 
 @helper
 def _settle_groups(
-    state: State, rule: int, merged: int, new: int, n_groups: int, n_fresh: int
+    state: State, rule: Integer, merged: Integer, new: Integer, n_groups: Integer, n_fresh: Integer
 ) -> None:
     """Make pairs of the groups of a merge: store their occurrences, correct all counts."""
     numbers = state.numbers
@@ -508,16 +517,18 @@ def _settle_groups(
 
 
 @helper
-def _has_room(state: State, pair: int) -> bool:
+def _has_room(state: State, pair: Integer) -> bool:
     n_fresh = 2 * np.int64(state.pair_length[pair])
     n_groups = min(n_fresh, 2 * len(state.left_group))
-    return state.numbers[N_PAIRS] + n_groups <= len(state.pair_count) and state.numbers[
-        N_OCCURRENCES
-    ] + n_fresh <= len(state.occurrences)
+    if state.numbers[N_PAIRS] + n_groups > len(state.pair_count):
+        return False
+    return bool(state.numbers[N_OCCURRENCES] + n_fresh <= len(state.occurrences))
 
 
 @kernel
-def run_merges(state: State, rule: int, n_merges: int, min_count: int, budget: int) -> int:
+def run_merges(
+    state: State, rule: Integer, n_merges: Integer, min_count: Integer, budget: Integer
+) -> Integer:
     """Merge until all is done, room is wanted, or about `budget` occurrences were looked at."""
     numbers = state.numbers
     while numbers[N_MERGES] < n_merges:
@@ -562,7 +573,7 @@ def run_merges(state: State, rule: int, n_merges: int, min_count: int, budget: i
 
 
 @helper
-def _find_text(state: State, merged: int, new: int) -> None:
+def _find_text(state: State, merged: Integer, new: Integer) -> None:
     """Note a position where a new token's bytes stand: its first occurrence."""
     place = state.pair_start[merged]
     while state.cells[state.occurrences[place], 0] != new:
@@ -571,7 +582,7 @@ def _find_text(state: State, merged: int, new: int) -> None:
 
 
 @kernel
-def compact(state: State, rule: int) -> None:
+def compact(state: State, rule: Integer) -> None:
     """Throw away pairs that no longer occur and stale occurrences; number the rest anew.
 
     Pairs keep their order and their occurrences lie in that order, so everything moves towards

@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokviz.bpe.ties import Pair, Position, TieBreak
 
@@ -31,7 +32,8 @@ Entry = tuple[int, Any, Pair]
 """A pair in the heap: its count below zero, its key for ties, the pair. The least is the best."""
 
 
-class Merge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Merge:
     """One merge, and what else could have been merged.
 
     Attributes:

@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
-from tokviz.bpe.engines import SMALL_PIECES_BYTES, Engine, PythonTrainer
+from tokviz.bpe.engines import (
+    MODERATE_WORK,
+    SMALL_WORK,
+    Engine,
+    PythonTrainer,
+    python_work,
+)
 from tokviz.bpe.progress import N_NEWEST, Clock, Phase, TrainProgress
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
@@ -173,11 +179,14 @@ class _Training:
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
-        if len(pieces.data) <= SMALL_PIECES_BYTES:
+        work = python_work(pieces, self._settings.n_merges)
+        if work <= SMALL_WORK or not pieces.complete:
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe import compiled_trainer
 
         if not compiled_trainer.kernels_are_compiled():
+            if work <= MODERATE_WORK:
+                return PythonTrainer(pieces, self._settings)
             self._start_phase("compiling")
             compiled_trainer.compile_kernels()
             self._report(1.0)

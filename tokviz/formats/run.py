@@ -110,8 +110,8 @@ def write_run(
         )
         (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
         (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
-        np.savez_compressed(new / HISTORY, **dict(history))
-        np.savez(new / PIECES, **dict(pieces))
+        _save_arrays(new / HISTORY, history)
+        _save_arrays(new / PIECES, pieces)
         np.save(new / TOKEN_LENGTHS, token_lengths, allow_pickle=False)
         for name in RUN_FILES:
             _sync(new / name)
@@ -123,6 +123,13 @@ def write_run(
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _save_arrays(path: Path, arrays: Arrays) -> None:
+    import numpy as np
+
+    save: Any = np.savez  # typed as if a name could be an option
+    save(path, **arrays)
 
 
 def _swap(new: Path, target: Path) -> None:

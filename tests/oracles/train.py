@@ -1,0 +1,77 @@
+"""Byte pair encoding learned the slow way: every pair of the corpus counted anew at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tokviz.bpe.python_trainer import Merge
+
+Pair = tuple[int, int]
+
+
+def learn(
+    pieces: Sequence[bytes],
+    counts: Sequence[int],
+    rule: str,
+    n_merges: int,
+    min_count: int = 1,
+) -> list[Merge]:
+    """Learn merges as the original of each tie-break rule does.
+
+    `first` is minbpe's `max(stats, key=stats.get)` over a dict filled in the order of the corpus,
+    `lexicographic` is CS336's maximum of (count, pair of byte strings), `smallest_id` is rustbpe's
+    heap order: the highest count, then the smallest pair of ids.
+    """
+    corpus = [list(piece) for piece in pieces]
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges: list[Merge] = []
+    while len(merges) < n_merges:
+        stats = count_pairs(corpus, counts)
+        if rule == "first":
+            ranking = sorted(stats, key=lambda pair: -stats[pair])  # stable: keeps the dict's order
+        elif rule == "lexicographic":
+            ranking = sorted(
+                stats,
+                key=lambda pair: (stats[pair], (tokens[pair[0]], tokens[pair[1]])),
+                reverse=True,
+            )
+        else:
+            ranking = sorted(stats, key=lambda pair: (-stats[pair], pair))
+        if not ranking or stats[ranking[0]] < min_count:
+            break
+        best = ranking[0]
+        corpus = [replace_pair(piece, best, len(tokens)) for piece in corpus]
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+        runner_up = ranking[1] if len(ranking) > 1 else None
+        merges.append(
+            Merge(
+                best,
+                stats[best],
+                sum(count == stats[best] for count in stats.values()),
+                runner_up,
+                0 if runner_up is None else stats[runner_up],
+                sum(len(piece) * count for piece, count in zip(corpus, counts, strict=True)),
+            )
+        )
+    return merges
+
+
+def count_pairs(corpus: Sequence[Sequence[int]], counts: Sequence[int]) -> dict[Pair, int]:
+    """Count every two neighbours, overlapping ones too, in the order of their first occurrence."""
+    stats: dict[Pair, int] = {}
+    for piece, count in zip(corpus, counts, strict=True):
+        for pair in pairwise(piece):
+            stats[pair] = stats.get(pair, 0) + count
+    return stats
+
+
+def replace_pair(piece: Sequence[int], pair: Pair, new: int) -> list[int]:
+    """Replace a pair from left to right."""
+    merged: list[int] = []
+    for token in piece:
+        if merged and (merged[-1], token) == pair:
+            merged[-1] = new
+        else:
+            merged.append(token)
+    return merged
