@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from tokviz.tui.actions import ACTIONS, ActionProvider, actions_of, bindings_for, key_label
+from tokviz.tui.screens.registry import SCREENS
 
 TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
 
@@ -19,8 +20,9 @@ def test_ids_and_titles_are_unique() -> None:
     assert len({action.title for action in ACTIONS}) == len(ACTIONS)
 
 
-def test_no_key_means_two_things() -> None:
-    keys = [key for action in ACTIONS for key in action.keys]
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+def test_no_key_means_two_things_on_a_screen(screen: str) -> None:
+    keys = [key for action in actions_of(screen, "app") for key in action.keys]
     assert len(set(keys)) == len(keys)
 
 

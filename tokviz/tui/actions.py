@@ -20,12 +20,14 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
+from tokviz.tui.screens.registry import SCREENS
+
 
 class Action(NamedTuple):
     """Something the user can do, under one name everywhere."""
 
     id: str
-    """The name of the `action_<id>` method that does it."""
+    """Its name, and that of the `action_<id>` method that does it unless `call` names another."""
     title: str
     """What the command palette and the help call it."""
     help: str
@@ -42,6 +44,8 @@ class Action(NamedTuple):
     """Whether its keys reach it before the focused widget. Printable keys never do."""
     bound: bool = True
     """False where a widget binds the keys itself and the entry only makes them known."""
+    call: str = ""
+    """What to run where that is more than the id: an action with arguments."""
 
 
 class Gesture(NamedTuple):
@@ -328,7 +332,93 @@ ACTIONS: tuple[Action, ...] = (
         "tokens",
         "Edit",
     ),
+    # Corpus
+    Action(
+        "add_corpus",
+        "Add files to the corpus",
+        "Choose a file or a folder to train on.",
+        "train",
+        "Corpus",
+        ("ctrl+o",),
+        footer="add files",
+    ),
+    Action(
+        "clear_corpus",
+        "Empty the corpus",
+        "Take every file and folder off the list. The files themselves stay.",
+        "train",
+        "Corpus",
+    ),
+    # Training
+    Action(
+        "start_training",
+        "Start the training",
+        "Train a tokenizer on the corpus, in the background. The other screens stay usable.",
+        "train",
+        "Training",
+        ("ctrl+r", "f5"),
+        footer="start",
+    ),
+    Action(
+        "cancel_training",
+        "Cancel the training",
+        "Stop at once and leave nothing behind.",
+        "train",
+        "Training",
+        ("escape",),
+        footer="cancel",
+        priority=False,
+    ),
+    Action(
+        "new_training",
+        "Back to the settings",
+        "Leave the result and see the settings again, as they were.",
+        "train",
+        "Training",
+        ("ctrl+n",),
+        footer="settings",
+    ),
+    # Result
+    Action(
+        "use_result",
+        "Use the trained tokenizer",
+        "See the text of the Tokens screen with it.",
+        "train",
+        "Result",
+        ("ctrl+t",),
+        footer="use",
+    ),
+    Action(
+        "save_result",
+        "Save the trained tokenizer as…",
+        "Copy its folder, with tokenizer.json and the training's history, to a place of yours.",
+        "train",
+        "Result",
+        ("ctrl+s",),
+        footer="save as",
+    ),
     # App
+    Action(
+        "next_screen",
+        "Next screen",
+        "Go to the next screen. What this one does goes on.",
+        "app",
+        "Screens",
+        ("ctrl+l", "f11"),
+        footer="screen",
+    ),
+    *(
+        Action(
+            f"{kind.id}_screen",
+            f"{kind.title} screen",
+            kind.help,
+            "app",
+            "Screens",
+            kind.keys,
+            call=f"show_screen('{kind.id}')",
+        )
+        for kind in SCREENS
+    ),
     Action(
         "command_palette",
         "Command palette",
@@ -366,6 +456,9 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture("Wheel", "Scrolls what the mouse is over.", "tokens"),
     Gesture("Click the tokenizer", "Opens the list of tokenizers.", "tokens"),
     Gesture("Click a panel's name", "Shows that panel.", "tokens"),
+    Gesture("Click ✕ in the corpus", "Takes the file or folder off the list.", "train"),
+    Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule.", "train"),
+    Gesture("Click a tab", "Shows that screen.", "app"),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes.", "app"),
 )
 """What the mouse does, in the order of the help page."""
@@ -409,7 +502,7 @@ def bindings_for(group: str) -> list[Binding]:
     return [
         Binding(
             key,
-            action.id,
+            action.call or action.id,
             action.footer or action.title,
             show=bool(action.footer) and position == 0,
             priority=action.priority and not _is_printable(key),
@@ -459,16 +552,21 @@ class ActionProvider(Provider):
     def _available(self) -> Iterator[tuple[Action, DOMNode]]:
         """Yield the actions with the node that answers them and does not refuse now."""
         for action in ACTIONS:
-            if action.id == "command_palette":
+            # Textual's own screens answer some names too.
+            if action.id == "command_palette" or action.group not in (
+                "app",
+                getattr(self.screen, "action_group", action.group),
+            ):
                 continue
+            method = (action.call or action.id).partition("(")[0]
             for node in (self.screen, self.app):
-                if hasattr(node, f"action_{action.id}"):
-                    if node.check_action(action.id, ()):
+                if hasattr(node, f"action_{method}"):
+                    if node.check_action(method, ()):
                         yield action, node
                     break
 
     async def _run(self, action: Action, node: DOMNode) -> None:
-        await self.app.run_action(action.id, node)
+        await self.app.run_action(action.call or action.id, node)
 
 
 def _with_key(title: Content, action: Action) -> Content:

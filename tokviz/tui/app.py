@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
@@ -16,9 +17,12 @@ from tokviz.tui.actions import ActionProvider, bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.palette import TokenPalette, token_palette
 from tokviz.tui.run import Opening
-from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.settings import Settings, save_settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES
+
+if TYPE_CHECKING:
+    from tokviz.tui.screens.tokens import TokensScreen
 
 
 class TokvizApp(App[None]):
@@ -33,6 +37,7 @@ class TokvizApp(App[None]):
     ]
     COMMANDS: ClassVar[set[Any]] = {ActionProvider}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("app")]
+    DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
     def __init__(
@@ -55,14 +60,37 @@ class TokvizApp(App[None]):
         self.opening = opening
         self.settings = settings or Settings()
         self.remember = remember
+        self._screens_known = False
         for theme in THEMES:
             self.register_theme(theme)
         known = {theme.name for theme in THEMES}
         self.theme = self.settings.theme if self.settings.theme in known else DARK
 
     def get_default_screen(self) -> Screen[Any]:
-        """Begin on the Tokens screen."""
-        return TokensScreen(self.opening, self.settings)
+        """Begin on the first screen."""
+        return SCREENS[0].make(self)
+
+    def action_show_screen(self, screen_id: str) -> None:
+        """Go to a screen, which is made when it is first shown and keeps its state from then on."""
+        if len(self.screen_stack) > 1:
+            # A dialog waits for its answer.
+            return
+        if not self._screens_known:
+            for kind in SCREENS:
+                self.add_mode(kind.id, partial(kind.make, self))
+            self._screens_known = True
+        self.switch_mode(screen_id)
+
+    def action_next_screen(self) -> None:
+        """Go to the screen of the next tab."""
+        ids = [kind.id for kind in SCREENS]
+        self.action_show_screen(ids[(ids.index(self.current_mode) + 1) % len(ids)])
+
+    def use_tokenizer(self, name: str) -> None:
+        """Show the Tokens screen with a tokenizer, given by its name or its folder."""
+        self.action_show_screen(SCREENS[0].id)
+        tokens: TokensScreen = self.screen_stack[0]  # type: ignore[assignment]
+        tokens.use_tokenizer(name)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
@@ -87,7 +115,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.help import HelpDialog
 
         if not isinstance(self.screen, HelpDialog):
-            self.push_screen(HelpDialog())
+            self.push_screen(HelpDialog(self.current_mode))
 
     async def action_quit(self) -> None:
         """End the app, once a file that is being written is written."""

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from tokviz import bytetext
 from tokviz.assets import asset_path
-from tokviz.errors import UnknownTokenizerError
+from tokviz.errors import TokvizError
 from tokviz.files import looks_binary, read_file
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
@@ -89,7 +89,7 @@ def _tokenizer(asked: str | None, remembered: str, notes: list[str]) -> Tokenize
         return load(asked)
     try:
         return load(remembered)
-    except UnknownTokenizerError as error:
+    except TokvizError as error:
         notes.append(f"{error}. {DEFAULT_TOKENIZER} is used instead.")
         return load(DEFAULT_TOKENIZER)
 

@@ -3,15 +3,18 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.tui.actions import ACTIONS, GESTURES, key_label
+from tokviz.tui.actions import GESTURES, actions_of, key_label
 from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
+from tokviz.tui.screens.registry import SCREENS
 
 
-def test_every_action_and_gesture_of_the_screen_and_the_app_is_explained() -> None:
-    entries = [entry for section in help_sections("tokens").values() for entry in section]
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+def test_every_action_and_gesture_of_the_screen_and_the_app_is_explained(screen: str) -> None:
+    entries = [entry for section in help_sections(screen).values() for entry in section]
     titles = [entry.title for entry in entries]
     assert sorted(titles) == sorted(
-        [action.title for action in ACTIONS] + [gesture.gesture for gesture in GESTURES]
+        [action.title for action in actions_of(screen, "app")]
+        + [gesture.gesture for gesture in GESTURES if gesture.group in (screen, "app")]
     )
 
 

@@ -17,10 +17,11 @@ from textual.worker import Worker, WorkerState
 from tokviz.bytetext import n_raw_bytes
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
-from tokviz.tui.actions import ACTIONS, bindings_for, key_label
+from tokviz.tui.actions import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
 from tokviz.tui.run import Opening
+from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.file_actions import FileActions
@@ -51,6 +52,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
     AUTO_FOCUS = "#text"
+    action_group = "tokens"
 
     def __init__(self, opening: Opening, settings: Settings) -> None:
         """Take what to show first."""
@@ -94,7 +96,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def on_mount(self) -> None:
         """Fill the lines, and start what runs in the background."""
         self._fit(self.app.size)
-        self.keys.show(_key_items())
+        self.keys.show(key_items("tokens"))
         self.refresh_document()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self._show_panels(self._first_settings.panel_visible)
@@ -225,16 +227,14 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         name = safe(self.path.name) if self.path else "sample" if self.is_sample else "text"
         self.editor.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
         tokenizer = self.live.tokenizer
-        known = tokenizer.name if tokenizer else "…"
+        known = safe(tokenizer.name) if tokenizer else "…"
         models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
         chip = BarItem(
             ((f"{known}", "chip"), (f" ({models})" if models else "", "plain"), (" ▾", "key")),
             "screen.pick_tokenizer",
             ((f"{known} ▾", "chip"),),
         )
-        self.title_bar.show(
-            [BarItem((("tokviz", "brand"),)), BarItem((("Tokens", "active"),))], [chip]
-        )
+        self.title_bar.show(tab_items("tokens"), [chip])
 
     def _show_status(self) -> None:
         live = self.live
@@ -350,20 +350,3 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
 def _raw_note(n_bytes: int) -> str:
     return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"
-
-
-def _key_items() -> list[BarItem]:
-    items = [
-        BarItem(
-            ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
-            f"{'app' if action.group == 'app' else 'screen'}.{action.id}",
-        )
-        for action in ACTIONS
-        if action.footer
-    ]
-    palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
-    return [palette, *items]
-
-
-def _short_key(key: str) -> str:
-    return key_label(key).replace("Ctrl+", "^")

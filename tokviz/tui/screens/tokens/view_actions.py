@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, load
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.screens.tokens.base import TokensBase
 
@@ -62,14 +63,15 @@ class ViewActions(TokensBase):
             self._call(self.say, str(error), "error")
             return
         tokenizer.prepare()
-        self._call(self._use, name)
+        known = {builtin.name for builtin in BUILTIN_TOKENIZERS}
+        self._call(self._use, tokenizer, tokenizer.name if tokenizer.name in known else name)
 
-    def _use(self, name: str) -> None:
-        tokenizer = load(name)
+    def _use(self, tokenizer: Tokenizer, name: str) -> None:
+        """Tokenize by a tokenizer from now on, and load it by this name at the next start."""
         if tokenizer is self.live.tokenizer:
             return
         self.live.set_tokenizer(tokenizer)
-        self.tokviz.change_settings(tokenizer=tokenizer.name)
+        self.tokviz.change_settings(tokenizer=name)
         self.refresh_document()
 
     # -- special tokens

@@ -1,0 +1,47 @@
+"""What the lines above and below every screen have in common: the tabs and the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.tui.actions import actions_of, key_label
+from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.widgets.bar import BarItem
+
+
+def tab_items(shown: str) -> list[BarItem]:
+    """Give the left end of the title bar: the app's name and a tab for every screen.
+
+    Args:
+        shown: The id of the screen that is shown.
+    """
+    tabs = [
+        BarItem(((kind.title, "active"),))
+        if kind.id == shown
+        else BarItem(((kind.title, "plain"),), f"app.show_screen('{kind.id}')")
+        for kind in SCREENS
+    ]
+    return [BarItem((("tokviz", "brand"),)), *tabs]
+
+
+def key_items(group: str, can_do: Callable[[str], bool] = lambda action: True) -> list[BarItem]:
+    """Give the key bar of a screen: its actions with a word for it, and those of the app.
+
+    Args:
+        group: The id of the screen.
+        can_do: Tells whether an action makes sense now.
+    """
+    items = [
+        BarItem(
+            ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
+            f"{'app' if action.group == 'app' else 'screen'}.{action.call or action.id}",
+        )
+        for action in actions_of(group, "app")
+        if action.footer and can_do(action.id)
+    ]
+    palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
+    return [palette, *items]
+
+
+def _short_key(key: str) -> str:
+    return key_label(key).replace("Ctrl+", "^")

@@ -1,0 +1,54 @@
+"""The screens by name. To add one, write its module and add one entry to `SCREENS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tokviz.tui.app import TokvizApp
+
+
+class ScreenKind(NamedTuple):
+    """A screen that the user can go to.
+
+    Attributes:
+        id: Its name: the app's mode, and the group of its actions.
+        title: Its tab.
+        help: A sentence that says what it is for.
+        keys: Its keys, as in `tokviz.tui.actions`.
+        make: Makes the screen; called when it is first shown, and imports what it needs then.
+    """
+
+    id: str
+    title: str
+    help: str
+    keys: tuple[str, ...]
+    make: Callable[[TokvizApp], Screen[Any]]
+
+
+def _make_tokens(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.tokens import TokensScreen
+
+    return TokensScreen(app.opening, app.settings)
+
+
+def _make_train(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.train import TrainScreen
+
+    return TrainScreen()
+
+
+SCREENS: tuple[ScreenKind, ...] = (
+    ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",), _make_tokens),
+    ScreenKind(
+        "train",
+        "Train",
+        "Train a tokenizer of your own on your files.",
+        ("alt+r",),
+        _make_train,
+    ),
+)
+"""Every screen, in the order of the tabs. The app begins with the first."""

@@ -1,0 +1,5 @@
+"""The Train screen: choose a corpus, watch a tokenizer learn, use it."""
+
+from tokviz.tui.screens.train.screen import TrainScreen
+
+__all__ = ["TrainScreen"]

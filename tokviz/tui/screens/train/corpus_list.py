@@ -1,0 +1,112 @@
+"""The list of what the corpus is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tokviz.tui.dialogs.folder import home_label, size_label
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.screens.train.corpus_entry import CorpusEntry
+from tokviz.tui.widgets.fit import fit
+
+_REMOVE = " ✕ "
+MOST_ROWS = 6
+"""A longer list scrolls."""
+
+
+class CorpusList(RowList[CorpusEntry], can_focus=True):
+    """Files, folders and globs with their sizes. Delete, or a click on ✕, takes one off."""
+
+    DEFAULT_CSS = """
+    CorpusList {
+        height: 1;
+        &:blur > .row-list--highlighted { background: transparent; color: $foreground; }
+        & > .row-list--warning { color: $text-warning; }
+        &:nocolor:blur > .row-list--highlighted { text-style: none; }
+    }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("delete,backspace", "remove", show=False),
+    ]
+
+    class Removed(Message):
+        """The user took an entry off the list."""
+
+        def __init__(self, index: int) -> None:
+            """Take the index of the entry."""
+            super().__init__()
+            self.index = index
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        super().__init__(paint_corpus_entry, id="corpus")
+
+    def show_entries(self, entries: Sequence[CorpusEntry], highlighted: int) -> None:
+        """Show other entries; the list is as high as they need, within reason."""
+        self.display = bool(entries)
+        self.styles.height = min(max(len(entries), 1), MOST_ROWS)
+        self.show(entries, min(max(highlighted, 0), len(entries) - 1) if entries else None)
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self.move(step)
+
+    def action_remove(self) -> None:
+        """Take the highlighted entry off."""
+        if self.highlighted is not None:
+            self.post_message(self.Removed(self.highlighted))
+
+    def on_click(self, event: events.Click) -> None:
+        """Highlight an entry, or take it off."""
+        super().on_click(event)
+        event.prevent_default()
+        offset = event.get_content_offset(self)
+        width = self.scrollable_content_region.width
+        if (
+            offset is not None
+            and self._index_at(event) is not None
+            and offset.x >= width - len(_REMOVE)
+        ):
+            self.action_remove()
+
+
+def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
+    """Draw a row: the name, the number of files and their size or what is wrong, and a ✕."""
+    if entry.error:
+        about, role = f"! {entry.error}", "warning"
+    elif entry.n_files is None:
+        about, role = "looking…", "muted"
+    else:
+        files = "" if entry.n_files == 1 else f"{entry.n_files:,} files"
+        about, role = f"{files}  {size_label(entry.n_bytes):>7}", "muted"
+    room = width - len(_REMOVE)
+    about = fit(about, max(8, room * 2 // 3))
+    name = _fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
+    gap = " " * max(1, room - cell_len(name) - cell_len(about))
+    return [(name, ""), (gap, ""), (about, role), (_REMOVE, "muted")]
+
+
+def home_label_of(source: str) -> str:
+    """Spell a path or pattern with ~ for the home folder."""
+    from pathlib import Path
+
+    return home_label(Path(source))
+
+
+def _fit_end(text: str, width: int) -> str:
+    """Cut the beginning off a path that is too long: its end tells more."""
+    if cell_len(text) <= width:
+        return text
+    while text and cell_len(text) > width - 1:
+        text = text[1:]
+    return "…" + text if width > 0 else ""

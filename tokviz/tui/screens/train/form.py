@@ -1,0 +1,286 @@
+"""The form: the corpus and how to learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tui.dialogs.base import Field
+from tokviz.tui.glyphs import safe
+from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
+from tokviz.tui.screens.train.corpus_list import CorpusList
+from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
+from tokviz.tui.widgets.choices import Choice, Choices
+from tokviz.tui.widgets.push_button import PushButton
+
+VOCABULARY_SIZES = (512, 1_000, 5_000, 10_000, 32_000, 50_257)
+"""The presets: a toy, a lesson, a small model, TinyStories, a large lesson, GPT-2."""
+
+_PATTERNS = [
+    *(Choice(name, name) for name in SPLIT_PATTERNS),
+    Choice(CUSTOM, "your own"),
+]
+_SPECIAL_IDS = [Choice("last", "last"), Choice("first", "first")]
+_TIES = [Choice(name, name.replace("_", " ")) for name in TIE_BREAKS]
+_FIELDS = (
+    "vocab_size",
+    "regex",
+    "specials",
+    "delimiter",
+    "field",
+    "min_count",
+    "max_chars",
+    "max_doc_chars",
+)
+_CHOICES = ("pattern", "special_ids", "tie_break")
+
+
+class SourceField(Field):
+    """The field for a path or a glob; files that are dropped on the terminal arrive as a paste."""
+
+    class Dropped(Message):
+        """Several lines were pasted: paths, one in each."""
+
+        def __init__(self, lines: list[str]) -> None:
+            """Take the lines."""
+            super().__init__()
+            self.lines = lines
+
+    def clean_paste(self, text: str) -> str:
+        """Let a paste of several lines become several sources."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2:
+            return super().clean_paste(text)
+        self.post_message(self.Dropped(lines))
+        return ""
+
+
+class TrainForm(VerticalScroll, can_focus=False):
+    """Asks for everything a training needs. It keeps what was typed, whatever happens."""
+
+    DEFAULT_CSS = """
+    TrainForm {
+        scrollbar-size-vertical: 1;
+        padding: 0 1;
+        .row { height: auto; }
+        .label { width: 14; color: $text-muted; }
+        .label.-wide { width: 20; }
+        .about { color: $text-muted; height: auto; margin: 0 0 1 14; }
+        .gap { margin-bottom: 1; }
+        Field, Field:focus { background: $panel; width: 1fr; padding: 0 1; }
+        Field:focus { background: $block-cursor-background; }
+        Field:nocolor { text-style: underline; }
+        .number { width: 12; margin-right: 2; }
+        .number:focus { width: 12; }
+        #corpus { margin-bottom: 0; }
+        #browse { margin-left: 2; }
+        #regex-row { display: none; }
+        &.-custom #regex-row { display: block; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "screen.focus_next", show=False),
+        Binding("up", "screen.focus_previous", show=False),
+    ]
+
+    class Changed(Message):
+        """Something in the form is different."""
+
+    class Looked(Message):
+        """A source has been looked at."""
+
+        def __init__(self, entry: CorpusEntry) -> None:
+            """Take what was found."""
+            super().__init__()
+            self.entry = entry
+
+    def __init__(self, values: FormValues) -> None:
+        """Take what the form shows first."""
+        super().__init__(id="form")
+        self._first = values
+        self._entries: list[CorpusEntry] = list(values.corpus)
+
+    def compose(self) -> ComposeResult:
+        """Yield the rows of the form."""
+        first = self._first
+        yield CorpusList()
+        with Horizontal(classes="row gap"):
+            yield _label("Add")
+            yield SourceField(placeholder="file, folder or *.txt", id="source")
+            yield PushButton("browse…", "screen.add_corpus", id="browse")
+        yield _row(
+            "Vocabulary",
+            Field(first.vocab_size, id="vocab_size", classes="number", select_on_focus=False),
+            Choices(
+                [Choice(str(size), f"{size:,}") for size in VOCABULARY_SIZES],
+                str(parse_count(first.vocab_size)),
+                id="presets",
+            ),
+            classes="row gap",
+        )
+        yield _row("Split by", Choices(_PATTERNS, first.pattern, id="pattern"))
+        with Vertical(id="regex-row", classes="row"):
+            yield _row("Regex", Field(first.regex, placeholder=r"\w+|\s+|[^\w\s]+", id="regex"))
+        yield Static(classes="about", id="about-pattern")
+        yield _row("Specials", Field(first.specials, placeholder="none", id="specials"))
+        yield _row(
+            "Their ids",
+            Choices(_SPECIAL_IDS, first.special_ids, id="special_ids"),
+            classes="row gap",
+        )
+        yield _row("On a tie", Choices(_TIES, first.tie_break, id="tie_break"))
+        yield Static(classes="about", id="about-tie")
+        yield _row(
+            "Documents end", Field(first.delimiter, placeholder="with the file", id="delimiter")
+        )
+        yield _row("JSON field", Field(first.field, placeholder="text", id="field"))
+        yield _row(
+            "Read at most",
+            Field(first.max_chars, placeholder="all", id="max_chars", classes="number"),
+            Static("characters", classes="label"),
+        )
+        yield _row(
+            "",
+            Field(first.max_doc_chars, placeholder="all", id="max_doc_chars", classes="number"),
+            Static("of a document", classes="label -wide"),
+        )
+        yield _row(
+            "Merge from",
+            Field(first.min_count, id="min_count", classes="number"),
+            Static("occurrences on", classes="label -wide"),
+        )
+
+    def on_mount(self) -> None:
+        """Show the corpus and the explanations."""
+        self._show_corpus(0)
+        self._explain()
+
+    # -- values
+
+    @property
+    def values(self) -> FormValues:
+        """What stands in the form now."""
+        fields = {name: self.query_one(f"#{name}", Input).value for name in _FIELDS}
+        choices = {name: self.query_one(f"#{name}", Choices).chosen for name in _CHOICES}
+        return FormValues(corpus=tuple(self._entries), **fields, **choices)
+
+    @on(Input.Changed)
+    def _field_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input.id == "vocab_size":
+            self.query_one("#presets", Choices).chosen = str(parse_count(event.value))
+        self._changed()
+
+    @on(Choices.Chosen)
+    def _choice_changed(self, event: Choices.Chosen) -> None:
+        event.stop()
+        if event.choices.id == "presets":
+            self.query_one("#vocab_size", Input).value = f"{int(event.value):,}"
+        self._explain()
+        self._changed()
+
+    def _changed(self) -> None:
+        self.post_message(self.Changed())
+
+    def _explain(self) -> None:
+        pattern = self.query_one("#pattern", Choices).chosen
+        self.set_class(pattern == CUSTOM, "-custom")
+        about = (
+            "a regex of the regex package, slower than a named pattern"
+            if pattern == CUSTOM
+            else SPLIT_PATTERNS[pattern].source
+        )
+        self.query_one("#about-pattern", Static).update(Content(safe(about)))
+        rule = TIE_BREAKS[self.query_one("#tie_break", Choices).chosen]
+        self.query_one("#about-tie", Static).update(
+            Content(safe(f"{rule.title}, like {rule.source}"))
+        )
+
+    # -- the corpus
+
+    @on(Input.Submitted, "#source")
+    def _add_typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            event.input.value = ""
+            self.add_sources([event.value])
+
+    @on(SourceField.Dropped)
+    def _add_dropped(self, event: SourceField.Dropped) -> None:
+        event.stop()
+        self.add_sources(event.lines)
+
+    def take_typed(self) -> None:
+        """Add what stands in the field for a path, as if Enter had been pressed."""
+        field = self.query_one("#source", Input)
+        if field.value.strip():
+            typed, field.value = field.value, ""
+            self.add_sources([typed])
+
+    def add_sources(self, typed: Iterable[str]) -> None:
+        """Add files, folders or globs, and find out how large they are."""
+        known = {entry.source for entry in self._entries}
+        new = [source for text in typed if (source := full_source(text)) not in known]
+        new = list(dict.fromkeys(new))
+        if not new:
+            return
+        self._entries += [CorpusEntry(source) for source in new]
+        self._show_corpus(len(self._entries) - 1)
+        self._look(new)
+        self._changed()
+
+    def clear_corpus(self) -> None:
+        """Take every source off."""
+        self._entries.clear()
+        self._show_corpus(0)
+        self._changed()
+
+    @work(thread=True, exit_on_error=False, group="corpus", description="look at the corpus")
+    def _look(self, sources: Sequence[str]) -> None:
+        worker = get_current_worker()
+        for source in sources:
+            entry = look_at(source, lambda: worker.is_cancelled)
+            if worker.is_cancelled:
+                return
+            self.post_message(self.Looked(entry))
+
+    @on(Looked)
+    def _show_looked(self, event: Looked) -> None:
+        event.stop()
+        sources = [entry.source for entry in self._entries]
+        if event.entry.source in sources:
+            self._entries[sources.index(event.entry.source)] = event.entry
+            self._show_corpus(self.query_one(CorpusList).highlighted or 0)
+            self._changed()
+
+    @on(CorpusList.Removed)
+    def _remove(self, event: CorpusList.Removed) -> None:
+        event.stop()
+        del self._entries[event.index]
+        self._show_corpus(event.index)
+        if not self._entries:
+            self.query_one("#source").focus()
+        self._changed()
+
+    def _show_corpus(self, highlighted: int) -> None:
+        self.query_one(CorpusList).show_entries(self._entries, highlighted)
+
+
+def _label(text: str) -> Static:
+    return Static(Content(text), classes="label")
+
+
+def _row(label: str, *widgets: Widget, classes: str = "row") -> Horizontal:
+    return Horizontal(_label(label), *widgets, classes=classes)

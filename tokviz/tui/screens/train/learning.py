@@ -1,0 +1,164 @@
+"""What is known of a training that goes on, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from tokviz.jobs.train_messages import NewMerge, TrainReport
+from tokviz.tui.dialogs.folder import size_label
+from tokviz.tui.dialogs.row_list import Cell
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.screens.train.plan import N_BYTES
+from tokviz.tui.widgets.fit import fit
+
+_PHASES = {
+    "compiling": "Compiling",
+    "reading": "Reading",
+    "merging": "Merging",
+    "saving": "Saving",
+    "comparing": "Comparing",
+}
+_ALWAYS_SHOWN = ("reading", "merging")
+_MOST_MERGES = 500
+_MERGES_IN_A_ROW = 12
+_MOST_POINTS = 4_000
+
+
+class NumberedMerge(NamedTuple):
+    """A merge with its place in the training, counted from 1."""
+
+    number: int
+    merge: NewMerge
+
+
+class Learning:
+    """The reports of one training, put together.
+
+    Attributes:
+        report: The last one; None before the first.
+        phases: The phases that have begun → how much of each is done, 0 to 1.
+        points: The compression curve: (tokens in the vocabulary, bytes per token).
+        newest: Merges, the newest first.
+    """
+
+    def __init__(self) -> None:
+        """Begin before the first report."""
+        self.report: TrainReport | None = None
+        self.phases: dict[str, float] = {}
+        self.points: list[tuple[float, float]] = []
+        self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
+
+    def take(self, report: TrainReport) -> None:
+        """Take the next report."""
+        self.report = report
+        for phase in self.phases:
+            if phase != report.phase:
+                self.phases[phase] = 1.0
+        self.phases[report.phase] = report.fraction
+        self._take_merges(report)
+        ratio = report.bytes_per_token
+        if ratio is not None and report.phase == "merging":
+            self._add_point(float(N_BYTES + report.n_merges), ratio)
+
+    def _take_merges(self, report: TrainReport) -> None:
+        """Take the last merges of a report, which are all that it knows in one unbroken row."""
+        known = self.newest[0].number if self.newest else 0
+        n_new = min(len(report.newest), _MERGES_IN_A_ROW, report.n_merges - known)
+        for place in range(n_new, 0, -1):
+            merge = report.newest[-place]
+            self.newest.appendleft(NumberedMerge(report.n_merges - place + 1, merge))
+
+    def _add_point(self, n_tokens: float, ratio: float) -> None:
+        if self.points and self.points[-1][0] >= n_tokens:
+            return
+        self.points.append((n_tokens, ratio))
+        if len(self.points) > _MOST_POINTS:
+            # Every second one is more than a terminal can show.
+            self.points = [*self.points[:-1:2], self.points[-1]]
+
+
+def phases_content(learning: Learning, width: int) -> Content:
+    """Draw a bar for every phase, and the numbers below."""
+    shown = [p for p in _PHASES if p in learning.phases or p in _ALWAYS_SHOWN]
+    lines = [_phase_line(learning, phase, width) for phase in shown]
+    lines.append(Content(""))
+    if learning.report is None:
+        lines.append(Content.assemble(("Starting…", "$text-muted")))
+    else:
+        lines += [Content(fit(line, width)) for line in numbers(learning.report)]
+    return Content("\n").join(lines)
+
+
+def _phase_line(learning: Learning, phase: str, width: int) -> Content:
+    fraction = learning.phases.get(phase)
+    columns = max(width - 18, 4)
+    filled = 0 if fraction is None else min(columns, int(fraction * columns))
+    if fraction is None:
+        end = "waiting"
+    elif fraction >= 1:
+        end = "done"
+    else:
+        end = f"{int(fraction * 100)} %"
+    role = "$text-muted" if fraction is None else "$foreground"
+    return Content.assemble(
+        (f"{_PHASES[phase]:<10}", role),
+        ("━" * filled, "$text-accent"),
+        ("╌" * (columns - filled), "$border-quiet"),
+        (f"{end:>8}", role),
+    )
+
+
+def numbers(report: TrainReport) -> list[str]:
+    """Say how far a training is, in lines."""
+    if report.phase == "compiling":
+        return ["Making machine code for this computer. It is kept:", "this happens only once."]
+    left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
+    memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
+    done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"
+    if report.phase != "reading":
+        done = (
+            f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
+        )
+    return [f"{clock(report.seconds)}{left}{memory}", done]
+
+
+def clock(seconds: float) -> str:
+    """Spell a time for a running clock.
+
+    >>> clock(3.21), clock(75), clock(3700)
+    ('3.2 s', '1:15 min', '1:01:40 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
+
+
+def paint_merge(row: NumberedMerge, width: int) -> list[Cell]:
+    """Draw a merge: its number, the two tokens, the one they make, how often they met."""
+    number = f"{row.number:>7,}  "
+    count = f"  {row.merge.count:,} ×"
+    room = width - len(number) - len(count) - 1
+    if room < 12:
+        return [(number, "muted"), (token_label(row.merge.left + row.merge.right), "strong")]
+    made = _column(token_label(row.merge.left + row.merge.right), max(6, min(room // 2, 26)))
+    parts = f"{token_label(row.merge.left)} + {token_label(row.merge.right)}"
+    return [
+        (number, "muted"),
+        (made, "strong"),
+        ("  ", ""),
+        (_column(parts, room - cell_len(made) - 2), "muted"),
+        (count, "muted"),
+    ]
+
+
+def _column(text: str, width: int) -> str:
+    """Cut or fill a text to a width in cells."""
+    text = fit(text, width)
+    return text + " " * (width - cell_len(text))

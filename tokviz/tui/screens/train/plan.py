@@ -1,0 +1,276 @@
+"""What the form asks for, whether that can be done, and what it will take."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+
+from textual.content import Content
+
+from tokviz.errors import PatternError
+from tokviz.jobs.train_messages import TrainRequest
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.tui.dialogs.folder import home_label, size_label
+from tokviz.tui.glyphs import safe
+from tokviz.tui.screens.train.corpus_entry import CorpusEntry
+
+N_BYTES = 256
+"""The tokens that every vocabulary begins with."""
+LARGEST_VOCABULARY = 1_000_000
+CUSTOM = "custom"
+"""Stands for a split pattern that the user types."""
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+
+# Measured on two slow cores; a plan says "about".
+_START_SECONDS = 0.6
+_READING_BYTES_PER_SECOND = 80e6
+_REGEX_BYTES_PER_SECOND = 8e6
+_MERGING_SECONDS = 1.3
+_MERGING_BYTES = 100e6
+_MERGING_TOKENS = 32_000
+_COMPRESSED_RATIO = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class FormValues:
+    """What stands in the form, as typed.
+
+    Attributes:
+        corpus: The files, folders and globs.
+        vocab_size: The size of the vocabulary.
+        pattern: The name of a split pattern, or `CUSTOM`.
+        regex: The regex for `CUSTOM`.
+        specials: Special tokens between white space.
+        special_ids: "last" or "first".
+        tie_break: The name of a rule.
+        delimiter: The text between two documents.
+        field: The field of JSON lines, and the column of tables, that holds the text.
+        min_count: The lowest count at which a pair is merged.
+        max_chars: The most characters of everything, empty for all.
+        max_doc_chars: The most characters of a document, empty for all.
+    """
+
+    corpus: tuple[CorpusEntry, ...] = ()
+    vocab_size: str = "10,000"
+    pattern: str = "gpt4"
+    regex: str = ""
+    specials: str = "<|endoftext|>"
+    special_ids: str = "last"
+    tie_break: str = "first"
+    delimiter: str = "<|endoftext|>"
+    field: str = "text"
+    min_count: str = "1"
+    max_chars: str = ""
+    max_doc_chars: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a training will be.
+
+    Attributes:
+        n_files: The files to read.
+        n_bytes: Their bytes, or what the cap leaves of them.
+        is_compressed: Whether there is more text than bytes.
+        n_merges: The merges wanted.
+        seconds: How long it will take, roughly.
+        folder: Where the run is written.
+        problems: What has to be mended first, most important first.
+        is_counting: Whether files are still being counted.
+    """
+
+    n_files: int
+    n_bytes: int
+    is_compressed: bool
+    n_merges: int
+    seconds: float
+    folder: Path
+    problems: tuple[str, ...]
+    is_counting: bool = False
+
+
+def parse_count(text: str) -> int | None:
+    """Read a number as people write it.
+
+    >>> parse_count("32,000"), parse_count("2.5k"), parse_count("1_000"), parse_count("many")
+    (32000, 2500, 1000, None)
+    """
+    match = _NUMBER.fullmatch(re.sub(r"[,_'\s]", "", text.strip().lower()))
+    if match is None or len(match[1]) > 15:
+        return None
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+def special_tokens(text: str) -> list[str]:
+    """Read the special tokens of the form."""
+    return text.split()
+
+
+def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
+    """Say what will be done, or why it cannot be.
+
+    Args:
+        values: The form.
+        folder: Where the run is to be written.
+        problem: Why it cannot be written there, empty if it can.
+    """
+    fine = [entry for entry in values.corpus if not entry.error]
+    n_bytes = sum(entry.n_bytes for entry in fine)
+    cap = parse_count(values.max_chars)
+    n_bytes = min(n_bytes, cap) if cap else n_bytes
+    n_merges = (parse_count(values.vocab_size) or 0) - N_BYTES
+    n_merges = max(0, n_merges - len(set(special_tokens(values.specials))))
+    is_compressed = any(entry.is_compressed for entry in fine)
+    text_bytes = n_bytes * (_COMPRESSED_RATIO if is_compressed else 1.0)
+    return Plan(
+        n_files=sum(entry.n_files or 0 for entry in fine),
+        n_bytes=n_bytes,
+        is_compressed=is_compressed,
+        n_merges=n_merges,
+        seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
+        folder=folder,
+        problems=tuple(filter(None, [*_problems(values), problem])),
+        is_counting=any(entry.n_files is None for entry in values.corpus),
+    )
+
+
+def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool) -> float:
+    """Guess how long a training takes, from what was measured."""
+    speed = _REGEX_BYTES_PER_SECOND if is_custom else _READING_BYTES_PER_SECOND
+    merging = math.pow(n_bytes / _MERGING_BYTES, 0.7)
+    merging *= math.pow(max(n_merges, 1) / _MERGING_TOKENS, 0.4)
+    return _START_SECONDS + n_bytes / speed + _MERGING_SECONDS * merging
+
+
+def make_request(values: FormValues, plan: Plan) -> TrainRequest:
+    """Ask for the training that a plan without problems describes."""
+    return TrainRequest(
+        sources=tuple(entry.source for entry in values.corpus),
+        run_folder=str(plan.folder),
+        vocab_size=parse_count(values.vocab_size) or 0,
+        split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
+        special_tokens=tuple(special_tokens(values.specials)),
+        special_ids="first" if values.special_ids == "first" else "last",
+        tie_break=values.tie_break,  # type: ignore[arg-type]
+        min_count=parse_count(values.min_count) or 1,
+        delimiter=values.delimiter,
+        field=values.field.strip() or "text",
+        max_chars=parse_count(values.max_chars),
+        max_doc_chars=parse_count(values.max_doc_chars),
+        compare=True,
+    )
+
+
+def _problems(values: FormValues) -> list[str]:
+    found = []
+    if not values.corpus:
+        found.append("Add files, folders or globs to train on.")
+    found += [f"{_name(entry.source)}: {entry.error}." for entry in values.corpus if entry.error]
+    found += _vocabulary_problems(values)
+    if values.pattern == CUSTOM:
+        found += _regex_problems(values.regex)
+    found += _cap_problems(values)
+    return found
+
+
+def _vocabulary_problems(values: FormValues) -> list[str]:
+    specials = special_tokens(values.specials)
+    found = []
+    repeated = next((text for text in specials if specials.count(text) > 1), None)
+    if repeated is not None:
+        found.append(f"The special token {repeated} is there twice.")
+    size = parse_count(values.vocab_size)
+    needed = N_BYTES + len(set(specials))
+    if size is None:
+        found.append("The vocabulary size is no number.")
+    elif size < needed:
+        those = f"256 bytes and {len(set(specials))} special tokens" if specials else "256 bytes"
+        found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
+    elif size > LARGEST_VOCABULARY:
+        found.append(f"The vocabulary is too large: {LARGEST_VOCABULARY:,} tokens at most.")
+    return found
+
+
+def _regex_problems(regex: str) -> list[str]:
+    if not regex:
+        return ["Type the regex to split by."]
+    if regex in SPLIT_PATTERNS:
+        return []
+    try:
+        get_split_pattern(regex)
+    except PatternError as error:
+        place = "" if error.position is None else f" at character {error.position}"
+        return [f"The regex does not compile: {error.reason}{place}."]
+    return []
+
+
+def _cap_problems(values: FormValues) -> list[str]:
+    found = []
+    for text, what in [
+        (values.max_chars, "The limit of characters"),
+        (values.max_doc_chars, "The limit for a document"),
+    ]:
+        if text.strip() and not parse_count(text):
+            found.append(f"{what} is no number above 0. Leave it empty for no limit.")
+    if not parse_count(values.min_count):
+        found.append("The lowest count of a merge is no number above 0.")
+    return found
+
+
+def _name(source: str) -> str:
+    return Path(source).name or source
+
+
+def new_run_folder(runs: Path, values: FormValues, stamp: str) -> Path:
+    """Name the folder for a run: what it is of, its size, and when it was begun."""
+    first = values.corpus[0].source if values.corpus else "run"
+    named = next((part for part in reversed(Path(first).parts) if not has_magic(part)), "")
+    stem = re.sub(r"[^\w.-]+", "-", named.lstrip(".").partition(".")[0])[:32].strip("-.")
+    stem = stem or "corpus"
+    return runs / f"{stem}-{parse_count(values.vocab_size) or 0}-{stamp}"
+
+
+def plan_content(plan: Plan) -> Content:
+    """Draw a plan in a few lines."""
+    lines: list[Content] = []
+    if plan.problems:
+        lines += [
+            Content.assemble(("! ", "$text-warning bold"), safe(text)) for text in plan.problems[:4]
+        ]
+        return Content("\n").join(lines)
+    unit = "file" if plan.n_files == 1 else "files"
+    compressed = " compressed" if plan.is_compressed else ""
+    counting = "…" if plan.is_counting else ""
+    corpus = f"{plan.n_files:,} {unit}, {size_label(plan.n_bytes)}{compressed}{counting}"
+    lines = [
+        _line("Reads", corpus),
+        _line("Learns", f"{plan.n_merges:,} merges"),
+        _line("Takes", f"{_rough(plan.seconds)}, in the background"),
+        _line("Writes", home_label(plan.folder)),
+    ]
+    return Content("\n").join(lines)
+
+
+def _line(label: str, text: str) -> Content:
+    return Content.assemble((f"{label:<8}", "$text-muted"), safe(text))
+
+
+def _rough(seconds: float) -> str:
+    """Say a time that is only guessed.
+
+    >>> _rough(0.8), _rough(7.3), _rough(312)
+    ('a moment', 'about 8 s', 'about 6 min')
+    """
+    if seconds < 2:
+        return "a moment"
+    if seconds < 90:
+        step = 1 if seconds < 10 else 5
+        return f"about {-(-int(seconds + 0.99) // step) * step} s"
+    if seconds < 5400:
+        return f"about {-(-int(seconds) // 60)} min"
+    return f"about {seconds / 3600:.1f} hours"

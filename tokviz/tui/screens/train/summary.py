@@ -1,0 +1,94 @@
+"""What a training came to, drawn for people."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from textual.content import Content
+
+from tokviz.jobs.train_messages import HeldOut, TrainSummary
+from tokviz.tui.dialogs.folder import home_label, size_label
+from tokviz.tui.glyphs import safe, token_label
+from tokviz.tui.screens.train.learning import clock
+from tokviz.tui.widgets.fit import fit
+
+NEW = "new"
+_NAMES = {NEW: "this one", "gpt2": "GPT-2", "cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
+_LABEL = 12
+
+
+def summary_content(summary: TrainSummary, width: int) -> Content:
+    """Draw a summary."""
+    total = clock(summary.seconds)
+    title = Content.assemble(
+        ("✓ ", "$text-success bold"), (f"{summary.n_vocab:,} tokens in {total}", "bold")
+    )
+    lines = [title]
+    if summary.stopped_early:
+        fewer = f"{summary.n_merges:,} of {summary.n_merges_wanted:,} merges: "
+        early = safe(fewer + summary.stopped_early)
+        lines.append(Content.assemble(("! ", "$text-warning bold"), early))
+    lines += [Content(""), *_facts(summary, width)]
+    if summary.held_out is not None:
+        lines += [Content(""), *_comparison(summary.held_out, width)]
+    return Content("\n").join(lines)
+
+
+def _facts(summary: TrainSummary, width: int) -> list[Content]:
+    seconds = ", ".join(
+        f"{name} {clock(spent)}"
+        for name, spent in summary.seconds_by_phase.items()
+        if spent >= 0.05
+    )
+    documents = f"{summary.n_documents:,} document{'s' * (summary.n_documents != 1)}"
+    facts = [
+        ("Time", seconds),
+        ("Corpus", f"{size_label(summary.n_bytes)}, {documents}"),
+        ("Pieces", f"{summary.n_pieces:,} distinct"),
+    ]
+    if summary.peak_memory_bytes is not None:
+        facts.append(("Memory", f"{size_label(summary.peak_memory_bytes)} at most"))
+    if summary.n_invalid:
+        facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, learned as they are"))
+    if summary.longest_token:
+        n_bytes = len(summary.longest_token)
+        ending = f"  {n_bytes:,} byte{'s' * (n_bytes != 1)}"
+        shown = fit(token_label(summary.longest_token), max(8, width - _LABEL - len(ending)))
+        facts.append(("Longest", shown + ending))
+    if summary.bytes_per_token is not None:
+        facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
+    facts.append(("Written to", home_label(Path(summary.run_folder))))
+    return [line for label, text in facts if text for line in _fact(label, safe(text), width)]
+
+
+def _fact(label: str, text: str, width: int) -> list[Content]:
+    """Draw a labelled text, its further lines below its first."""
+    lines = textwrap.wrap(text, max(width - _LABEL, 8), drop_whitespace=False) or [""]
+    labels = [label, *[""] * (len(lines) - 1)]
+    return [
+        Content.assemble((f"{label:<{_LABEL}}", "$text-muted"), line)
+        for label, line in zip(labels, lines, strict=True)
+    ]
+
+
+def _comparison(held_out: HeldOut, width: int) -> list[Content]:
+    lines = [
+        Content.assemble(
+            (f"Bytes per token on {size_label(held_out.n_bytes)} it has not seen", "$text-muted")
+        )
+    ]
+    best = max(held_out.bytes_per_token.values(), default=1.0)
+    columns = max(4, min(width - _LABEL - 8, 48))
+    for name, ratio in held_out.bytes_per_token.items():
+        filled = max(1, round(columns * ratio / best))
+        is_new = name == NEW
+        lines.append(
+            Content.assemble(
+                (f"{safe(_NAMES.get(name, name)):<{_LABEL}}", "bold" if is_new else ""),
+                ("━" * filled, "$text-accent" if is_new else "$text-muted"),
+                " " * (columns - filled),
+                (f"  {ratio:.2f}", "bold" if is_new else ""),
+            )
+        )
+    return lines

@@ -1,0 +1,189 @@
+"""Choosing one of a few words: all of them are in view, one is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+_MARKS = ("○", "●")
+_GAP = 2
+
+
+class Choice(NamedTuple):
+    """One of the words: what it stands for, and what is shown."""
+
+    value: str
+    label: str
+
+
+class PlacedChoice(NamedTuple):
+    """Where a word stands: its place in the list, its row, and the columns it takes."""
+
+    number: int
+    row: int
+    start: int
+    stop: int
+
+
+def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
+    """Set marked words side by side, in as many rows as they need.
+
+    >>> place_choices(["one", "two"], 6)
+    [PlacedChoice(number=0, row=0, start=0, stop=5), PlacedChoice(number=1, row=1, start=0, stop=5)]
+    """
+    placed: list[PlacedChoice] = []
+    row = x = 0
+    for index, label in enumerate(labels):
+        taken = cell_len(label) + 2
+        if x and x + taken > width:
+            row, x = row + 1, 0
+        placed.append(PlacedChoice(index, row, x, x + taken))
+        x += taken + _GAP
+    return placed
+
+
+class Choices(Widget, can_focus=True):
+    """One of a few words. The arrow keys and a click choose."""
+
+    DEFAULT_CSS = """
+    Choices {
+        height: auto;
+        width: 1fr;
+        & > .choices--chosen { color: $foreground; text-style: bold; }
+        & > .choices--other { color: $text-muted; }
+        & > .choices--mark { color: $text-accent; }
+        & > .choices--focused {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: bold;
+        }
+        &:nocolor > .choices--focused { text-style: reverse; }
+    }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "choices--chosen",
+        "choices--other",
+        "choices--mark",
+        "choices--focused",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", show=False),
+        Binding("right", "step(1)", show=False),
+        Binding("home", "step(-99)", show=False),
+        Binding("end", "step(99)", show=False),
+    ]
+
+    chosen: reactive[str] = reactive("")
+    """The value of the marked word; no word is marked if it is none of theirs."""
+    hovered: reactive[int | None] = reactive(None)
+    """Index of the word under the mouse."""
+
+    class Chosen(Message):
+        """The user chose a word."""
+
+        def __init__(self, choices: Choices, value: str) -> None:
+            """Take the widget and the value of the word."""
+            super().__init__()
+            self.choices = choices
+            self.value = value
+
+        @property
+        def control(self) -> Choices:
+            """The widget, for selectors of handlers."""
+            return self.choices
+
+    def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
+        """Take the words, and the value of the one that is marked first."""
+        super().__init__(id=id)
+        self.choices = choices
+        self.set_reactive(Choices.chosen, chosen)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Take as many rows as the words need."""
+        return self._placed(width)[-1].row + 1
+
+    def _placed(self, width: int) -> list[PlacedChoice]:
+        return place_choices([choice.label for choice in self.choices], width)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of words."""
+        width = self.size.width
+        segments: list[Segment] = []
+        x = 0
+        for place in self._placed(width):
+            if place.row != y:
+                continue
+            choice = self.choices[place.number]
+            is_chosen = choice.value == self.chosen
+            segments.append(Segment(" " * (place.start - x), self.rich_style))
+            segments += self._word(choice.label, is_chosen, place.number == self.hovered)
+            x = place.stop
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _word(self, label: str, is_chosen: bool, is_hovered: bool) -> list[Segment]:
+        base = self.rich_style
+        style = base + self._style("chosen" if is_chosen else "other")
+        mark = base + self._style("mark") if is_chosen else style
+        if is_chosen and self.has_focus:
+            style = base + self._style("focused")
+        if is_hovered:
+            style += Style(underline=True)
+        return [Segment(_MARKS[is_chosen] + " ", mark), Segment(label, style)]
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"choices--{name}", partial=True)
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Draw the chosen word with or without the cursor."""
+        super().watch_has_focus(_has_focus)
+        self.refresh()
+
+    def action_step(self, step: int) -> None:
+        """Choose a neighbour, stopping at the ends."""
+        values = [choice.value for choice in self.choices]
+        if self.chosen in values:
+            index = values.index(self.chosen) + step
+        else:
+            index = 0 if step > 0 else len(values) - 1
+        self._choose(min(max(index, 0), len(values) - 1))
+
+    def _choose(self, index: int) -> None:
+        value = self.choices[index].value
+        if value != self.chosen:
+            self.chosen = value
+            self.post_message(self.Chosen(self, value))
+
+    def _index_at(self, event: events.MouseEvent) -> int | None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return None
+        for place in self._placed(self.size.width):
+            if place.row == offset.y and place.start <= offset.x < place.stop:
+                return place.number
+        return None
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Underline what a click would choose."""
+        self.hovered = self._index_at(event)
+
+    def on_leave(self) -> None:
+        """Underline nothing."""
+        self.hovered = None
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the word under the mouse."""
+        index = self._index_at(event)
+        if index is not None:
+            event.stop()
+            self._choose(index)
