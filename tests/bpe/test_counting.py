@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pieces import counted, documents_of
 from tests.test_imports import imported_by
 from tokviz import bytetext
-from tokviz.bpe import counting
+from tokviz.bpe import compiled_counter, counting
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.corpus import readers, text_blocks
@@ -215,8 +216,9 @@ def test_progress_is_reported_and_stopping_keeps_what_is_counted(
 ) -> None:
     use("compiled", monkeypatch)
     monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
-    for module in (readers, text_blocks):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(readers, "_FIRST_READ", 100)
+    monkeypatch.setattr(readers, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 100)
     file = tmp_path / "a.txt"
     file.write_text("one two three<|endoftext|>" * 200)
     seen: list[CountProgress] = []
@@ -301,3 +303,23 @@ def test_a_small_corpus_needs_no_compiled_code() -> None:
         "count_pieces(Corpus.open(['hello ' * 1000]), get_split_pattern('gpt4'))"
     )
     assert "numba" not in imported_by(code)
+
+
+def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(compiled_counter, "is_compiled", lambda _: False)
+    for engine, expected in (("plain", []), ("compiled", ["compiling"])):
+        use(engine, monkeypatch)
+        count_pieces(
+            Corpus.open(["some text"]),
+            SPLIT_PATTERNS["gpt4"],
+            on_compile=lambda: said.append("compiling"),
+        )
+        assert said == expected
+
+
+def test_compiling_makes_every_kernel_ready() -> None:
+    compiled_counter.compile_kernels()
+    assert compiled_counter.kernels_are_compiled()
+    for kernel in compiled_counter.KERNELS:
+        assert len(cast(Any, kernel).signatures) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from tokviz.bpe.counting import PieceCounts, Tick
 from tokviz.bpe.counting_kernels import count, move
+from tokviz.compiled import is_compiled
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
 from tokviz.pretokenize.scan_kernels import measure, scan
@@ -16,7 +18,7 @@ from tokviz.pretokenize.scan_table import scan_table
 
 Number = TypeVar("Number", np.uint8, np.int64)
 
-KERNELS = (scan, count, move, measure)
+KERNELS: tuple[Callable[..., object], ...] = (scan, count, move, measure)
 """What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
 
 _PADDING = 8  # the kernels read words
@@ -133,6 +135,11 @@ class CompiledCounter:
             n_documents=n_documents,
             complete=complete,
         )
+
+
+def kernels_are_compiled() -> bool:
+    """Tell whether counting can run without waiting for the compiler."""
+    return all(map(is_compiled, KERNELS))
 
 
 def compile_kernels() -> None:

@@ -108,7 +108,7 @@ class _Watch:
 
     def tick(self, n_unique: int) -> bool:
         """Report if it is time to; True if it is time to stop."""
-        if time.monotonic() >= self._next:
+        if not self.stopped and time.monotonic() >= self._next:
             self.report(n_unique)
             self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
         return self.stopped
@@ -128,6 +128,7 @@ def count_pieces(
     special_tokens: Iterable[str] = (),
     *,
     on_progress: Callable[[CountProgress], None] | None = None,
+    on_compile: Callable[[], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> PieceCounts:
     """Count the different pieces of a corpus.
@@ -139,6 +140,8 @@ def count_pieces(
         pattern: How texts are cut into pieces.
         special_tokens: Cut out before; no piece crosses them and they are not counted.
         on_progress: Called about every 50 ms and at the end.
+        on_compile: Called before a large corpus has to wait some seconds for the compiler, which
+            happens once on a machine.
         should_stop: Asked as often; when it says yes, what has been counted is returned.
 
     Raises:
@@ -154,23 +157,28 @@ def count_pieces(
     if is_small or scanner is None:
         counter = PlainCounter(pattern)
     else:
-        from tokviz.bpe.compiled_counter import CompiledCounter
+        from tokviz.bpe import compiled_counter
 
-        counter = CompiledCounter(scanner)
+        if not compiled_counter.kernels_are_compiled():
+            if on_compile is not None:
+                on_compile()
+            compiled_counter.compile_kernels()
+        counter = compiled_counter.CompiledCounter(scanner)
     documents = _DocumentCount()
     for block in chain(head, blocks):
         counter.add(block, watch.tick)
-        if watch.stopped:
+        if watch.tick(counter.n_unique):
             break
         documents.add(block)
-    if not watch.stopped:
+    complete = not watch.stopped
+    if complete:
         watch.report(counter.n_unique)
-    return counter.result(documents.n, not watch.stopped)
+    return counter.result(documents.n, complete)
 
 
 def _read_small(blocks: Iterable[TextBlock]) -> tuple[list[TextBlock], bool]:
     """Read about a megabyte, and tell whether that is all."""
-    head = []
+    head: list[TextBlock] = []
     n_bytes = 0
     for block in blocks:
         head.append(block)

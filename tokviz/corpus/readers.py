@@ -18,7 +18,6 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
@@ -27,6 +26,8 @@ from tokviz.errors import InputFileError
 from tokviz.files import input_error
 
 _ZSTANDARD_STEP = 1 << 13  # few bytes may hold very many
+
+_FIRST_READ = 1 << 16  # making room for more takes longer than reading a small file
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` gives the documents of an open file."""
@@ -72,8 +73,10 @@ def encode(text: str) -> bytes:
 
 
 def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
-    while data := file.read(BLOCK_BYTES):
+    n_bytes = _FIRST_READ
+    while data := file.read(n_bytes):
         yield data, False
+        n_bytes = min(2 * n_bytes, BLOCK_BYTES)
     yield b"", True
 
 
@@ -229,9 +232,8 @@ OPENERS: dict[str, Callable[[BinaryIO, str], BinaryIO]] = {
 
 def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:
     """Tell a file's kind, without compression, and how to open it."""
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    last = suffixes[-1] if suffixes else ""
-    opener = OPENERS.get(last)
+    stem, ending = os.path.splitext(path.lower())
+    opener = OPENERS.get(ending)
     if opener is None:
-        return last, _open_plain
-    return (suffixes[-2] if len(suffixes) > 1 else ""), opener
+        return ending, _open_plain
+    return os.path.splitext(stem)[1], opener

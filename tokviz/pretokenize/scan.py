@@ -43,7 +43,7 @@ class Scanner:
         """Cut the texts at `starts` to `ends` of a buffer.
 
         Args:
-            buffer: Holds the texts.
+            buffer: Holds the texts; writable, because that is what the scanner is compiled for.
             starts: Where each text starts.
             ends: Where each ends.
             is_open: The last text goes on after its end here; its last piece may then be missing,
@@ -84,7 +84,7 @@ class Scanner:
         """Cut a whole text into its pieces."""
         import numpy as np
 
-        buffer = np.frombuffer(data, np.uint8)
+        buffer = np.frombuffer(bytearray(data), np.uint8)
         start, end = np.zeros(1, np.int64), np.full(1, len(data), np.int64)
         return [data[a:b] for batch in self.batches(buffer, start, end) for a, b in batch.tolist()]
 
