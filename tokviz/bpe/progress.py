@@ -23,7 +23,8 @@ class TrainProgress:
         fraction: How much of this phase is done, 0 to 1.
         seconds: The time since the start of the training.
         eta_seconds: A guess how long this phase still takes; None if nothing is known.
-        n_bytes: The bytes read so far.
+        n_bytes: The bytes read so far, as they lie on the disk; once all is read, the bytes of the
+            text to learn from, so that they fit `tokens_now`.
         n_pieces: The distinct pieces so far.
         n_merges: The merges so far.
         n_merges_wanted: The merges wanted.

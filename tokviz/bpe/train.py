@@ -160,7 +160,9 @@ class _Training:
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text: there is nothing to learn from")
-        self._now = replace(self._now, n_pieces=len(pieces), tokens_now=pieces.n_bytes)
+        self._now = replace(
+            self._now, n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
+        )
         seconds_reading = self._clock.seconds()
         engine = self._make_engine(pieces)
         seconds_compiling = self._clock.seconds() - seconds_reading

@@ -84,6 +84,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         Field:nocolor { text-style: underline; }
         .number { width: 12; margin-right: 2; }
         .number:focus { width: 12; }
+        #vocab_size, #vocab_size:focus { width: 10; }
         #corpus { margin-bottom: 0; }
         #browse { margin-left: 2; }
         #regex-row { display: none; }
@@ -124,7 +125,7 @@ class TrainForm(VerticalScroll, can_focus=False):
             "Vocabulary",
             Field(first.vocab_size, id="vocab_size", classes="number", select_on_focus=False),
             Choices(
-                [Choice(str(size), f"{size:,}") for size in VOCABULARY_SIZES],
+                [Choice(str(size), _short(size)) for size in VOCABULARY_SIZES],
                 str(parse_count(first.vocab_size)),
                 id="presets",
             ),
@@ -284,3 +285,7 @@ def _label(text: str) -> Static:
 
 def _row(label: str, *widgets: Widget, classes: str = "row") -> Horizontal:
     return Horizontal(_label(label), *widgets, classes=classes)
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"

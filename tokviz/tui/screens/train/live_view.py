@@ -111,7 +111,7 @@ class LiveView(Vertical):
         #phases { height: auto; margin-bottom: 1; }
         #curve { height: 2fr; min-height: 7; max-height: 14; }
         #merges-title { height: 1; margin-top: 1; color: $text-muted; }
-        #merges { height: 3fr; }
+        #merges { height: 3fr; scrollbar-size-vertical: 0; }
     }
     TrainScreen.-narrow.-low #merges-title { margin-top: 0; }
     TrainScreen.-narrow.-low #phases { margin-bottom: 0; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
@@ -23,12 +24,13 @@ LARGEST_VOCABULARY = 1_000_000
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
 
+_LABEL = 8
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 # Measured on two slow cores; a plan says "about".
-_START_SECONDS = 0.6
-_READING_BYTES_PER_SECOND = 80e6
+_START_SECONDS = 1.5
+_READING_BYTES_PER_SECOND = 40e6
 _REGEX_BYTES_PER_SECOND = 8e6
 _MERGING_SECONDS = 1.3
 _MERGING_BYTES = 100e6
@@ -235,29 +237,36 @@ def new_run_folder(runs: Path, values: FormValues, stamp: str) -> Path:
     return runs / f"{stem}-{parse_count(values.vocab_size) or 0}-{stamp}"
 
 
-def plan_content(plan: Plan) -> Content:
-    """Draw a plan in a few lines."""
-    lines: list[Content] = []
+def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
+    """Draw a plan in a few lines, in two where the terminal is low."""
     if plan.problems:
-        lines += [
-            Content.assemble(("! ", "$text-warning bold"), safe(text)) for text in plan.problems[:4]
-        ]
-        return Content("\n").join(lines)
+        most = 2 if is_low else 4
+        return Content("\n").join(
+            Content.assemble(("! ", "$text-warning bold"), safe(text))
+            for text in plan.problems[:most]
+        )
     unit = "file" if plan.n_files == 1 else "files"
     compressed = " compressed" if plan.is_compressed else ""
     counting = "…" if plan.is_counting else ""
-    corpus = f"{plan.n_files:,} {unit}, {size_label(plan.n_bytes)}{compressed}{counting}"
-    lines = [
-        _line("Reads", corpus),
-        _line("Learns", f"{plan.n_merges:,} merges"),
-        _line("Takes", f"{_rough(plan.seconds)}, in the background"),
-        _line("Writes", home_label(plan.folder)),
-    ]
+    reads = f"{plan.n_files:,} {unit}, {size_label(plan.n_bytes)}{compressed}{counting}"
+    learns = f"{plan.n_merges:,} merges"
+    takes = f"{_rough(plan.seconds)}, in the background"
+    facts = [("Reads", reads), ("Learns", learns), ("Takes", takes)]
+    if is_low:
+        facts = [("Reads", f"{reads} · {learns} · {_rough(plan.seconds)}")]
+    facts.append(("Writes", home_label(plan.folder)))
+    lines = [line for label, text in facts for line in labelled(label, text, width, _LABEL)]
     return Content("\n").join(lines)
 
 
-def _line(label: str, text: str) -> Content:
-    return Content.assemble((f"{label:<8}", "$text-muted"), safe(text))
+def labelled(label: str, text: str, width: int, label_width: int) -> list[Content]:
+    """Draw a text of one or more lines, with a quiet word before the first."""
+    lines = textwrap.wrap(safe(text), max(width - label_width, 8)) or [""]
+    labels = [label, *[""] * (len(lines) - 1)]
+    return [
+        Content.assemble((f"{word:<{label_width}}", "$text-muted"), line)
+        for word, line in zip(labels, lines, strict=True)
+    ]
 
 
 def _rough(seconds: float) -> str:

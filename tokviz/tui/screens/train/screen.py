@@ -179,7 +179,9 @@ class TrainScreen(Screen[None]):
 
     def _show_plan(self) -> None:
         plan = self._make_plan()
-        self.query_one("#plan", Static).update(plan_content(plan))
+        shown = self.query_one("#plan", Static)
+        width = self.side.content_size.width or self.app.size.width
+        shown.update(plan_content(plan, width, is_low=self.has_class("-low")))
         self.query_one("#start").disabled = bool(plan.problems)
 
     def _show_error(self, text: str) -> None:
@@ -364,6 +366,7 @@ class TrainScreen(Screen[None]):
             return
         self._fit(event.size)
         self.call_after_refresh(self._show_summary)
+        self.call_after_refresh(self._show_plan)
 
     def _fit(self, size: Size) -> None:
         width, height = size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from textual.content import Content
@@ -11,6 +10,7 @@ from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.tui.dialogs.folder import home_label, size_label
 from tokviz.tui.glyphs import safe, token_label
 from tokviz.tui.screens.train.learning import clock
+from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit
 
 NEW = "new"
@@ -59,17 +59,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
     if summary.bytes_per_token is not None:
         facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
     facts.append(("Written to", home_label(Path(summary.run_folder))))
-    return [line for label, text in facts if text for line in _fact(label, safe(text), width)]
-
-
-def _fact(label: str, text: str, width: int) -> list[Content]:
-    """Draw a labelled text, its further lines below its first."""
-    lines = textwrap.wrap(text, max(width - _LABEL, 8), drop_whitespace=False) or [""]
-    labels = [label, *[""] * (len(lines) - 1)]
-    return [
-        Content.assemble((f"{label:<{_LABEL}}", "$text-muted"), line)
-        for label, line in zip(labels, lines, strict=True)
-    ]
+    return [line for label, text in facts if text for line in labelled(label, text, width, _LABEL)]
 
 
 def _comparison(held_out: HeldOut, width: int) -> list[Content]:
