@@ -37,7 +37,7 @@ class Trainer:
 
     def result_of(self, run: int) -> tuple[list[TrainReport], TrainSummary]:
         """Wait for the end of a run."""
-        reports = []
+        reports: list[TrainReport] = []
         while True:
             event_run, event = self.events.get(timeout=WAIT)
             assert event_run == run
@@ -103,9 +103,9 @@ def test_the_child_learns_what_this_process_learns(trainer, corpus, tmp_path):
     last = reports[-1]
     assert last.phase == "saving"
     assert (last.n_merges, last.n_merges_wanted, last.tokens_now) == (13, 13, summary.n_tokens)
-    left, right, count = last.newest[-1]
-    assert here.tokenizer.merges[-1] == (left, right)
-    assert here.history.count[-1] == count
+    newest = last.newest[-1]
+    assert here.tokenizer.merges[-1] == (newest.left, newest.right)
+    assert here.history.count[-1] == newest.count
 
 
 def test_a_training_can_be_compared_on_text_it_has_not_seen(trainer, corpus, tmp_path):

@@ -26,7 +26,8 @@ def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_T
         "-t",
         "--tokenizer",
         metavar="NAME",
-        help=f"a name from `tokviz tokenizers` (default: ${TOKENIZER_VARIABLE}, else {otherwise})",
+        help="a name from `tokviz tokenizers`, or the folder of a training "
+        f"(default: ${TOKENIZER_VARIABLE}, else {otherwise})",
     )
 
 

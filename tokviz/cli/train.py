@@ -199,6 +199,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         for phase, value in summary.seconds_by_phase.items()
         if value >= 0.005
     )
+    documents = "document" if summary.n_documents == 1 else "documents"
     lines = [
         f"{safe(str(Path(summary.run_folder)))}: {summary.n_vocab:,} tokens, "
         f"{summary.n_merges:,} of them merged",
@@ -206,7 +207,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     if summary.stopped_early:
         lines.append(f"ended early: {summary.stopped_early}")
     lines.append(
-        f"corpus: {summary.n_bytes:,} bytes, {summary.n_documents:,} documents, "
+        f"corpus: {summary.n_bytes:,} bytes, {summary.n_documents:,} {documents}, "
         f"{summary.n_pieces:,} different pieces"
     )
     if summary.n_invalid:

@@ -17,7 +17,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     from tokviz.bpe import compiled_counter, compiled_trainer
     from tokviz.compiled import is_compiled
 
-    if not all(map(is_compiled, compiled_counter.KERNELS)):
+    if not all(is_compiled(kernel) for kernel in compiled_counter.KERNELS):
         yield {"compiling": True}
         compiled_counter.compile_kernels()
     if not compiled_trainer.kernels_are_compiled():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 Record = dict[str, Any]
 
@@ -58,7 +58,8 @@ class TrainRequest:
         return replace(made, sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
 
 
-class NewMerge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NewMerge:
     """A merge just learned: the bytes of its two tokens, and how often the pair occurred."""
 
     left: bytes

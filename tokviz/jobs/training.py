@@ -18,7 +18,8 @@ from tokviz.jobs.memory import memory_bytes, peak_memory_bytes
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 
 if TYPE_CHECKING:
-    from tokviz.bpe.train import TrainingRun, TrainProgress
+    from tokviz.bpe.progress import TrainProgress
+    from tokviz.bpe.run import TrainingRun
     from tokviz.tokenizer import Tokenizer
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
