@@ -1,0 +1,101 @@
+"""Other people's trainers learn the same tokens."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import regex
+
+import tokviz
+from tests.bpe.trainers import finished, settings
+from tests.reference import PATTERNS
+from tokviz.bpe import train as train_module
+from tokviz.bpe.compiled_trainer import CompiledTrainer
+from tokviz.bpe.counting import count_pieces
+from tokviz.bpe.engines import PythonTrainer
+from tokviz.corpus.corpus import Corpus
+from tokviz.formats.byte_level import from_characters, to_characters
+from tokviz.pretokenize.patterns import get_split_pattern
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    """Put tokens of GPT-4o in a row, frequent ones often: many scripts, no sense."""
+    vocab = tokviz.load("o200k_base").vocab
+    tokens = [vocab[i].decode("utf-8", "ignore") for i in range(256, 6_000)]
+    weights = [1 / rank for rank in range(1, len(tokens) + 1)]
+    return "".join(random.Random(3).choices(tokens, weights, k=40_000))
+
+
+@pytest.fixture(params=["python", "compiled"])
+def engine(request, monkeypatch):
+    if request.param == "compiled":
+        monkeypatch.setattr(train_module, "SMALL_WORK", 0)
+        monkeypatch.setattr(train_module, "MODERATE_WORK", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
+def test_rustbpe_makes_the_same_tokens_in_the_same_order(text, pattern, engine):
+    rustbpe = pytest.importorskip("rustbpe")
+    theirs = rustbpe.Tokenizer()
+    theirs.train_from_iterator([text], 1_200, pattern=get_split_pattern(pattern).regex)
+    run = tokviz.train([text], 1_200, split_pattern=pattern, tie_break="smallest_id", delimiter="")
+    assert run.engine == engine
+    assert run.tokenizer.vocab == {i: bytes(token) for token, i in theirs.get_mergeable_ranks()}
+
+
+def test_minbpe_as_published_makes_the_same_tokens(text, engine):
+    short = text[:3_000]
+    run = tokviz.train([short], 456, split_pattern="gpt4", delimiter="")
+    assert run.engine == engine
+    chunks = regex.findall(PATTERNS["cl100k_base"], short)
+    assert [*run.history.pairs()] == minbpe_merges([*map(list, map(str.encode, chunks))], 200)
+
+
+def minbpe_merges(ids: list[list[int]], n_merges: int) -> list[tuple[int, int]]:
+    """Train over all chunks, equal ones again and again, as minbpe's RegexTokenizer does."""
+    merges: list[tuple[int, int]] = []
+    for new in range(256, 256 + n_merges):
+        stats: dict[tuple[int, int], int] = {}
+        for chunk in ids:
+            for pair in pairwise(chunk):
+                stats[pair] = stats.get(pair, 0) + 1
+        best = max(stats, key=stats.__getitem__)
+        merges.append(best)
+        for chunk in ids:
+            i = 0
+            while i + 1 < len(chunk):
+                if (chunk[i], chunk[i + 1]) == best:
+                    chunk[i : i + 2] = [new]
+                i += 1
+    return merges
+
+
+@pytest.mark.parametrize("engine", [PythonTrainer, CompiledTrainer])
+def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine):
+    """Its ids of the bytes follow the characters that stand for them: " " is "Ġ", so it is late."""
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=1_200,
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    theirs.train_from_iterator([text], trainer)
+
+    order = sorted(range(256), key=lambda byte: to_characters(bytes([byte])))
+    pieces = count_pieces(Corpus.open([text], delimiter=None), get_split_pattern("gpt2"))
+    reordered = np.argsort(order).astype(np.uint8)[pieces.data]
+    ours = finished(engine(replace(pieces, data=reordered), settings("smallest_id", 1_200 - 256)))
+    tokens = [bytes([byte]) for byte in order]
+    for left, right in ours.history().pairs():
+        tokens.append(tokens[left] + tokens[right])
+    assert {from_characters(name): i for name, i in theirs.get_vocab().items()} == {
+        token: i for i, token in enumerate(tokens)
+    }

@@ -1,0 +1,215 @@
+"""Run folders: everything of a training is kept, and nothing is lost when writing fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tokviz
+from tokviz.formats import run as run_folder
+
+TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
+
+
+@pytest.fixture(scope="module")
+def run() -> tokviz.TrainingRun:
+    return tokviz.train(
+        [TEXT], 1_000, split_pattern="llama3", special_tokens=["<|a|>"], special_ids="first"
+    )
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_run_folder_gives_the_tokenizer(run, tmp_path):
+    run.save(tmp_path / "mine")
+    for name in (tmp_path / "mine", str(tmp_path / "mine"), f"{tmp_path}/mine/"):
+        tok = tokviz.load(name)
+        assert tok.name == "mine"
+        assert tok.vocab == run.tokenizer.vocab
+        assert tok.encode(TEXT + "<|a|>") == run.tokenizer.encode(TEXT + "<|a|>")
+        assert tok.split_pattern.name == "llama3"
+
+
+def test_a_run_folder_gives_the_whole_run(run, tmp_path):
+    run.save(tmp_path / "run")
+    again = tokviz.TrainingRun.load(tmp_path / "run")
+    assert again.history == run.history
+    assert again.settings == run.settings
+    assert again.timings == run.timings
+    assert again.stopped_early == run.stopped_early
+    assert [*again.piece_counts.pieces()] == [*run.piece_counts.pieces()]
+    assert again.piece_counts.n_bytes == run.piece_counts.n_bytes
+
+
+def test_a_run_with_a_custom_regex_is_read_again(tmp_path):
+    run = tokviz.train([TEXT], 300, split_pattern="[a-z]+")
+    run.save(tmp_path / "run")
+    assert tokviz.TrainingRun.load(tmp_path / "run").settings == run.settings
+    assert tokviz.load(tmp_path / "run").split_pattern.regex == "[a-z]+"
+
+
+def test_the_lengths_of_tokens_are_written_for_bits_per_byte(run, tmp_path):
+    run.save(tmp_path / "run")
+    lengths = np.load(tmp_path / "run" / "token_lengths.npy", allow_pickle=False)
+    assert lengths[0] == 0
+    assert lengths[1:257].tolist() == [1] * 256
+    assert lengths[257:].tolist() == [len(left + right) for left, right in run.tokenizer.merges]
+
+
+def test_run_json_describes_the_training(run, tmp_path):
+    run.save(tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert about["settings"]["tie_break"] == "first"
+    assert about["corpus"]["n_bytes"] == len(TEXT)
+    assert about["n_vocab"] == run.tokenizer.n_vocab
+    assert about["versions"]["tokviz"] == tokviz.__version__
+
+
+def test_folders_above_are_made(run, tmp_path):
+    run.save(tmp_path / "a" / "b" / "run")
+    assert [*(tmp_path / "a" / "b").iterdir()] == [tmp_path / "a" / "b" / "run"]
+
+
+def test_a_run_is_replaced_and_foreign_files_stay(run, tmp_path):
+    folder = tmp_path / "run"
+    tokviz.train(["abab"], 300).save(folder)
+    (folder / "notes.md").write_text("mine")
+    (folder / "more").mkdir()
+    run.save(folder)
+    assert tokviz.load(folder).vocab == run.tokenizer.vocab
+    assert (folder / "notes.md").read_text() == "mine"
+    assert (folder / "more").is_dir()
+    assert [*tmp_path.iterdir()] == [folder]
+
+
+def test_a_folder_with_other_content_is_never_touched(run, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(tokviz.OutputFileError, match="other content"):
+        run.save(tmp_path)
+    with pytest.raises(tokviz.OutputFileError, match="is a file"):
+        run.save(tmp_path / "thesis.tex")
+    assert content(tmp_path) == {"thesis.tex": b"years of work"}
+
+
+def test_an_empty_folder_becomes_the_run(run, tmp_path):
+    (tmp_path / "run").mkdir()
+    run.save(tmp_path / "run")
+    assert tokviz.load(tmp_path / "run").n_vocab == run.tokenizer.n_vocab
+
+
+@contextmanager
+def no_file_larger_than(n_bytes: int):
+    """Make writing fail as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 700, 1_500])
+def test_a_full_disk_leaves_the_old_run_as_it_was(run, n_bytes, tmp_path):
+    folder = tmp_path / "run"
+    tokviz.train(["abab"], 300).save(folder)
+    before = content(folder)
+    with no_file_larger_than(n_bytes), pytest.raises(tokviz.OutputFileError, match="too large"):
+        run.save(folder)
+    assert content(folder) == before
+    assert [*tmp_path.iterdir()] == [folder]
+
+
+def test_a_rename_that_fails_brings_the_old_run_back(run, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    tokviz.train(["abab"], 300).save(folder)
+    before = content(folder)
+    rename = os.rename
+
+    def fail_once(source, target):
+        if Path(target) == folder and Path(source).name.startswith(".run."):
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail_once)
+    with pytest.raises(tokviz.OutputFileError, match="No space left"):
+        run.save(folder)
+    assert content(folder) == before
+    assert [*tmp_path.iterdir()] == [folder]
+
+
+def test_no_file_is_a_pickle(run, tmp_path):
+    run.save(tmp_path / "run")
+    for name in ("history.npz", "pieces.npz"):
+        with zipfile.ZipFile(tmp_path / "run" / name) as file:
+            for member in file.namelist():
+                assert np.load(file.open(member), allow_pickle=False).dtype.kind in "iu"
+
+
+def test_a_pickle_is_not_read(run, tmp_path):
+    run.save(tmp_path / "run")
+    np.savez(tmp_path / "run" / "history.npz", left_id=np.array([object()]))
+    with pytest.raises(tokviz.InputFileError, match=r"history\.npz: is damaged"):
+        tokviz.TrainingRun.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", run_folder.RUN_FILES[:4])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "noise"])
+def test_a_damaged_run_is_an_error_that_names_it(run, name, damage, tmp_path):
+    run.save(tmp_path / "run")
+    path = tmp_path / "run" / name
+    data = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes({"empty": b"", "cut": data[:200], "noise": b"\x80noise"}[damage])
+    with pytest.raises(tokviz.InputFileError) as caught:
+        tokviz.TrainingRun.load(tmp_path / "run")
+    assert str(tmp_path / "run") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("format", "other", "does not describe a training run"),
+        ("version", 2, "update tokviz"),
+        ("settings", {}, "damaged"),
+        ("corpus", [], "damaged"),
+    ],
+)
+def test_a_run_json_that_makes_no_sense_is_an_error(run, key, value, words, tmp_path):
+    run.save(tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(tokviz.InputFileError, match=words):
+        tokviz.TrainingRun.load(tmp_path / "run")
+
+
+def test_columns_of_different_length_are_an_error(run, tmp_path):
+    run.save(tmp_path / "run")
+    arrays = run.history.arrays()
+    np.savez(tmp_path / "run" / "history.npz", **(arrays | {"count": arrays["count"][1:]}))
+    with pytest.raises(tokviz.InputFileError, match="differ in length"):
+        tokviz.TrainingRun.load(tmp_path / "run")
+
+
+def test_a_folder_that_is_no_run_cannot_be_loaded(tmp_path):
+    with pytest.raises(tokviz.InputFileError, match="is no training run"):
+        tokviz.load(tmp_path)
+
+
+def test_built_in_names_come_before_folders(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    run.save("gpt2")
+    assert tokviz.load("gpt2").n_vocab == 50257
+    assert tokviz.load("./gpt2").n_vocab == run.tokenizer.n_vocab
+    with pytest.raises(tokviz.UnknownTokenizerError):
+        tokviz.load("gpt7")
