@@ -106,7 +106,7 @@ class HelpDialog(Dialog[None]):
     HelpDialog {
         #dialog { width: 124; }
         #page { height: 1fr; scrollbar-size-vertical: 1; }
-        #text { height: auto; width: 1fr; }
+        #help-text { height: auto; width: 1fr; }
     }
     """
 
@@ -130,7 +130,7 @@ class HelpDialog(Dialog[None]):
     def compose_body(self) -> ComposeResult:
         """Yield the page."""
         with VerticalScroll(id="page", can_focus=False):
-            yield Static(id="text")
+            yield Static(id="help-text")
         yield HintBar(
             [
                 ("Esc", "close", "cancel"),
@@ -153,7 +153,7 @@ class HelpDialog(Dialog[None]):
         width = self.query_one("#page").scrollable_content_region.width - 2
         if width > 0 and width != self._width:
             self._width = width
-            self.query_one("#text", Static).update(help_content(self.group, width))
+            self.query_one("#help-text", Static).update(help_content(self.group, width))
 
     def action_scroll(self, step: int) -> None:
         """Scroll by lines."""

@@ -63,7 +63,7 @@ def _column_values(
 
 
 def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:
-    share = (x - before[0]) / (after[0] - before[0])
+    share = math.log(x / before[0]) / math.log(after[0] / before[0])
     return before[1] + share * (after[1] - before[1])
 
 

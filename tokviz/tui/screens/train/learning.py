@@ -41,7 +41,8 @@ class Learning:
     Attributes:
         report: The last one; None before the first.
         phases: The phases that have begun → how much of each is done, 0 to 1.
-        points: The compression curve: (tokens in the vocabulary, bytes per token).
+        points: The compression curve: (tokens in the vocabulary, bytes per token). It begins with
+            a token for every byte.
         newest: Merges, the newest first.
     """
 
@@ -49,7 +50,7 @@ class Learning:
         """Begin before the first report."""
         self.report: TrainReport | None = None
         self.phases: dict[str, float] = {}
-        self.points: list[tuple[float, float]] = []
+        self.points: list[tuple[float, float]] = [(float(N_BYTES), 1.0)]
         self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
 
     def take(self, report: TrainReport) -> None:
@@ -73,12 +74,31 @@ class Learning:
             self.newest.appendleft(NumberedMerge(report.n_merges - place + 1, merge))
 
     def _add_point(self, n_tokens: float, ratio: float) -> None:
-        if self.points and self.points[-1][0] >= n_tokens:
+        if self.points[-1][0] >= n_tokens:
             return
         self.points.append((n_tokens, ratio))
         if len(self.points) > _MOST_POINTS:
             # Every second one is more than a terminal can show.
             self.points = [*self.points[:-1:2], self.points[-1]]
+
+
+def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
+    """Read the compression curve of a saved run.
+
+    Args:
+        folder: The run folder.
+        n_bytes: The bytes of its corpus.
+
+    Raises:
+        TokvizError: If the run cannot be read.
+    """
+    from tokviz.formats.run import HISTORY, read_arrays
+
+    counts = read_arrays(folder, HISTORY)["n_tokens"].tolist()
+    step = max(1, len(counts) // _MOST_POINTS)
+    merges = {*range(0, len(counts), step), len(counts) - 1} if counts else set()
+    points = [(float(N_BYTES + 1 + number), n_bytes / counts[number]) for number in sorted(merges)]
+    return [(float(N_BYTES), 1.0), *points]
 
 
 def phases_content(learning: Learning, width: int) -> Content:

@@ -28,7 +28,7 @@ _AXIS = 5
 
 
 class CompressionCurve(Widget):
-    """Bytes per token over the size of the vocabulary, the latter on a logarithmic scale."""
+    """Bytes per token over the number of tokens, the latter on a logarithmic scale."""
 
     DEFAULT_CSS = """
     CompressionCurve {
@@ -96,7 +96,7 @@ def curve_cells(
     for number, line in enumerate(drawn):
         label = f"{top:.1f}" if number == 0 else "1.0" if number == len(drawn) - 1 else ""
         rows.append([(f"{label:>{_AXIS - 1}} ▕", "axis"), (line, "bars")])
-    first, last = f"{N_BYTES}", f"{int(last_x):,} tokens"
+    first, last = f"{N_BYTES} bytes", f"{int(last_x) - N_BYTES:,} merges"
     gap = " " * max(1, width - _AXIS - 1 - len(first) - len(last))
     rows.append([(" " * (_AXIS + 1) + first + gap + last, "axis")])
     return rows

@@ -26,7 +26,7 @@ from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.train.form import TrainForm
-from tokviz.tui.screens.train.learning import clock
+from tokviz.tui.screens.train.learning import clock, curve_of_run
 from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
 from tokviz.tui.screens.train.plan import (
     FormValues,
@@ -89,6 +89,15 @@ class TrainScreen(Screen[None]):
             super().__init__()
             self.request = request
             self.said = said
+
+    class CurveRead(Message):
+        """The compression curve of a saved run has been read."""
+
+        def __init__(self, points: list[tuple[float, float]], summary: TrainSummary) -> None:
+            """Take the curve, and the run's summary."""
+            super().__init__()
+            self.points = points
+            self.summary = summary
 
     def __init__(self, values: FormValues | None = None) -> None:
         """Take what the form shows first."""
@@ -254,9 +263,8 @@ class TrainScreen(Screen[None]):
         self._client = None
         self.summary = summary
         self._show_phase("done")
-        self.query_one("#final-curve", CompressionCurve).show(
-            self.live.learning.points, summary.n_merges
-        )
+        self._show_curve(self.live.learning.points, summary)
+        self._read_curve(summary)
         self.call_after_refresh(self._show_summary)
         if self.is_current:
             self.query_one("#use").focus()
@@ -264,6 +272,25 @@ class TrainScreen(Screen[None]):
             self.say(
                 f"The training is over: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
             )
+
+    @work(thread=True, exclusive=True, group="curve", description="curve", exit_on_error=False)
+    def _read_curve(self, summary: TrainSummary) -> None:
+        """Put the whole curve in the place of what was seen of it."""
+        try:
+            points = curve_of_run(summary.run_folder, summary.n_bytes)
+        except TokvizError:
+            # It is gone already; what was seen stays.
+            return
+        self.post_message(self.CurveRead(points, summary))
+
+    @on(CurveRead)
+    def _take_curve(self, event: CurveRead) -> None:
+        event.stop()
+        if event.summary is self.summary:
+            self._show_curve(event.points, event.summary)
+
+    def _show_curve(self, points: list[tuple[float, float]], summary: TrainSummary) -> None:
+        self.query_one("#final-curve", CompressionCurve).show(points, summary.n_merges)
 
     def _fail(self, client: TrainClient, request: TrainRequest, error: TokvizError) -> None:
         """Say what went wrong; the form is as it was."""
@@ -356,7 +383,8 @@ class TrainScreen(Screen[None]):
 
     def _show_summary(self) -> None:
         if self.summary is not None:
-            width = self.query_one("#result").scrollable_content_region.width or 60
+            # A column is kept for a scroll bar.
+            width = (self.side.content_size.width or self.app.size.width) - 1
             self.query_one("#summary", Static).update(summary_content(self.summary, width))
 
     def on_resize(self, event: events.Resize) -> None:

@@ -16,6 +16,7 @@ from tokviz.tui.widgets.fit import fit
 NEW = "new"
 _NAMES = {NEW: "this one", "gpt2": "GPT-2", "cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 _LABEL = 12
+_LEAST_COMPARED = 1_000  # bytes; a comparison on less is chance
 
 
 def summary_content(summary: TrainSummary, width: int) -> Content:
@@ -30,7 +31,7 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         early = safe(fewer + summary.stopped_early)
         lines.append(Content.assemble(("! ", "$text-warning bold"), early))
     lines += [Content(""), *_facts(summary, width)]
-    if summary.held_out is not None:
+    if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         lines += [Content(""), *_comparison(summary.held_out, width)]
     return Content("\n").join(lines)
 
