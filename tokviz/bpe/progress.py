@@ -51,12 +51,14 @@ class Clock:
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         """Start."""
         self._now = now
-        self._start = now()
-        self.start_phase()
+        self._start = self._phase_start = now()
+        self._marks = deque([(self._start, 0.0)])
 
-    def start_phase(self) -> None:
-        """Forget the pace so far."""
-        self._marks: deque[tuple[float, float]] = deque([(self._now(), 0.0)])
+    def start_phase(self) -> float:
+        """Forget the pace so far; give the seconds of the phase that ends."""
+        before, self._phase_start = self._phase_start, self._now()
+        self._marks = deque([(self._phase_start, 0.0)])
+        return self._phase_start - before
 
     def seconds(self) -> float:
         """Give the time since the start."""

@@ -143,6 +143,7 @@ class _Training:
         self._on_progress = on_progress
         self._should_stop = should_stop or (lambda: False)
         self._clock = Clock()
+        self._seconds: dict[str, float] = {"reading": 0.0, "compiling": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[tuple[bytes, bytes, int]] = []
         self._now = TrainProgress(
@@ -156,6 +157,7 @@ class _Training:
             self._settings.split_pattern,
             self._settings.special_tokens,
             on_progress=self._report_reading,
+            on_compile=lambda: self._start_phase("compiling"),
             should_stop=self._should_stop,
         )
         if pieces.complete and not len(pieces):
@@ -163,18 +165,14 @@ class _Training:
         self._now = replace(
             self._now, n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
-        seconds_reading = self._clock.seconds()
         engine = self._make_engine(pieces)
-        seconds_compiling = self._clock.seconds() - seconds_reading
-        stopped = not pieces.complete
-        if not stopped:
-            stopped = self._merge(engine)
-        seconds_merging = self._clock.seconds() - seconds_reading - seconds_compiling
+        stopped = self._merge(engine) if pieces.complete else True
+        self._end_phase()
         return make_run(
             self._settings,
             pieces,
             engine.history(),
-            timings=TrainTimings(seconds_reading, seconds_compiling, seconds_merging),
+            timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
@@ -183,20 +181,22 @@ class _Training:
     def _make_engine(self, pieces: PieceCounts) -> Engine:
         work = python_work(pieces, self._settings.n_merges)
         if work <= SMALL_WORK or not pieces.complete:
+            self._start_phase("merging")
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe import compiled_trainer
 
         if not compiled_trainer.kernels_are_compiled():
             if work <= MODERATE_WORK:
+                self._start_phase("merging")
                 return PythonTrainer(pieces, self._settings)
             self._start_phase("compiling")
             compiled_trainer.compile_kernels()
             self._report(1.0)
+        self._start_phase("merging")
         return compiled_trainer.CompiledTrainer(pieces, self._settings)
 
     def _merge(self, engine: Engine) -> bool:
         """Merge until all is done; True if somebody wished to stop before."""
-        self._start_phase("merging")
         done = self._settings.n_merges == 0
         while not done:
             if self._should_stop():
@@ -232,6 +232,8 @@ class _Training:
 
     def _report_reading(self, progress: CountProgress) -> None:
         total = progress.n_bytes_total
+        if self._now.phase != "reading":
+            self._start_phase("reading")
         self._now = replace(
             self._now,
             n_bytes=progress.n_bytes_read,
@@ -239,8 +241,11 @@ class _Training:
         )
         self._report(min(1.0, progress.n_bytes_read / total) if total else 0.0)
 
+    def _end_phase(self) -> None:
+        self._seconds[self._now.phase] += self._clock.start_phase()
+
     def _start_phase(self, phase: Phase) -> None:
-        self._clock.start_phase()
+        self._end_phase()
         self._now = replace(self._now, phase=phase)
         self._report(0.0)
 
