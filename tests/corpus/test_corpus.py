@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -175,6 +176,7 @@ def test_parquet(tmp_path: Path) -> None:
     corpus = Corpus.open(file)
     expected = [[(text or "").encode()] for text in texts]
     assert texts_of(corpus.text_blocks()) == expected
+    assert corpus.n_bytes_read == corpus.n_bytes_total == file.stat().st_size
     with pytest.raises(InputFileError, match="no column 'body'; its columns are 'text', 'n'"):
         documents(file, field="body")
     with pytest.raises(InputFileError, match="the column 'n' is no text"):
@@ -240,6 +242,13 @@ def test_missing_files_are_named_before_anything_is_read(tmp_path: Path) -> None
             Corpus.open(source)
 
 
+def test_a_list_of_names_without_any_file_is_no_list_of_texts() -> None:
+    with pytest.raises(InputFileError, match=r"one\.txt: there is no such file"):
+        Corpus.open(["one.txt", "two.jsonl"])
+    assert documents(["one.txt", "see two.txt"]) == [b"one.txt", b"see two.txt"]
+    assert documents(iter(["one.txt"])) == [b"one.txt"]
+
+
 @pytest.mark.parametrize(("name", "reason"), [("*.txt", "matches no file"), ("", "holds no files")])
 def test_sources_without_any_file(name: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match=reason):
@@ -264,6 +273,17 @@ def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
     assert (corpus.n_bytes_total, corpus.n_bytes_read) == (200, 0)
     texts_of(corpus.text_blocks())
     assert corpus.n_bytes_read == 200
+
+
+def test_a_named_pipe_has_no_size(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    corpus = Corpus.open(pipe)
+    assert corpus.n_bytes_total is None
+    writer = threading.Thread(target=pipe.write_bytes, args=[b"some text"])
+    writer.start()
+    assert texts_of(corpus.text_blocks()) == [[b"some text"]]
+    writer.join()
 
 
 def test_caps_are_those_of_nanochat() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from tokviz.corpus.readers import encode, read_documents, read_stream
+from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
 from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import input_error
@@ -52,7 +52,9 @@ class Corpus:
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
         self.files = tuple(files)
-        self.n_bytes_total = _total_size(self.files) if files else None
+        self._sizes = [_size_of(file) for file in self.files]
+        known = [size for size in self._sizes if size is not None]
+        self.n_bytes_total = sum(known) if files and len(known) == len(files) else None
         self.n_bytes_read = 0
         self._texts = texts
         self._delimiter = delimiter or ""
@@ -76,7 +78,8 @@ class Corpus:
             source: A path, several paths, or an iterable of str. A path may be a file, a folder
                 (all files in it that are not hidden, by name), a pattern like `data/**/*.txt`, or
                 "-". A list of str is taken for paths if one of its first hundred items is a file
-                or pattern of files, or if all of them are folders; give `Path` objects to be sure.
+                or pattern of files, if all of them are folders, or if all of them end as files
+                do; give `Path` objects, or an iterator for texts, to be sure.
                 An open corpus is returned as it is.
             delimiter: Text between documents; it is cut out. None or "" for none.
             field: The field of JSON lines and the column of tables that holds the text.
@@ -119,8 +122,8 @@ class Corpus:
             data = encode(text)
             self.n_bytes_read += len(data)
             yield data, True
-        before = 0
-        for file in self.files:
+        for file, size in zip(self.files, self._sizes, strict=True):
+            before = self.n_bytes_read
             if file == STANDARD_INPUT:
                 yield from self._standard_input()
                 continue
@@ -129,7 +132,8 @@ class Corpus:
                 self.n_bytes_read = before + position
 
             yield from read_documents(file, self._field, advance)
-            before = self.n_bytes_read
+            if size is not None:
+                self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
         for data, ends_document in read_stream(sys.stdin.buffer):
@@ -166,7 +170,14 @@ def _are_paths(items: Sequence[Path]) -> bool:
     if any(isinstance(item, os.PathLike) for item in items):
         return True
     sample = [item for item in items[:100] if isinstance(item, str)]
-    return any(map(_names_a_file, sample)) or (bool(items) and all(map(os.path.isdir, items)))
+    if any(map(_names_a_file, sample)):
+        return True
+    return bool(items) and (all(map(os.path.isdir, items)) or all(map(_looks_like_a_path, sample)))
+
+
+def _looks_like_a_path(text: str) -> bool:
+    """Tell whether a text that names no file was meant to."""
+    return text.endswith((".txt", *READERS, *OPENERS)) and len(text.split()) == 1
 
 
 def _names_a_file(text: str) -> bool:
@@ -206,19 +217,14 @@ def _files_in(folder: str) -> list[str]:
     return files
 
 
-def _total_size(files: Iterable[str]) -> int | None:
-    total = 0
-    known = True
-    for file in files:
-        if file == STANDARD_INPUT:
-            known = False
-            continue
-        try:
-            status = os.stat(file)
-        except (OSError, ValueError) as error:
-            raise input_error(file, error) from None
-        if stat.S_ISDIR(status.st_mode):
-            raise InputFileError(file, "is a folder, not a file")
-        known = known and stat.S_ISREG(status.st_mode)
-        total += status.st_size
-    return total if known else None
+def _size_of(file: str) -> int | None:
+    """Give a file's size, None if it is not stored anywhere."""
+    if file == STANDARD_INPUT:
+        return None
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError) as error:
+        raise input_error(file, error) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise InputFileError(file, "is a folder, not a file")
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
