@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,12 +156,16 @@ def run(arguments: argparse.Namespace) -> int:
         compare=arguments.compare,
     )
     line = ProgressLine()
+    # The collector would look through all of Numba again and again: a tenth of a second.
+    gc.disable()
     try:
         with Interruption() as interruption:
             on_report = _print_report if arguments.json else line.show
             summary = _train(request, on_report, interruption)
     finally:
         line.clear()
+        gc.freeze()
+        gc.enable()
     if summary is None:
         report("interrupted before the first merge: nothing is saved")
     elif arguments.json:
