@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
@@ -18,11 +18,9 @@ from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.palette import TokenPalette, token_palette
 from tokviz.tui.run import Opening
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings, save_settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES
-
-if TYPE_CHECKING:
-    from tokviz.tui.screens.tokens import TokensScreen
 
 
 class TokvizApp(App[None]):
@@ -89,8 +87,8 @@ class TokvizApp(App[None]):
     def use_tokenizer(self, name: str) -> None:
         """Show the Tokens screen with a tokenizer, given by its name or its folder."""
         self.action_show_screen(SCREENS[0].id)
-        tokens: TokensScreen = self.screen_stack[0]  # type: ignore[assignment]
-        tokens.use_tokenizer(name)
+        if isinstance(self.screen, TokensScreen):
+            self.screen.use_tokenizer(name)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""

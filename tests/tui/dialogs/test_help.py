@@ -28,7 +28,7 @@ def test_another_screen_shows_only_the_actions_of_the_app() -> None:
 def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
     page = help_content("tokens", width).plain
     assert max(len(line) for line in page.splitlines()) <= width
-    for action in ACTIONS:
+    for action in actions_of("tokens", "app"):
         for key in action.keys:
             assert key_label(key) in page
 

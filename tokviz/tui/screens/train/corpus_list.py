@@ -36,6 +36,8 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move(1)", show=False),
         Binding("up", "move(-1)", show=False),
+        Binding("end", "move(9999)", show=False),
+        Binding("home", "move(-9999)", show=False),
         Binding("delete,backspace", "remove", show=False),
     ]
 

@@ -92,8 +92,8 @@ class TrainForm(VerticalScroll, can_focus=False):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "screen.focus_next", show=False),
-        Binding("up", "screen.focus_previous", show=False),
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
     ]
 
     class Changed(Message):

@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+import tokviz
+from tokviz.errors import JobError, TokvizError
+from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
+from tokviz.tui.actions import actions_of
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.run import Opening
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.screens.train import screen as train_screen
+from tokviz.tui.screens.train.run_folders import runs_folder
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets.choices import Choices
+
+WAIT = 60.0
+"""Seconds after which a test gives up; never how long it takes."""
+
+REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
+SUMMARY = TrainSummary(
+    "/runs/x", 300, 43, 43, None, {"reading": 1.0}, 1000, 990, 1, 0, 30, 400, b" the", None
+)
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep the user's folders out of the tests, and the compiler too."""
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    yield
+
+
+class FakeTrainer:
+    """Stands for the child process: it does what a test says."""
+
+    made: ClassVar[list[FakeTrainer]] = []
+
+    def __init__(
+        self,
+        on_report: Callable[[int, TrainReport], object],
+        on_done: Callable[[int, TrainSummary], object],
+        on_error: Callable[[int, TokvizError], object],
+    ) -> None:
+        self.on_report, self.on_done, self.on_error = on_report, on_done, on_error
+        self.requests: list[TrainRequest] = []
+        self.cancelled = self.closed = False
+        self.pid = None
+        self.made.append(self)
+
+    def train(self, request: TrainRequest) -> int:
+        self.requests.append(request)
+        return 1
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def trainers(monkeypatch: pytest.MonkeyPatch) -> list[FakeTrainer]:
+    monkeypatch.setattr(train_screen, "TrainClient", FakeTrainer)
+    FakeTrainer.made = []
+    return FakeTrainer.made
+
+
+def make_app(text: str = "hello world") -> TokvizApp:
+    return TokvizApp(Opening(text, tokviz.load("gpt2")), Settings(), remember=False)
+
+
+async def show_train(pilot: Pilot[None]) -> TrainScreen:
+    await pilot.press("ctrl+l")
+    screen = pilot.app.screen
+    assert isinstance(screen, TrainScreen)
+    await settle(pilot)
+    return screen
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
+    """Let the app work until something is true."""
+
+    async def wait() -> None:
+        while not reached():
+            await pilot.pause()
+
+    await asyncio.wait_for(wait(), WAIT)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt"
+    path.write_text("the theme of the thesis is the theory\n" * 200)
+    return path
+
+
+async def start(pilot: Pilot[None], book: Path) -> TrainScreen:
+    screen = await show_train(pilot)
+    screen.form.add_sources([str(book)])
+    await settle(pilot)
+    await pilot.press("ctrl+r")
+    return screen
+
+
+def shown(app: TokvizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+# -- going between the screens
+
+
+async def test_screens_keep_their_state_while_another_is_shown() -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        tokens = app.screen
+        assert isinstance(tokens, TokensScreen)
+        await pilot.press("a", "b")
+        train = await show_train(pilot)
+        await pilot.press("x", "y")
+        assert train.query_one("#source", Input).value == "xy"
+        await pilot.press("f11")
+        shown_now: object = app.screen
+        assert shown_now is tokens and tokens.live.text == "ab"
+        await pilot.press("c", "alt+r")
+        assert app.screen is train and train.query_one("#source", Input).value == "xy"
+        await pilot.press("alt+k")
+        assert tokens.live.text == "abc"
+
+
+async def test_a_click_on_a_tab_shows_its_screen() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        assert "tokviz  Tokens  Train" in shown(app)
+        await pilot.click("#title", offset=(18, 0))
+        assert isinstance(app.screen, TrainScreen)
+        await pilot.click("#title", offset=(10, 0))
+        assert isinstance(app.screen, TokensScreen)
+
+
+async def test_a_dialog_is_answered_before_another_screen_is_shown() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+t", "ctrl+l")
+        assert app.current_mode == "tokens"
+
+
+def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
+    code = "import sys, tokviz.tui.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = set(done.stdout.split())
+    assert "tokviz.tui.screens.tokens.screen" in names
+    assert not {name for name in names if ".train" in name or name.startswith("tokviz.jobs")}
+    assert "numpy" not in names
+
+
+async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await show_train(pilot)
+        for action in actions_of("train"):
+            assert hasattr(screen, f"action_{action.id}"), action.id
+        await pilot.press("f1")
+        await settle(pilot)
+        assert "Start the training" in shown(app)
+        assert "Choose a tokenizer" not in shown(app)
+
+
+# -- the form
+
+
+async def test_a_form_is_filled_and_started_by_the_keyboard_alone(
+    trainers: list[FakeTrainer], book: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "b").write_text("more")
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        screen.query_one("#source", Input).value = str(book)
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("tab", "down", "tab", "right")  # browse, size, presets
+        await pilot.press("tab", "end", "tab", "a")  # pattern: your own; its regex
+        await pilot.press("ctrl+r")
+        request = trainers[0].requests[0]
+        assert request.sources == (str(book),)
+        assert (request.vocab_size, request.split_pattern) == (32_000, "a")
+        assert screen.phase == "running"
+
+
+async def test_a_form_is_filled_by_the_mouse_alone(
+    trainers: list[FakeTrainer], book: Path, tmp_path: Path
+) -> None:
+    app = make_app()
+    app.settings = replace(app.settings, folder=str(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        await pilot.click("#browse")
+        await settle(pilot)
+        lines = shown(app).splitlines()
+        y = next(y for y, line in enumerate(lines) if "book.txt" in line)
+        x = lines[y].index("book.txt")
+        await pilot.click(offset=(x, y))
+        await pilot.click(offset=(x, y))
+        await settle(pilot)
+        assert [entry.source for entry in screen.form.values.corpus] == [str(book)]
+        await pilot.click("#presets", offset=(3, 0))
+        assert screen.form.values.vocab_size == "512"
+        await pilot.click("#start")
+        assert trainers[0].requests[0].vocab_size == 512
+
+
+async def test_a_whole_folder_is_added_from_the_dialog(tmp_path: Path, book: Path) -> None:
+    app = make_app()
+    app.settings = replace(app.settings, folder=str(tmp_path))
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        (entry,) = screen.form.values.corpus
+        assert (entry.source, entry.n_files) == (str(tmp_path), 1)
+
+
+async def test_several_dropped_files_are_all_added(tmp_path: Path, book: Path) -> None:
+    from textual.events import Paste
+
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        screen.query_one("#source", Input).post_message(Paste(f"{book}\n{tmp_path}/*.md\n{book}"))
+        await settle(pilot)
+        await settle(pilot)
+        entries = screen.form.values.corpus
+        assert [(entry.n_files, entry.error) for entry in entries] == [(1, ""), (0, "no file fits")]
+
+
+async def test_an_entry_is_taken_off_by_key_and_by_mouse(book: Path, tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(book), str(tmp_path), "/nowhere"])
+        await settle(pilot)
+        screen.query_one("#corpus").focus()
+        await pilot.press("home", "end", "down", "delete")
+        assert len(screen.form.values.corpus) == 2
+        width = screen.query_one("#corpus").size.width
+        await pilot.click("#corpus", offset=(width - 2, 0))
+        assert len(screen.form.values.corpus) == 1
+        await pilot.press("delete")
+        assert screen.form.values.corpus == ()
+        assert screen.focused is screen.query_one("#source")
+
+
+async def test_a_preset_and_a_typed_size_agree() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        presets = screen.query_one("#presets", Choices)
+        screen.query_one("#vocab_size", Input).value = "5k"
+        await pilot.pause()
+        assert presets.chosen == "5000"
+        screen.query_one("#vocab_size", Input).value = "777"
+        await pilot.pause()
+        assert "●" not in presets.render_line(0).text
+
+
+async def test_a_form_that_cannot_be_followed_starts_nothing_and_says_why(
+    trainers: list[FakeTrainer],
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        await pilot.press("ctrl+r")
+        assert (trainers, screen.phase) == ([], "form")
+        assert "Add files, folders or globs" in shown(app)
+        assert screen.query_one("#start").disabled
+
+
+# -- the training
+
+
+async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book: Path) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await start(pilot, book)
+        trainers[0].on_report(1, REPORT)
+        await pilot.pause()
+        text = shown(app)
+        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 ×"):
+            assert said in text
+
+
+async def test_cancel_frees_the_screen_at_once_and_leaves_nothing(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await start(pilot, book)
+        folder = Path(trainers[0].requests[0].run_folder)
+        folder.mkdir()
+        (folder.parent / f".{folder.name}.half").mkdir()
+        before = screen.form.values
+        await pilot.press("escape")
+        assert trainers[0].cancelled and screen.phase == "form"
+        assert screen.form.values == before
+        trainers[0].on_report(1, REPORT)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert screen.phase == "form", "what was cancelled is not heard any more"
+        assert list(runs_folder().iterdir()) == []
+        assert trainers[0].closed
+        await pilot.press("ctrl+r")
+        assert len(trainers) == 2 and screen.has_class("-running")
+
+
+async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await start(pilot, book)
+        before = screen.form.values
+        trainers[0].on_error(1, JobError("the train job was ended by SIGKILL: \x1b[31m"))
+        await settle(pilot)
+        assert (screen.phase, screen.form.values) == ("form", before)
+        assert "ended by SIGKILL" in shown(app)
+        assert "\x1b" not in shown(app)
+
+
+async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        screen = await start(pilot, book)
+        await pilot.press("ctrl+l", "a")
+        trainers[0].on_report(1, REPORT)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        await pilot.press("b")
+        assert isinstance(app.screen, TokensScreen) and app.screen.live.text == "ab"
+        assert any("300 tokens" in notice.message for notice in app._notifications)
+        await pilot.press("ctrl+l")
+        assert screen.phase == "done" and "300 tokens in 1.0 s" in shown(app)
+
+
+async def test_quitting_ends_the_child_and_removes_what_it_wrote(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await start(pilot, book)
+        Path(trainers[0].requests[0].run_folder).mkdir()
+    assert trainers[0].closed
+    assert list(runs_folder().iterdir()) == []
+
+
+async def test_a_state_folder_that_cannot_be_made_is_a_message(
+    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await start(pilot, book)
+        assert (trainers, screen.phase) == ([], "form")
+        assert "tokviz" in shown(app)
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 6)])
+async def test_every_size_shows_every_phase(
+    trainers: list[FakeTrainer], book: Path, size: tuple[int, int]
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+
+        def assert_whole() -> None:
+            for strip in app.screen._compositor.render_strips():
+                assert strip.cell_length == size[0]
+
+        screen = await show_train(pilot)
+        assert_whole()
+        screen.form.add_sources([str(book)])
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        trainers[0].on_report(1, REPORT)
+        await pilot.pause()
+        assert_whole()
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert_whole()
+        assert "300 tokens" in shown(app)
+
+
+# -- from the corpus to the Tokens screen, with a real child
+
+
+async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path) -> None:
+    app = make_app("the theory")
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(book)])
+        screen.query_one("#vocab_size", Input).value = "270"
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: screen.phase != "running")
+        assert screen.phase == "done", [notice.message for notice in app._notifications]
+        await settle(pilot)
+        assert screen.summary is not None
+        run = Path(screen.summary.run_folder)
+        assert run.parent == runs_folder()
+
+        screen._save_chosen(tmp_path / "mine")
+        await settle(pilot)
+        assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
+
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        tokens = app.screen
+        assert isinstance(tokens, TokensScreen)
+        trained: Any = tokens.live.tokenizer
+        assert trained.n_vocab == 270
+        assert list(tokens.live.ids()) == tokviz.load(str(run)).encode("the theory")
+        assert tokviz.load(app.settings.tokenizer).n_vocab == 270, "the next start finds it"

@@ -1,0 +1,247 @@
+"""The pure parts of the Train screen: plan, corpus, reports and summary as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
+from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
+from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
+from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
+from tokviz.tui.screens.train.live_view import curve_cells
+from tokviz.tui.screens.train.plan import (
+    CUSTOM,
+    FormValues,
+    make_plan,
+    make_request,
+    new_run_folder,
+    parse_count,
+    plan_content,
+)
+from tokviz.tui.screens.train.run_folders import copy_run, remove_run
+from tokviz.tui.screens.train.summary import summary_content
+
+FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
+VALUES = FormValues(corpus=(FILE,))
+REPORT = TrainReport("merging", 0.5, 3.0, 4.0, 1000, 30, 2, 4, 500)
+SUMMARY = TrainSummary(
+    run_folder="/runs/book",
+    n_vocab=300,
+    n_merges=43,
+    n_merges_wanted=43,
+    stopped_early=None,
+    seconds_by_phase={"reading": 1.0, "merging": 2.5, "saving": 0.001},
+    n_bytes=1000,
+    n_chars=990,
+    n_documents=1,
+    n_invalid=0,
+    n_pieces=30,
+    n_tokens=400,
+    longest_token=b" the",
+    peak_memory_bytes=50_000_000,
+    held_out=HeldOut(2_000, {"new": 2.5, "gpt2": 4.0, "cl100k_base": 4.5}),
+)
+
+
+def problems(**changes: object) -> str:
+    return " ".join(make_plan(replace(VALUES, **changes), Path("/runs/x")).problems)
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [("32,000", 32_000), (" 2.5k ", 2500), ("1_0", 10), ("10M", 10_000_000), ("", None),
+     ("-3", None), ("many", None), ("9" * 20, None)],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(typed: str, number: int | None) -> None:
+    assert parse_count(typed) == number
+
+
+def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
+    values = replace(VALUES, vocab_size="1k", specials="<a> <b>", special_ids="first")
+    plan = make_plan(values, Path("/runs/x"))
+    assert (plan.problems, plan.n_merges) == ((), 1000 - 256 - 2)
+    request = make_request(values, plan)
+    assert request.sources == ("/texts/book.txt",)
+    assert (request.vocab_size, request.special_tokens) == (1000, ("<a>", "<b>"))
+    assert (request.special_ids, request.split_pattern) == ("first", "gpt4")
+    assert (request.max_chars, request.run_folder) == (None, "/runs/x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"corpus": ()}, "Add files"),
+        ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
+        ({"vocab_size": "200"}, "257 tokens or more"),
+        ({"vocab_size": "lots"}, "no number"),
+        ({"vocab_size": "20m"}, "too large"),
+        ({"specials": "<a> <b> <a>"}, "<a> is there twice"),
+        ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
+        ({"pattern": CUSTOM, "regex": "(a"}, "does not compile"),
+        ({"max_chars": "0"}, "limit of characters"),
+        ({"max_doc_chars": "x"}, "limit for a document"),
+        ({"min_count": ""}, "lowest count"),
+    ],
+)
+def test_what_cannot_be_done_is_said(changes: dict[str, object], said: str) -> None:
+    assert said in problems(**changes)
+
+
+def test_a_cap_makes_the_plan_smaller() -> None:
+    assert make_plan(replace(VALUES, max_chars="10k"), Path("/r")).n_bytes == 10_000
+
+
+def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:
+    def seconds(values: FormValues) -> float:
+        return make_plan(values, Path("/r")).seconds
+
+    large = replace(VALUES, corpus=(replace(FILE, n_bytes=100_000_000),))
+    assert seconds(VALUES) < seconds(large) < seconds(replace(large, pattern=CUSTOM, regex="."))
+
+
+def test_a_run_is_named_after_its_corpus() -> None:
+    def name(source: str) -> str:
+        values = replace(VALUES, corpus=(CorpusEntry(source),), vocab_size="512")
+        return new_run_folder(Path("/r"), values, "now").name
+
+    assert name("/texts/book.txt") == "book-512-now"
+    assert name("/texts/code/**/*.py") == "code-512-now"
+    assert name("/texts/\x1b;31m") == "31m-512-now"
+
+
+@pytest.mark.parametrize("is_low", [True, False])
+def test_a_plan_fits_its_width_and_names_the_folder(is_low: bool) -> None:
+    text = plan_content(make_plan(VALUES, Path("/runs/x")), 60, is_low=is_low).plain
+    assert "/runs/x" in text and "1.0 MB" in text
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_sources_are_files_folders_and_globs(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.txt", "b.txt.gz", "sub/c.txt", ".hidden"):
+        (tmp_path / name).write_bytes(b"12345")
+    assert look_at(str(tmp_path / "a.txt")) == CorpusEntry(str(tmp_path / "a.txt"), 1, 5)
+    folder = look_at(str(tmp_path))
+    assert (folder.n_files, folder.n_bytes, folder.is_compressed) == (3, 15, True)
+    assert look_at(f"{tmp_path}/**/*.txt").n_files == 2
+    assert look_at(f"{tmp_path}/*.none").error == "no file fits"
+    assert "no such file" in look_at(f"{tmp_path}/missing").error
+    assert look_at("/dev/null").error == "is a device or pipe, not a file"
+
+
+def test_dropped_and_typed_sources_become_full_paths(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert full_source(" '/a b/c.txt' ") == "/a b/c.txt"
+    assert full_source("~/x") == "/home/ann/x"
+    assert full_source("*.txt") == f"{tmp_path}/*.txt"
+
+
+def test_rows_fit_any_width_and_hold_nothing_a_terminal_obeys() -> None:
+    entry = CorpusEntry("/a/\x1b[31m世界\u202e" * 9, 12, 5_000_000)
+    merge = NumberedMerge(12_345, NewMerge(b"\x1b[31m", "世界".encode()[:4], 99_999))
+    for width in range(20, 90):
+        for cells in (paint_corpus_entry(entry, width), paint_merge(merge, width)):
+            text = "".join(part for part, _ in cells)
+            assert not set(text) & {"\x1b", "\u202e"}
+            assert cell_len(text) <= width
+
+
+def test_merges_are_numbered_and_none_is_shown_twice() -> None:
+    learning = Learning()
+    merges = tuple(NewMerge(b"a", bytes([number]), 9) for number in range(98, 102))
+    learning.take(replace(REPORT, n_merges=3, newest=merges[:3]))
+    learning.take(replace(REPORT, n_merges=4, newest=merges[1:]))
+    assert [(row.number, row.merge.right) for row in learning.newest] == [
+        (4, b"e"), (3, b"d"), (2, b"c"), (1, b"b"),
+    ]  # fmt: skip
+
+
+def test_the_curve_begins_with_a_token_for_every_byte() -> None:
+    learning = Learning()
+    learning.take(replace(REPORT, phase="reading", n_merges=0, tokens_now=0))
+    learning.take(replace(REPORT, n_merges=10, tokens_now=500))
+    assert learning.points == [(256.0, 1.0), (266.0, 2.0)]
+
+
+def test_a_long_training_keeps_its_curve_small() -> None:
+    learning = Learning()
+    for number in range(20_000):
+        learning.take(replace(REPORT, n_merges=number + 1, tokens_now=500))
+    assert len(learning.points) < 5_000
+    assert learning.points[0] == (256.0, 1.0)
+    assert learning.points[-1][0] == 20_256
+
+
+def test_the_curve_names_its_scale() -> None:
+    rows = [
+        "".join(text for text, _ in row)
+        for row in curve_cells([(256, 1.0), (512, 2.2)], 512, 40, 6)
+    ]
+    assert rows[0] == "Bytes per token  2.20"
+    assert rows[1].lstrip().startswith("2.5 ▕")
+    assert rows[-1].split() == ["256", "bytes", "256", "merges"]
+
+
+def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
+    learning = Learning()
+    assert phases_content(learning, 40).plain.count("waiting") == 2
+    learning.take(replace(REPORT, phase="reading", fraction=0.25))
+    assert "25 %" in phases_content(learning, 40).plain
+    learning.take(replace(REPORT, memory_bytes=70_000_000))
+    lines = phases_content(learning, 40).plain.splitlines()
+    assert lines[0].endswith("done") and lines[1].endswith("50 %")
+    assert "3.0 s · 4.0 s left · 70 MB memory" in lines
+    assert "2 of 4 merges · 30 pieces" in lines
+
+
+def test_compiling_is_explained() -> None:
+    learning = Learning()
+    learning.take(replace(REPORT, phase="compiling", fraction=0.0))
+    assert "only once" in phases_content(learning, 60).plain
+
+
+def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
+    text = summary_content(SUMMARY, 60).plain
+    for said in ("300 tokens in 3.5 s", "reading 1.0 s, merging 2.5 s", "50 MB at most",
+                 "·the  4 bytes", "2.50 bytes/token", "/runs/book", "2.0 kB it has not seen",
+                 "this one", "GPT-2", "GPT-4", "4.50"):  # fmt: skip
+        assert said in text
+    assert "saving" not in text, "what took no time is not worth a word"
+    assert max(cell_len(line) for line in text.splitlines()) <= 60
+
+
+def test_a_summary_says_what_is_odd() -> None:
+    odd = replace(SUMMARY, stopped_early="no pair is left", n_merges=7, n_invalid=3, held_out=None)
+    text = summary_content(odd, 60).plain
+    assert "7 of 43 merges: no pair is left" in text
+    assert "3 bytes, learned as they are" in text
+    assert "not seen" not in text
+
+
+def test_a_run_is_copied_whole_or_not_at_all(tmp_path: Path) -> None:
+    run, target = tmp_path / "run", tmp_path / "copy"
+    run.mkdir()
+    (run / "tokenizer.json").write_text("{}")
+    copy_run(run, target)
+    assert (target / "tokenizer.json").read_text() == "{}"
+    with pytest.raises(Exception, match="gone"):
+        copy_run(tmp_path / "gone", tmp_path / "gone-copy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "run"]
+
+
+def test_a_given_up_run_leaves_nothing_once_nobody_writes_to_it(tmp_path: Path) -> None:
+    run, half = tmp_path / "run", tmp_path / ".run.abc"
+    run.mkdir()
+    half.mkdir()
+    (tmp_path / "other").mkdir()
+    answers = iter([True, True, False])
+    remove_run(run, lambda: next(answers))
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+    assert next(answers, None) is None
