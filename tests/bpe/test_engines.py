@@ -75,6 +75,7 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
             for name in compiled_trainer._BY_PAIR
         },
     )
+    compiled_trainer._note_capacities(trainer._state)
     compactions: list[int] = []
 
     def compact(state, rule):

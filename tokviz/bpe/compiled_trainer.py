@@ -169,6 +169,7 @@ class CompiledTrainer:
         if capacity > len(state.occurrences):
             occurrences = _enlarged(state.occurrences, capacity)
             self._state = self._state._replace(occurrences=occurrences)
+        _note_capacities(self._state)
 
 
 _BY_PAIR = (
@@ -192,6 +193,12 @@ def _enlarged(array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
     larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def _note_capacities(state: State) -> None:
+    state.numbers[kernels.MOST_PAIRS] = len(state.pair_count)
+    state.numbers[kernels.MOST_OCCURRENCES] = len(state.occurrences)
+    state.numbers[kernels.MOST_GROUPS] = 2 * len(state.left_group)
 
 
 def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
@@ -237,6 +244,7 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
         runner_up_count=np.empty(n_wanted, dtype=np.int64),
         tokens_left=np.empty(n_wanted, dtype=np.int64),
     )
+    _note_capacities(state)
     kernels.index_pairs_of_bytes(state, pair_of_bytes)
     state.numbers[kernels.N_TOKENS] = n_tokens
     state.numbers[kernels.THRESHOLD] = int(pair_of_bytes[:, 0].max()) + 1

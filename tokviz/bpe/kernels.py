@@ -29,11 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tokviz.compiled import helper, kernel
+from tokviz.pretokenize.pointers import pointer_to
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Integer: TypeAlias = int | np.signedinteger[Any]
+Pointer: TypeAlias = Any  # takes indexes of any integer type, unlike what type checkers know
 
 PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
 """Why `run_merges` came back."""
@@ -44,10 +46,20 @@ FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
 TOKEN, PAIR, WEIGHT = range(3)
 """The columns of `State.cells`."""
 
-N_MERGES, N_PAIRS, N_OCCURRENCES, N_HEAP, THRESHOLD, N_TOKENS = range(6)
+(
+    N_MERGES,
+    N_PAIRS,
+    N_OCCURRENCES,
+    N_HEAP,
+    THRESHOLD,
+    N_TOKENS,
+    MOST_PAIRS,
+    MOST_OCCURRENCES,
+    MOST_GROUPS,
+    N_NUMBERS,
+) = range(10)
 """The places of `State.numbers`."""
 
-N_NUMBERS = 6
 TALLIED = 1 << 16
 """Counts below this are tallied, so that the number of tied pairs is known at once."""
 
@@ -113,6 +125,69 @@ class State(NamedTuple):
     runner_up: Int32s
     runner_up_count: Int64s
     tokens_left: Int64s
+
+
+class Pointers(NamedTuple):
+    """The arrays of `State` as pointers, which cost nothing to hand on; rows lie in a row."""
+
+    cells: Pointer
+    large: Pointer
+    text: Pointer
+    numbers: Pointer
+    occurrences: Pointer
+    pair_count: Pointer
+    pair_start: Pointer
+    pair_length: Pointer
+    pair_tokens: Pointer
+    token_length: Pointer
+    token_at: Pointer
+    heap_count: Pointer
+    heap_key: Pointer
+    heap_pair: Pointer
+    tally: Pointer
+    left_group: Pointer
+    right_group: Pointer
+    group_old: Pointer
+    group_loss: Pointer
+    fresh: Pointer
+    merges: Pointer
+    merge_count: Pointer
+    merge_tied: Pointer
+    runner_up: Pointer
+    runner_up_count: Pointer
+    tokens_left: Pointer
+
+
+@helper
+def _pointers(state: State) -> Pointers:
+    return Pointers(
+        pointer_to(state.cells),
+        pointer_to(state.large),
+        pointer_to(state.text),
+        pointer_to(state.numbers),
+        pointer_to(state.occurrences),
+        pointer_to(state.pair_count),
+        pointer_to(state.pair_start),
+        pointer_to(state.pair_length),
+        pointer_to(state.pair_tokens),
+        pointer_to(state.token_length),
+        pointer_to(state.token_at),
+        pointer_to(state.heap_count),
+        pointer_to(state.heap_key),
+        pointer_to(state.heap_pair),
+        pointer_to(state.tally),
+        pointer_to(state.left_group),
+        pointer_to(state.right_group),
+        pointer_to(state.group_old),
+        pointer_to(state.group_loss),
+        pointer_to(state.fresh),
+        pointer_to(state.merges),
+        pointer_to(state.merge_count),
+        pointer_to(state.merge_tied),
+        pointer_to(state.runner_up),
+        pointer_to(state.runner_up_count),
+        pointer_to(state.tokens_left),
+    )
 
 
 # -- laying out the corpus
@@ -214,15 +289,15 @@ def index_pairs_of_bytes(state: State, pair_of_bytes: Int64s) -> None:
 
 
 @helper
-def _compare_tokens(state: State, one: Integer, other: Integer) -> Integer:
+def _compare_tokens(memory: Pointers, one: Integer, other: Integer) -> Integer:
     """Compare the bytes of two tokens: below zero if the first is less, above if greater."""
     if one == other:
         return 0
-    text = state.text
-    a = state.token_at[one]
-    b = state.token_at[other]
-    n_one = state.token_length[one]
-    n_other = state.token_length[other]
+    text = memory.text
+    a = memory.token_at[one]
+    b = memory.token_at[other]
+    n_one = memory.token_length[one]
+    n_other = memory.token_length[other]
     for i in range(min(n_one, n_other)):
         if text[a + i] != text[b + i]:
             return np.int64(text[a + i]) - np.int64(text[b + i])
@@ -230,43 +305,50 @@ def _compare_tokens(state: State, one: Integer, other: Integer) -> Integer:
 
 
 @helper
-def _key(state: State, rule: Integer, pair: Integer) -> Integer:
+def _key(memory: Pointers, rule: Integer, pair: Integer) -> Integer:
     """Make the number by which a pair is ordered among those of the same count, lowest first."""
     if rule == FIRST:
         # Occurrences are ascending and stale ones stay stale, so the search never starts again.
-        place = state.pair_start[pair]
-        while state.cells[state.occurrences[place], 1] != pair:
+        place = memory.pair_start[pair]
+        while memory.cells[3 * (memory.occurrences[place]) + PAIR] != pair:
             place += 1
-        state.pair_length[pair] -= place - state.pair_start[pair]
-        state.pair_start[pair] = place
-        return np.int64(state.occurrences[place])
-    left = np.int64(state.pair_tokens[pair, 0])
+        memory.pair_length[pair] -= place - memory.pair_start[pair]
+        memory.pair_start[pair] = place
+        return np.int64(memory.occurrences[place])
+    left = np.int64(memory.pair_tokens[2 * pair])
     if rule == SMALLEST_ID:
-        return (left << 32) | np.int64(state.pair_tokens[pair, 1])
+        return (left << 32) | np.int64(memory.pair_tokens[2 * pair + 1])
     # The greatest left token first: seven bytes decide nearly always, `_before` compares the rest.
     prefix = np.int64(0)
-    at = state.token_at[left]
-    length = state.token_length[left]
+    at = memory.token_at[left]
+    length = memory.token_length[left]
     for i in range(7):
         prefix <<= 8
         if i < length:
-            prefix |= np.int64(state.text[at + i])
+            prefix |= np.int64(memory.text[at + i])
     return -prefix
 
 
 @helper
 def _before(
-    state: State, rule: Integer, count: Integer, key: Integer, pair: Integer, other_place: Integer
+    memory: Pointers,
+    rule: Integer,
+    count: Integer,
+    key: Integer,
+    pair: Integer,
+    other_place: Integer,
 ) -> bool:
     """Tell whether a pair comes before the one at a place of the heap."""
-    if count != state.heap_count[other_place]:
-        return bool(count > state.heap_count[other_place])
-    if key != state.heap_key[other_place] or rule != LEXICOGRAPHIC:
-        return bool(key < state.heap_key[other_place])
-    other = state.heap_pair[other_place]
-    order = _compare_tokens(state, state.pair_tokens[pair, 0], state.pair_tokens[other, 0])
+    if count != memory.heap_count[other_place]:
+        return bool(count > memory.heap_count[other_place])
+    if key != memory.heap_key[other_place] or rule != LEXICOGRAPHIC:
+        return bool(key < memory.heap_key[other_place])
+    other = memory.heap_pair[other_place]
+    order = _compare_tokens(memory, memory.pair_tokens[2 * pair], memory.pair_tokens[2 * other])
     if order == 0:
-        order = _compare_tokens(state, state.pair_tokens[pair, 1], state.pair_tokens[other, 1])
+        order = _compare_tokens(
+            memory, memory.pair_tokens[2 * pair + 1], memory.pair_tokens[2 * other + 1]
+        )
     return bool(order > 0)
 
 
@@ -274,37 +356,37 @@ def _before(
 
 
 @helper
-def _place(state: State, at: Integer, count: Integer, key: Integer, pair: Integer) -> None:
-    state.heap_count[at] = count
-    state.heap_key[at] = key
-    state.heap_pair[at] = pair
+def _place(memory: Pointers, at: Integer, count: Integer, key: Integer, pair: Integer) -> None:
+    memory.heap_count[at] = count
+    memory.heap_key[at] = key
+    memory.heap_pair[at] = pair
 
 
 @helper
-def _move(state: State, source: Integer, target: Integer) -> None:
-    state.heap_count[target] = state.heap_count[source]
-    state.heap_key[target] = state.heap_key[source]
-    state.heap_pair[target] = state.heap_pair[source]
+def _move(memory: Pointers, source: Integer, target: Integer) -> None:
+    memory.heap_count[target] = memory.heap_count[source]
+    memory.heap_key[target] = memory.heap_key[source]
+    memory.heap_pair[target] = memory.heap_pair[source]
 
 
 @helper
-def _push(state: State, rule: Integer, count: Integer, pair: Integer) -> None:
-    key = _key(state, rule, pair)
-    at = state.numbers[N_HEAP]
-    state.numbers[N_HEAP] += 1
+def _push(memory: Pointers, rule: Integer, count: Integer, pair: Integer) -> None:
+    key = _key(memory, rule, pair)
+    at = memory.numbers[N_HEAP]
+    memory.numbers[N_HEAP] += 1
     while at > 0:
         parent = (at - 1) >> 1
-        if not _before(state, rule, count, key, pair, parent):
+        if not _before(memory, rule, count, key, pair, parent):
             break
-        _move(state, parent, at)
+        _move(memory, parent, at)
         at = parent
-    _place(state, at, count, key, pair)
+    _place(memory, at, count, key, pair)
 
 
 @helper
-def _sink(state: State, rule: Integer, count: Integer, key: Integer, pair: Integer) -> None:
+def _sink(memory: Pointers, rule: Integer, count: Integer, key: Integer, pair: Integer) -> None:
     """Put a pair where the top is free."""
-    n_heap = state.numbers[N_HEAP]
+    n_heap = memory.numbers[N_HEAP]
     at = 0
     while True:
         child = 2 * at + 1
@@ -312,67 +394,67 @@ def _sink(state: State, rule: Integer, count: Integer, key: Integer, pair: Integ
             break
         right = child + 1
         if right < n_heap and _before(
-            state,
+            memory,
             rule,
-            state.heap_count[right],
-            state.heap_key[right],
-            state.heap_pair[right],
+            memory.heap_count[right],
+            memory.heap_key[right],
+            memory.heap_pair[right],
             child,
         ):
             child = right
-        if _before(state, rule, count, key, pair, child):
+        if _before(memory, rule, count, key, pair, child):
             break
-        _move(state, child, at)
+        _move(memory, child, at)
         at = child
-    _place(state, at, count, key, pair)
+    _place(memory, at, count, key, pair)
 
 
 @helper
-def _remove_top(state: State, rule: Integer) -> None:
-    state.numbers[N_HEAP] -= 1
-    last = state.numbers[N_HEAP]
+def _remove_top(memory: Pointers, rule: Integer) -> None:
+    memory.numbers[N_HEAP] -= 1
+    last = memory.numbers[N_HEAP]
     if last > 0:
-        _sink(state, rule, state.heap_count[last], state.heap_key[last], state.heap_pair[last])
+        _sink(memory, rule, memory.heap_count[last], memory.heap_key[last], memory.heap_pair[last])
 
 
 @helper
-def _settle_top(state: State, rule: Integer, but: Integer) -> bool:
+def _settle_top(memory: Pointers, rule: Integer, but: Integer) -> bool:
     """Bring the best pair to the top of the heap with its true count; False if none is left.
 
     Args:
-        state: The state.
+        memory: The state.
         rule: The tie-break rule.
         but: A pair that stays out of the heap; NONE if all may be in it.
     """
-    numbers = state.numbers
+    numbers = memory.numbers
     while True:
         while numbers[N_HEAP] > 0:
-            pair = state.heap_pair[0]
-            count = state.pair_count[pair]
-            if count == state.heap_count[0]:
+            pair = memory.heap_pair[0]
+            count = memory.pair_count[pair]
+            if count == memory.heap_count[0]:
                 return True
             if count >= numbers[THRESHOLD]:
-                _sink(state, rule, count, _key(state, rule, pair), pair)
+                _sink(memory, rule, count, _key(memory, rule, pair), pair)
             else:
-                _remove_top(state, rule)
+                _remove_top(memory, rule)
         if numbers[THRESHOLD] <= 1:
             return False
         ceiling = numbers[THRESHOLD]
         numbers[THRESHOLD] = max(1, ceiling // 2)
         for pair in range(numbers[N_PAIRS]):
-            count = state.pair_count[pair]
+            count = memory.pair_count[pair]
             if numbers[THRESHOLD] <= count < ceiling and pair != but:
-                _push(state, rule, count, pair)
+                _push(memory, rule, count, pair)
 
 
 @helper
-def _n_tied(state: State, count: Integer) -> Integer:
+def _n_tied(memory: Pointers, count: Integer) -> Integer:
     """Count the pairs with the highest count, of which one is no longer in the heap."""
     if count < TALLIED:
-        return np.int64(state.tally[count])
+        return np.int64(memory.tally[count])
     n = 1
-    for at in range(state.numbers[N_HEAP]):
-        n += state.pair_count[state.heap_pair[at]] == count
+    for at in range(memory.numbers[N_HEAP]):
+        n += memory.pair_count[memory.heap_pair[at]] == count
     return n
 
 
@@ -381,7 +463,7 @@ def _n_tied(state: State, count: Integer) -> Integer:
 
 @helper
 def _join_group(
-    state: State,
+    memory: Pointers,
     group_of: Int32s,
     token: Integer,
     left: Integer,
@@ -394,18 +476,18 @@ def _join_group(
     if group != NONE:
         return group
     group_of[token] = n_groups
-    pair = state.numbers[N_PAIRS] + n_groups
-    state.pair_count[pair] = 0
-    state.pair_length[pair] = 0
-    state.pair_tokens[pair, 0] = left
-    state.pair_tokens[pair, 1] = right
-    state.group_old[n_groups] = old
-    state.group_loss[n_groups] = 0
+    pair = memory.numbers[N_PAIRS] + n_groups
+    memory.pair_count[pair] = 0
+    memory.pair_length[pair] = 0
+    memory.pair_tokens[2 * pair] = left
+    memory.pair_tokens[2 * pair + 1] = right
+    memory.group_old[n_groups] = old
+    memory.group_loss[n_groups] = 0
     return n_groups
 
 
 @helper
-def _merge_occurrences(state: State, merged: Integer, new: Integer) -> tuple[Integer, Integer]:
+def _merge_occurrences(memory: Pointers, merged: Integer, new: Integer) -> tuple[Integer, Integer]:
     """Join every occurrence of a pair to the new token.
 
     Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
@@ -414,115 +496,122 @@ def _merge_occurrences(state: State, merged: Integer, new: Integer) -> tuple[Int
     Returns:
         The number of groups (new pairs) and of their occurrences in `fresh`.
     """
-    cells = state.cells
-    first_pair = state.numbers[N_PAIRS]
-    a = np.int64(state.pair_tokens[merged, 0])
-    b = np.int64(state.pair_tokens[merged, 1])
+    cells = memory.cells
+    first_pair = memory.numbers[N_PAIRS]
+    a = np.int64(memory.pair_tokens[2 * merged])
+    b = np.int64(memory.pair_tokens[2 * merged + 1])
     n_groups: Integer = 0
     n_fresh = 0
     n_joined: Integer = 0
-    start = state.pair_start[merged]
-    for place in range(start, start + state.pair_length[merged]):
-        at = np.int64(state.occurrences[place])
-        if cells[at, 1] != merged:
+    start = memory.pair_start[merged]
+    for place in range(start, start + memory.pair_length[merged]):
+        at = np.int64(memory.occurrences[place])
+        if cells[3 * at + PAIR] != merged:
             continue
-        middle = at + state.token_length[a]
-        end = middle + state.token_length[b]
-        weight = np.int64(cells[at, 2])
+        middle = at + memory.token_length[a]
+        end = middle + memory.token_length[b]
+        weight = np.int64(cells[3 * at + WEIGHT])
         if weight < 0:
-            weight = state.large[-1 - weight]
+            weight = memory.large[-1 - weight]
         n_joined += weight
-        before = np.int64(cells[at - 1, 0])
-        behind = np.int64(cells[end, 0])
-        old_behind = np.int64(cells[middle, 1])
-        cells[middle, 1] = -1
-        cells[at, 0] = new
-        cells[end - 1, 0] = new
+        before = np.int64(cells[3 * (at - 1) + TOKEN])
+        behind = np.int64(cells[3 * end + TOKEN])
+        old_behind = np.int64(cells[3 * middle + PAIR])
+        cells[3 * middle + PAIR] = -1
+        cells[3 * at + TOKEN] = new
+        cells[3 * (end - 1) + TOKEN] = new
         if before >= 0:
-            neighbour = at - state.token_length[before]
-            old = np.int64(cells[neighbour, 1])
-            group = _join_group(state, state.left_group, before, before, new, old, n_groups)
+            neighbour = at - memory.token_length[before]
+            old = np.int64(cells[3 * neighbour + PAIR])
+            group = _join_group(memory, memory.left_group, before, before, new, old, n_groups)
             n_groups = max(n_groups, group + 1)
             if before == new:
-                state.pair_count[old] -= weight
+                memory.pair_count[old] -= weight
             else:
-                state.group_loss[group] += weight
-            state.pair_count[first_pair + group] += weight
-            state.pair_length[first_pair + group] += 1
-            cells[neighbour, 1] = first_pair + group
-            state.fresh[n_fresh, 0] = neighbour
-            state.fresh[n_fresh, 1] = group
+                memory.group_loss[group] += weight
+            memory.pair_count[first_pair + group] += weight
+            memory.pair_length[first_pair + group] += 1
+            cells[3 * neighbour + PAIR] = first_pair + group
+            memory.fresh[2 * n_fresh] = neighbour
+            memory.fresh[2 * n_fresh + 1] = group
             n_fresh += 1
         if behind >= 0:
-            group = _join_group(state, state.right_group, behind, new, behind, old_behind, n_groups)
+            group = _join_group(
+                memory, memory.right_group, behind, new, behind, old_behind, n_groups
+            )
             n_groups = max(n_groups, group + 1)
-            state.group_loss[group] += weight
-            state.pair_count[first_pair + group] += weight
-            state.pair_length[first_pair + group] += 1
-            cells[at, 1] = first_pair + group
-            state.fresh[n_fresh, 0] = at
-            state.fresh[n_fresh, 1] = group
+            memory.group_loss[group] += weight
+            memory.pair_count[first_pair + group] += weight
+            memory.pair_length[first_pair + group] += 1
+            cells[3 * at + PAIR] = first_pair + group
+            memory.fresh[2 * n_fresh] = at
+            memory.fresh[2 * n_fresh + 1] = group
             n_fresh += 1
         else:
-            cells[at, 1] = -1
-    state.numbers[N_TOKENS] -= n_joined
+            cells[3 * at + PAIR] = -1
+    memory.numbers[N_TOKENS] -= n_joined
     return n_groups, n_fresh
 
 
 @helper
-def _set_count(state: State, pair: Integer, count: Integer) -> None:
-    before = state.pair_count[pair]
+def _set_count(memory: Pointers, pair: Integer, count: Integer) -> None:
+    before = memory.pair_count[pair]
     if before < TALLIED:
-        state.tally[before] -= 1
+        memory.tally[before] -= 1
     if count < TALLIED:
-        state.tally[count] += 1
-    state.pair_count[pair] = count
+        memory.tally[count] += 1
+    memory.pair_count[pair] = count
 
 
 @helper
 def _settle_groups(
-    state: State, rule: Integer, merged: Integer, new: Integer, n_groups: Integer, n_fresh: Integer
+    memory: Pointers,
+    rule: Integer,
+    merged: Integer,
+    new: Integer,
+    n_groups: Integer,
+    n_fresh: Integer,
 ) -> None:
     """Make pairs of the groups of a merge: store their occurrences, correct all counts."""
-    numbers = state.numbers
+    numbers = memory.numbers
     first_pair = numbers[N_PAIRS]
     for group in range(n_groups):
         pair = first_pair + group
-        state.pair_start[pair] = numbers[N_OCCURRENCES]
-        numbers[N_OCCURRENCES] += state.pair_length[pair]
-        state.pair_length[pair] = 0
-        left = state.pair_tokens[pair, 0]
-        right = state.pair_tokens[pair, 1]
+        memory.pair_start[pair] = numbers[N_OCCURRENCES]
+        numbers[N_OCCURRENCES] += memory.pair_length[pair]
+        memory.pair_length[pair] = 0
+        left = memory.pair_tokens[2 * pair]
+        right = memory.pair_tokens[2 * pair + 1]
         if right == new:
-            state.left_group[left] = NONE
+            memory.left_group[left] = NONE
         if left == new:
-            state.right_group[right] = NONE
-        old = state.group_old[group]
+            memory.right_group[right] = NONE
+        old = memory.group_old[group]
         # What the merged pair loses to itself ("aaa") is gone with it; and of pairs of two new
         # tokens the loser is a group of this merge and has been counted down already.
         if old != merged and old < first_pair:
-            _set_count(state, old, state.pair_count[old] - state.group_loss[group])
+            _set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
     for i in range(n_fresh):
-        pair = first_pair + state.fresh[i, 1]
-        state.occurrences[state.pair_start[pair] + state.pair_length[pair]] = state.fresh[i, 0]
-        state.pair_length[pair] += 1
-    _set_count(state, merged, 0)
+        pair = first_pair + memory.fresh[2 * i + 1]
+        memory.occurrences[memory.pair_start[pair] + memory.pair_length[pair]] = memory.fresh[2 * i]
+        memory.pair_length[pair] += 1
+    _set_count(memory, merged, 0)
     numbers[N_PAIRS] += n_groups
     for pair in range(first_pair, first_pair + n_groups):
-        count = state.pair_count[pair]
+        count = memory.pair_count[pair]
         if count < TALLIED:
-            state.tally[count] += 1
+            memory.tally[count] += 1
         if count >= numbers[THRESHOLD]:
-            _push(state, rule, count, pair)
+            _push(memory, rule, count, pair)
 
 
 @helper
-def _has_room(state: State, pair: Integer) -> bool:
-    n_fresh = 2 * np.int64(state.pair_length[pair])
-    n_groups = min(n_fresh, 2 * len(state.left_group))
-    if state.numbers[N_PAIRS] + n_groups > len(state.pair_count):
+def _has_room(memory: Pointers, pair: Integer) -> bool:
+    n_fresh = 2 * np.int64(memory.pair_length[pair])
+    n_groups = min(n_fresh, memory.numbers[MOST_GROUPS])
+    if memory.numbers[N_PAIRS] + n_groups > memory.numbers[MOST_PAIRS]:
         return False
-    return bool(state.numbers[N_OCCURRENCES] + n_fresh <= len(state.occurrences))
+    return bool(memory.numbers[N_OCCURRENCES] + n_fresh <= memory.numbers[MOST_OCCURRENCES])
 
 
 @kernel
@@ -530,55 +619,56 @@ def run_merges(
     state: State, rule: Integer, n_merges: Integer, min_count: Integer, budget: Integer
 ) -> Integer:
     """Merge until all is done, room is wanted, or about `budget` occurrences were looked at."""
-    numbers = state.numbers
+    memory = _pointers(state)
+    numbers = memory.numbers
     while numbers[N_MERGES] < n_merges:
         if budget <= 0:
             return PAUSED
-        if not _settle_top(state, rule, NONE):
+        if not _settle_top(memory, rule, NONE):
             return NONE_LEFT
-        merged = np.int64(state.heap_pair[0])
-        count = state.pair_count[merged]
+        merged = np.int64(memory.heap_pair[0])
+        count = memory.pair_count[merged]
         if count < min_count:
             return BELOW_MIN_COUNT
-        if not _has_room(state, merged):
+        if not _has_room(memory, merged):
             return FULL
-        _remove_top(state, rule)
+        _remove_top(memory, rule)
         step = numbers[N_MERGES]
-        state.runner_up[step, 0] = NONE
-        state.runner_up[step, 1] = NONE
-        state.runner_up_count[step] = 0
-        state.merge_tied[step] = 1
-        if _settle_top(state, rule, merged):
-            second = state.heap_pair[0]
-            state.runner_up[step, 0] = state.pair_tokens[second, 0]
-            state.runner_up[step, 1] = state.pair_tokens[second, 1]
-            state.runner_up_count[step] = state.pair_count[second]
-            if state.pair_count[second] == count:
-                state.merge_tied[step] = _n_tied(state, count)
-        a = state.pair_tokens[merged, 0]
-        b = state.pair_tokens[merged, 1]
+        memory.runner_up[2 * step] = NONE
+        memory.runner_up[2 * step + 1] = NONE
+        memory.runner_up_count[step] = 0
+        memory.merge_tied[step] = 1
+        if _settle_top(memory, rule, merged):
+            second = memory.heap_pair[0]
+            memory.runner_up[2 * step] = memory.pair_tokens[2 * second]
+            memory.runner_up[2 * step + 1] = memory.pair_tokens[2 * second + 1]
+            memory.runner_up_count[step] = memory.pair_count[second]
+            if memory.pair_count[second] == count:
+                memory.merge_tied[step] = _n_tied(memory, count)
+        a = memory.pair_tokens[2 * merged]
+        b = memory.pair_tokens[2 * merged + 1]
         new = 256 + step
-        state.merges[step, 0] = a
-        state.merges[step, 1] = b
-        state.merge_count[step] = count
-        state.token_length[new] = state.token_length[a] + state.token_length[b]
-        budget -= 64 + np.int64(state.pair_length[merged])
-        n_groups, n_fresh = _merge_occurrences(state, merged, new)
+        memory.merges[2 * step] = a
+        memory.merges[2 * step + 1] = b
+        memory.merge_count[step] = count
+        memory.token_length[new] = memory.token_length[a] + memory.token_length[b]
+        budget -= 64 + np.int64(memory.pair_length[merged])
+        n_groups, n_fresh = _merge_occurrences(memory, merged, new)
         if rule == LEXICOGRAPHIC:
-            _find_text(state, merged, new)
-        _settle_groups(state, rule, merged, new, n_groups, n_fresh)
-        state.tokens_left[step] = numbers[N_TOKENS]
+            _find_text(memory, merged, new)
+        _settle_groups(memory, rule, merged, new, n_groups, n_fresh)
+        memory.tokens_left[step] = numbers[N_TOKENS]
         numbers[N_MERGES] += 1
     return FINISHED
 
 
 @helper
-def _find_text(state: State, merged: Integer, new: Integer) -> None:
+def _find_text(memory: Pointers, merged: Integer, new: Integer) -> None:
     """Note a position where a new token's bytes stand: its first occurrence."""
-    place = state.pair_start[merged]
-    while state.cells[state.occurrences[place], 0] != new:
+    place = memory.pair_start[merged]
+    while memory.cells[3 * (memory.occurrences[place]) + TOKEN] != new:
         place += 1
-    state.token_at[new] = state.occurrences[place]
+    memory.token_at[new] = memory.occurrences[place]
 
 
 @kernel
@@ -588,29 +678,30 @@ def compact(state: State, rule: Integer) -> None:
     Pairs keep their order and their occurrences lie in that order, so everything moves towards
     the front, and a new number is never higher than the old one.
     """
-    numbers = state.numbers
+    memory = _pointers(state)
+    numbers = memory.numbers
     n_pairs = 0
     n_occurrences = 0
     for pair in range(numbers[N_PAIRS]):
-        if state.pair_count[pair] == 0:
+        if memory.pair_count[pair] == 0:
             continue
-        start = state.pair_start[pair]
-        length = state.pair_length[pair]
-        state.pair_start[n_pairs] = n_occurrences
+        start = memory.pair_start[pair]
+        length = memory.pair_length[pair]
+        memory.pair_start[n_pairs] = n_occurrences
         for place in range(start, start + length):
-            at = state.occurrences[place]
-            if state.cells[at, 1] == pair:
-                state.cells[at, 1] = n_pairs
-                state.occurrences[n_occurrences] = at
+            at = memory.occurrences[place]
+            if memory.cells[3 * at + PAIR] == pair:
+                memory.cells[3 * at + PAIR] = n_pairs
+                memory.occurrences[n_occurrences] = at
                 n_occurrences += 1
-        state.pair_count[n_pairs] = state.pair_count[pair]
-        state.pair_length[n_pairs] = n_occurrences - state.pair_start[n_pairs]
-        state.pair_tokens[n_pairs, 0] = state.pair_tokens[pair, 0]
-        state.pair_tokens[n_pairs, 1] = state.pair_tokens[pair, 1]
+        memory.pair_count[n_pairs] = memory.pair_count[pair]
+        memory.pair_length[n_pairs] = n_occurrences - memory.pair_start[n_pairs]
+        memory.pair_tokens[2 * n_pairs] = memory.pair_tokens[2 * pair]
+        memory.pair_tokens[2 * n_pairs + 1] = memory.pair_tokens[2 * pair + 1]
         n_pairs += 1
     numbers[N_PAIRS] = n_pairs
     numbers[N_OCCURRENCES] = n_occurrences
     numbers[N_HEAP] = 0
     for pair in range(n_pairs):
-        if state.pair_count[pair] >= numbers[THRESHOLD]:
-            _push(state, rule, state.pair_count[pair], pair)
+        if memory.pair_count[pair] >= numbers[THRESHOLD]:
+            _push(memory, rule, memory.pair_count[pair], pair)
