@@ -1,5 +1,7 @@
 r"""Make the table of tiktoken's character classes: `python -m tokviz.pretokenize.probe`.
 
+Make that of the scanners from it then: `python -m tokviz.pretokenize.scan_table`.
+
 tiktoken keeps only what its split pattern matches, so an encoder of single bytes with the pattern
 `\p{L}` returns exactly the letters among all code points.
 """
