@@ -183,6 +183,25 @@ async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> Non
         assert "Choose a tokenizer" not in shown(app)
 
 
+async def test_a_screen_that_rests_is_not_laid_out_again_and_again() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        laid_out = 0
+        lay_out = screen._compositor.reflow
+
+        def count(*arguments: Any) -> Any:
+            nonlocal laid_out
+            laid_out += 1
+            return lay_out(*arguments)
+
+        await pilot.resize_terminal(100, 30)
+        await settle(pilot)
+        screen._compositor.reflow = count
+        await pilot.pause(0.3)
+        assert laid_out == 0
+
+
 # -- the form
 
 

@@ -25,6 +25,7 @@ CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
 
 _LABEL = 8
+_MOST_REGEX_CHARS = 1_000
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
@@ -201,7 +202,8 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
 def _regex_problems(regex: str) -> list[str]:
     if not regex:
         return ["Type the regex to split by."]
-    if regex in SPLIT_PATTERNS:
+    if regex in SPLIT_PATTERNS or len(regex) > _MOST_REGEX_CHARS:
+        # A long one can take seconds to compile: the child will say what is wrong with it.
         return []
     try:
         get_split_pattern(regex)

@@ -108,6 +108,7 @@ class TrainScreen(Screen[None]):
         self._request: TrainRequest | None = None
         self._client: TrainClient | None = None
         self._stamp = _stamp()
+        self._fitted: tuple[int, int] | None = None
         self._compiler = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
 
     def compose(self) -> ComposeResult:
@@ -388,16 +389,21 @@ class TrainScreen(Screen[None]):
             self.query_one("#summary", Static).update(summary_content(self.summary, width))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for."""
+        """Show what there is room for.
+
+        Every layout tells the screen its size again, and new words in the plan ask for a layout:
+        only another size may change them.
+        """
         if event.size != self.app.size:
             event.prevent_default()
             return
-        self._fit(event.size)
-        self.call_after_refresh(self._show_summary)
-        self.call_after_refresh(self._show_plan)
+        if event.size != self._fitted:
+            self._fit(event.size)
+            self.call_after_refresh(self._show_summary)
+            self.call_after_refresh(self._show_plan)
 
     def _fit(self, size: Size) -> None:
-        width, height = size
+        self._fitted = width, height = size
         self.set_class(width < NARROW_COLUMNS, "-narrow")
         self.set_class(width >= BROAD_COLUMNS, "-broad")
         self.set_class(height < LOW_LINES, "-low")
