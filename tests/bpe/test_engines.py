@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.bpe.trainers import as_history, corpora, finished, piece_counts, settings
 from tests.oracles import train as oracle
-from tokviz.bpe import compiled_trainer, kernels
+from tokviz.bpe import compiled_trainer, kernels, merge_state
 from tokviz.bpe.compiled_trainer import CompiledTrainer
 from tokviz.bpe.engines import PythonTrainer, python_work
 from tokviz.bpe.python_trainer import learn_merges
@@ -69,9 +69,9 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
     state = trainer._state
     n_more = len(state.fresh)
     trainer._state = state._replace(
-        occurrences=state.occurrences[: state.numbers[kernels.N_OCCURRENCES] + n_more],
+        occurrences=state.occurrences[: state.numbers[merge_state.N_OCCURRENCES] + n_more],
         **{
-            name: getattr(state, name)[: state.numbers[kernels.N_PAIRS] + n_more]
+            name: getattr(state, name)[: state.numbers[merge_state.N_PAIRS] + n_more]
             for name in compiled_trainer._BY_PAIR
         },
     )

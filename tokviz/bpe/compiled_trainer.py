@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokviz.bpe import kernels
+from tokviz.bpe import kernels, layout_kernels, merge_state
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tokviz.bpe.kernels import State
+    from tokviz.bpe.merge_state import State
 
 _RULES = {
-    "first": kernels.FIRST,
-    "lexicographic": kernels.LEXICOGRAPHIC,
-    "smallest_id": kernels.SMALLEST_ID,
+    "first": merge_state.FIRST,
+    "lexicographic": merge_state.LEXICOGRAPHIC,
+    "smallest_id": merge_state.SMALLEST_ID,
 }
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 500_000
@@ -35,8 +35,8 @@ _LEAST_BUDGET = 1_000
 def kernels_are_compiled() -> bool:
     """Tell whether the merge loop can run without waiting for the compiler."""
     loops: tuple[Callable[..., object], ...] = (
-        kernels.lay_out,
-        kernels.index_pairs_of_bytes,
+        layout_kernels.lay_out,
+        layout_kernels.index_pairs_of_bytes,
         kernels.run_merges,
         kernels.compact,
     )
@@ -103,12 +103,12 @@ class CompiledTrainer:
     @property
     def n_merges(self) -> int:
         """The merges so far."""
-        return int(self._state.numbers[kernels.N_MERGES])
+        return int(self._state.numbers[merge_state.N_MERGES])
 
     @property
     def n_tokens(self) -> int:
         """The tokens of the whole corpus now."""
-        return int(self._state.numbers[kernels.N_TOKENS]) + self._n_single
+        return int(self._state.numbers[merge_state.N_TOKENS]) + self._n_single
 
     def advance(self, seconds: float) -> bool:
         """Merge for about that long; True when all is done."""
@@ -118,14 +118,14 @@ class CompiledTrainer:
                 self._state, self._rule, self._n_wanted, self._min_count, self._budget
             )
             spent = time.perf_counter() - started
-            if reason == kernels.FULL:
+            if reason == merge_state.FULL:
                 self._make_room()
-            elif reason == kernels.PAUSED:
+            elif reason == merge_state.PAUSED:
                 pace = min(2.0, max(0.2, seconds / spent))
                 self._budget = max(_LEAST_BUDGET, int(self._budget * pace))
                 return False
             else:
-                if reason != kernels.FINISHED:
+                if reason != merge_state.FINISHED:
                     self.end = why_it_ends(self._min_count)
                 return True
 
@@ -157,8 +157,8 @@ class CompiledTrainer:
         kernels.compact(self._state, self._rule)
         state = self._state
         n_fresh = len(state.fresh)
-        n_pairs = int(state.numbers[kernels.N_PAIRS])
-        n_occurrences = int(state.numbers[kernels.N_OCCURRENCES])
+        n_pairs = int(state.numbers[merge_state.N_PAIRS])
+        n_occurrences = int(state.numbers[merge_state.N_OCCURRENCES])
         capacity = _capacity(
             n_pairs, len(state.pair_count), min(n_fresh, 2 * len(state.left_group))
         )
@@ -196,9 +196,9 @@ def _enlarged(array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
 
 
 def _note_capacities(state: State) -> None:
-    state.numbers[kernels.MOST_PAIRS] = len(state.pair_count)
-    state.numbers[kernels.MOST_OCCURRENCES] = len(state.occurrences)
-    state.numbers[kernels.MOST_GROUPS] = 2 * len(state.left_group)
+    state.numbers[merge_state.MOST_PAIRS] = len(state.pair_count)
+    state.numbers[merge_state.MOST_OCCURRENCES] = len(state.occurrences)
+    state.numbers[merge_state.MOST_GROUPS] = 2 * len(state.left_group)
 
 
 def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
@@ -207,7 +207,7 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
     text = np.empty(n_cells, dtype=np.uint8)
     large = np.empty(int(np.count_nonzero(pieces.counts > 0x7FFFFFFF)), dtype=np.int64)
     pair_of_bytes = np.zeros((65536, 2), dtype=np.int64)
-    n_tokens, _ = kernels.lay_out(
+    n_tokens, _ = layout_kernels.lay_out(
         pieces.data, pieces.offsets, pieces.counts, cells, text, large, pair_of_bytes
     )
     positions = pair_of_bytes[:, 1]
@@ -216,11 +216,11 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
     n_ids = N_BYTES + n_wanted
     n_groups = min(n_fresh, 2 * n_ids) + 1
     n_pairs = int(np.count_nonzero(positions)) + n_groups + n_positions // 4
-    state = kernels.State(
+    state = merge_state.State(
         cells=cells,
         large=large,
         text=text,
-        numbers=np.zeros(kernels.N_NUMBERS, dtype=np.int64),
+        numbers=np.zeros(merge_state.N_NUMBERS, dtype=np.int64),
         occurrences=np.empty(n_positions * 5 // 4 + n_fresh, dtype=np.int32),
         pair_count=np.empty(n_pairs, dtype=np.int64),
         pair_start=np.empty(n_pairs, dtype=np.int64),
@@ -231,9 +231,9 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
         heap_count=np.empty(n_pairs, dtype=np.int64),
         heap_key=np.empty(n_pairs, dtype=np.int64),
         heap_pair=np.empty(n_pairs, dtype=np.int32),
-        tally=np.zeros(kernels.TALLIED, dtype=np.int32),
-        left_group=np.full(n_ids, kernels.NONE, dtype=np.int32),
-        right_group=np.full(n_ids, kernels.NONE, dtype=np.int32),
+        tally=np.zeros(merge_state.TALLIED, dtype=np.int32),
+        left_group=np.full(n_ids, merge_state.NONE, dtype=np.int32),
+        right_group=np.full(n_ids, merge_state.NONE, dtype=np.int32),
         group_old=np.empty(n_groups, dtype=np.int32),
         group_loss=np.empty(n_groups, dtype=np.int64),
         fresh=np.empty((n_fresh, 2), dtype=np.int32),
@@ -245,7 +245,7 @@ def _lay_out(pieces: PieceCounts, n_cells: int, n_wanted: int) -> State:
         tokens_left=np.empty(n_wanted, dtype=np.int64),
     )
     _note_capacities(state)
-    kernels.index_pairs_of_bytes(state, pair_of_bytes)
-    state.numbers[kernels.N_TOKENS] = n_tokens
-    state.numbers[kernels.THRESHOLD] = int(pair_of_bytes[:, 0].max()) + 1
+    layout_kernels.index_pairs_of_bytes(state, pair_of_bytes)
+    state.numbers[merge_state.N_TOKENS] = n_tokens
+    state.numbers[merge_state.THRESHOLD] = int(pair_of_bytes[:, 0].max()) + 1
     return state

@@ -23,267 +23,38 @@ and when an array is full (`FULL`), so that the caller makes room; then it is ca
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import pointer_to
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Integer: TypeAlias = int | np.signedinteger[Any]
-Pointer: TypeAlias = Any  # takes indexes of any integer type, unlike what type checkers know
-
-PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
-"""Why `run_merges` came back."""
-
-FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
-"""The tie-break rules as the kernels know them."""
-
-TOKEN, PAIR, WEIGHT = range(3)
-"""The columns of `State.cells`."""
-
-(
-    N_MERGES,
-    N_PAIRS,
-    N_OCCURRENCES,
-    N_HEAP,
-    THRESHOLD,
-    N_TOKENS,
-    MOST_PAIRS,
-    MOST_OCCURRENCES,
+from tokviz.bpe.merge_state import (
+    BELOW_MIN_COUNT,
+    FINISHED,
+    FIRST,
+    FULL,
+    LEXICOGRAPHIC,
     MOST_GROUPS,
-    N_NUMBERS,
-) = range(10)
-"""The places of `State.numbers`."""
-
-TALLIED = 1 << 16
-"""Counts below this are tallied, so that the number of tied pairs is known at once."""
-
-SEPARATOR = -1
-NONE = -1
-
-
-class State(NamedTuple):
-    """Everything the merge loop works on.
-
-    Attributes:
-        cells: int32 (n, 3): token, pair and weight of every position. The weight is how often the
-            piece occurs; below zero it is the complement of an index into `large`.
-        large: int64: weights that need more than 31 bits.
-        text: uint8 (n,): the bytes of the pieces, at the positions of `cells`.
-        numbers: int64: how much of the arrays is used; see the constants.
-        occurrences: int32: positions of pairs, grouped by pair, ascending within one pair.
-        pair_count: int64 by pair: how often it occurs in the corpus now.
-        pair_start: int64 by pair: where its occurrences begin; ascending.
-        pair_length: int32 by pair: how many there are, stale ones too.
-        pair_tokens: int32 (…, 2) by pair: its left and right token.
-        token_length: int32 by token: its bytes.
-        token_at: int32 by token: a position in `text` where its bytes stand.
-        heap_count, heap_key, heap_pair: The heap: highest count first, then lowest key, then (only
-            `LEXICOGRAPHIC`) by the tokens' bytes.
-        tally: int32: the number of pairs with each count below `TALLIED`.
-        left_group, right_group: int32 by token: the group of the merge under way that pairs this
-            token with the new one; NONE between merges.
-        group_old: int32 by group: the pair that loses what the group's pair gains.
-        group_loss: int64 by group: how much it loses.
-        fresh: int32 (…, 2): positions and groups of the pairs of the merge under way.
-        merges: int32 (…, 2) by merge: its left and right token.
-        merge_count: int64 by merge.
-        merge_tied: int32 by merge: how many pairs had that count.
-        runner_up: int32 (…, 2) by merge: the next pair in the order of the rule; NONE if none.
-        runner_up_count: int64 by merge.
-        tokens_left: int64 by merge: the tokens of the corpus after it.
-    """
-
-    cells: Int32s
-    large: Int64s
-    text: Bytes
-    numbers: Int64s
-    occurrences: Int32s
-    pair_count: Int64s
-    pair_start: Int64s
-    pair_length: Int32s
-    pair_tokens: Int32s
-    token_length: Int32s
-    token_at: Int32s
-    heap_count: Int64s
-    heap_key: Int64s
-    heap_pair: Int32s
-    tally: Int32s
-    left_group: Int32s
-    right_group: Int32s
-    group_old: Int32s
-    group_loss: Int64s
-    fresh: Int32s
-    merges: Int32s
-    merge_count: Int64s
-    merge_tied: Int32s
-    runner_up: Int32s
-    runner_up_count: Int64s
-    tokens_left: Int64s
-
-
-class Pointers(NamedTuple):
-    """The arrays of `State` as pointers, which cost nothing to hand on; rows lie in a row."""
-
-    cells: Pointer
-    large: Pointer
-    text: Pointer
-    numbers: Pointer
-    occurrences: Pointer
-    pair_count: Pointer
-    pair_start: Pointer
-    pair_length: Pointer
-    pair_tokens: Pointer
-    token_length: Pointer
-    token_at: Pointer
-    heap_count: Pointer
-    heap_key: Pointer
-    heap_pair: Pointer
-    tally: Pointer
-    left_group: Pointer
-    right_group: Pointer
-    group_old: Pointer
-    group_loss: Pointer
-    fresh: Pointer
-    merges: Pointer
-    merge_count: Pointer
-    merge_tied: Pointer
-    runner_up: Pointer
-    runner_up_count: Pointer
-    tokens_left: Pointer
-
-
-@helper
-def _pointers(state: State) -> Pointers:
-    return Pointers(
-        pointer_to(state.cells),
-        pointer_to(state.large),
-        pointer_to(state.text),
-        pointer_to(state.numbers),
-        pointer_to(state.occurrences),
-        pointer_to(state.pair_count),
-        pointer_to(state.pair_start),
-        pointer_to(state.pair_length),
-        pointer_to(state.pair_tokens),
-        pointer_to(state.token_length),
-        pointer_to(state.token_at),
-        pointer_to(state.heap_count),
-        pointer_to(state.heap_key),
-        pointer_to(state.heap_pair),
-        pointer_to(state.tally),
-        pointer_to(state.left_group),
-        pointer_to(state.right_group),
-        pointer_to(state.group_old),
-        pointer_to(state.group_loss),
-        pointer_to(state.fresh),
-        pointer_to(state.merges),
-        pointer_to(state.merge_count),
-        pointer_to(state.merge_tied),
-        pointer_to(state.runner_up),
-        pointer_to(state.runner_up_count),
-        pointer_to(state.tokens_left),
-    )
-
-
-# -- laying out the corpus
-
-
-@kernel
-def lay_out(
-    data: Bytes,
-    offsets: Int64s,
-    counts: Int64s,
-    cells: Int32s,
-    text: Bytes,
-    large: Int64s,
-    pair_of_bytes: Int64s,
-) -> tuple[Integer, Integer]:
-    """Write the pieces of two bytes and more into cells, and count the pairs of bytes.
-
-    Args:
-        data: The bytes of all pieces.
-        offsets: Where each piece begins, and where the last one ends.
-        counts: How often each piece occurs.
-        cells: To be filled; see `State`. The column of pairs is left alone.
-        text: To be filled.
-        large: To be filled with the weights that need more than 31 bits.
-        pair_of_bytes: int64 (65536, 2), zero: to be filled with the count of each pair of bytes,
-            and the number of its positions.
-
-    Returns:
-        The number of tokens in these pieces over the whole corpus, and of weights in `large`.
-    """
-    at = 0
-    n_large = 0
-    n_tokens = 0
-    cells[0, 0] = -1
-    cells[0, 1] = -1
-    for piece in range(len(counts)):
-        begin = offsets[piece]
-        end = offsets[piece + 1]
-        if end - begin < 2:
-            continue
-        weight = counts[piece]
-        n_tokens += weight * (end - begin)
-        stored = weight
-        if weight > 0x7FFFFFFF:
-            large[n_large] = weight
-            stored = -1 - n_large
-            n_large += 1
-        for i in range(begin, end):
-            at += 1
-            text[at] = data[i]
-            cells[at, 0] = data[i]
-            cells[at, 1] = -1
-            cells[at, 2] = stored
-            if i + 1 < end:
-                pair = (np.int64(data[i]) << 8) | np.int64(data[i + 1])
-                pair_of_bytes[pair, 0] += weight
-                pair_of_bytes[pair, 1] += 1
-        at += 1
-        text[at] = 0
-        cells[at, 0] = -1
-        cells[at, 1] = -1
-    return n_tokens, n_large
-
-
-@kernel
-def index_pairs_of_bytes(state: State, pair_of_bytes: Int64s) -> None:
-    """Make a pair of every pair of bytes that occurs, and store its occurrences."""
-    numbers = state.numbers
-    n_pairs = 0
-    n_occurrences = 0
-    for code in range(65536):
-        if pair_of_bytes[code, 1] > 0:
-            state.pair_count[n_pairs] = pair_of_bytes[code, 0]
-            state.pair_start[n_pairs] = n_occurrences
-            state.pair_length[n_pairs] = 0
-            state.pair_tokens[n_pairs, 0] = code >> 8
-            state.pair_tokens[n_pairs, 1] = code & 255
-            n_occurrences += pair_of_bytes[code, 1]
-            if pair_of_bytes[code, 0] < TALLIED:
-                state.tally[pair_of_bytes[code, 0]] += 1
-            pair_of_bytes[code, 1] = n_pairs
-            n_pairs += 1
-    for at in range(1, len(state.cells) - 1):
-        left = np.int64(state.cells[at, 0])
-        right = np.int64(state.cells[at + 1, 0])
-        if left >= 0:
-            state.token_at[left] = at
-            if right >= 0:
-                pair = pair_of_bytes[(left << 8) | right, 1]
-                state.cells[at, 1] = pair
-                place = state.pair_start[pair] + state.pair_length[pair]
-                state.occurrences[place] = at
-                state.pair_length[pair] += 1
-    numbers[N_PAIRS] = n_pairs
-    numbers[N_OCCURRENCES] = n_occurrences
-
+    MOST_OCCURRENCES,
+    MOST_PAIRS,
+    N_HEAP,
+    N_MERGES,
+    N_OCCURRENCES,
+    N_PAIRS,
+    N_TOKENS,
+    NONE,
+    NONE_LEFT,
+    PAIR,
+    PAUSED,
+    SMALLEST_ID,
+    TALLIED,
+    THRESHOLD,
+    TOKEN,
+    WEIGHT,
+    Integer,
+    Pointer,
+    Pointers,
+    State,
+    pointers,
+)
+from tokviz.compiled import helper, kernel
 
 # -- the order of pairs
 
@@ -464,7 +235,7 @@ def _n_tied(memory: Pointers, count: Integer) -> Integer:
 @helper
 def _join_group(
     memory: Pointers,
-    group_of: Int32s,
+    group_of: Pointer,
     token: Integer,
     left: Integer,
     right: Integer,
@@ -619,7 +390,7 @@ def run_merges(
     state: State, rule: Integer, n_merges: Integer, min_count: Integer, budget: Integer
 ) -> Integer:
     """Merge until all is done, room is wanted, or about `budget` occurrences were looked at."""
-    memory = _pointers(state)
+    memory = pointers(state)
     numbers = memory.numbers
     while numbers[N_MERGES] < n_merges:
         if budget <= 0:
@@ -678,7 +449,7 @@ def compact(state: State, rule: Integer) -> None:
     Pairs keep their order and their occurrences lie in that order, so everything moves towards
     the front, and a new number is never higher than the old one.
     """
-    memory = _pointers(state)
+    memory = pointers(state)
     numbers = memory.numbers
     n_pairs = 0
     n_occurrences = 0
