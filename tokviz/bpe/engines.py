@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 SMALL_WORK = 1_500_000
 """Up to so much work (see `python_work`) plain Python has ended when Numba is just imported."""
 
-MODERATE_WORK = 8_000_000
-"""Up to so much work plain Python has ended before Numba has compiled its loops."""
+MODERATE_WORK = 3_000_000
+"""Up to so much work plain Python is worth its seconds where the loops were never compiled."""
 
 
 class Engine(Protocol):
