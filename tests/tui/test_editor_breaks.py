@@ -107,6 +107,22 @@ def test_examples_of_wrapping_at_eight_cells(text, rows):
     assert rows_of(text, breaks(text, 8, SHOWN)) == rows
 
 
+def test_examples_of_rows_that_end_exactly():
+    assert rows_of("ab exact more", breaks("ab exact more", 8, SHOWN)) == ["ab exact", " more"]
+    assert rows_of("世界世界a世", breaks("世界世界a世", 9, SHOWN)) == ["世界世界a", "世"]
+    text = "abce\u0301x"
+    assert rows_of(text, breaks(text, 4, HIDDEN)) == ["abce\u0301", "x"]
+
+
+def test_parts_do_not_dwindle():
+    text = "x" * 1_000
+    line = SmallFlat(text, SHOWN)
+    while len(text) > 20:
+        text = text[:10] + text[15:]
+        line.replace(text, 10, 5, 0)
+    assert len(line.starts) - 1 <= 3
+
+
 def test_a_long_line_is_cut_behind_a_space_and_not_before_a_mark():
     assert safe_cut("aaaa bbbb", 7, 4) == 5
     assert safe_cut("aaaaaa\u0301\u0301bbb", 7, 4) == 5

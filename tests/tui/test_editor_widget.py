@@ -213,6 +213,14 @@ async def test_a_pinned_token_is_scrolled_into_view():
         assert editor.scroll_offset.y > 480
 
 
+async def test_an_empty_editor_says_what_to_do():
+    async with editing("") as (editor, pilot):
+        editor.placeholder = "Type or paste text"
+        assert shown(editor)[0] == "Type or paste text"
+        await pilot.press("x")
+        assert shown(editor)[0] == "x"
+
+
 @pytest.mark.parametrize("soft_wrap", [True, False])
 async def test_every_row_is_as_wide_as_the_view_at_any_scroll_position(soft_wrap):
     text = "世界\t👩‍👩‍👧‍👦 e\u0301 \u202e tok" * 900 + "\nshort\r\n"
@@ -270,6 +278,15 @@ async def test_a_new_title_or_border_sends_everything():
         assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
         editor.styles.border = ("heavy", "red")
         assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
+
+
+async def test_a_new_border_is_drawn_beside_rows_that_did_not_change():
+    async with editing("text") as (editor, _):
+        whole = Region(0, 0, *editor.outer_size)
+        editor.styles.border = ("heavy", "red")
+        assert {strip.text[0] for strip in editor.render_lines(whole)[1:-1]} == {"┃"}
+        editor.styles.border = ("double", "red")
+        assert {strip.text[0] for strip in editor.render_lines(whole)[1:-1]} == {"║"}
 
 
 async def test_unchanged_rows_are_not_styled_again(monkeypatch):
@@ -380,6 +397,14 @@ async def test_selecting_a_token_makes_it_the_one_at_the_cursor():
         assert editor.token_at_cursor() == editor.live.token_index_at(offset)
 
 
+async def test_a_picked_token_is_forgotten_when_the_tokens_change():
+    async with editing("\U0001f926") as (editor, _):
+        editor.select_token(1)
+        assert editor.token_at_cursor() == 1
+        editor.live.set_tokenizer(tokviz.load("o200k_base"))
+        assert editor.token_at_cursor() == 0
+
+
 async def test_the_token_at_the_end_of_the_text_is_the_last_one():
     async with editing("one two") as (editor, pilot):
         await pilot.press("ctrl+end")
@@ -403,6 +428,14 @@ async def test_keys_move_by_text_page_word_and_row():
         assert editor.cursor_location == (0, 8)
         await pilot.press("ctrl+left", "down", "ctrl+shift+end")
         assert editor.selection == Selection((1, 5), (100, 0))
+
+
+async def test_a_word_to_the_right_is_deleted_with_what_stands_before_it():
+    async with editing("one  two\nx") as (editor, pilot):
+        await pilot.press("right", "right", "right", "alt+delete")
+        assert editor.text == "one\nx"
+        await pilot.press("alt+delete")
+        assert editor.text == "onex"
 
 
 async def test_a_letter_with_a_mark_is_one_step_if_invisibles_are_hidden():
