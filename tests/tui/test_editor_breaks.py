@@ -114,13 +114,21 @@ def test_examples_of_rows_that_end_exactly():
     assert rows_of(text, breaks(text, 4, HIDDEN)) == ["abce\u0301", "x"]
 
 
+def test_no_empty_row_is_left_where_the_end_of_a_long_line_was():
+    text = "x" * 16 + "y" * 16
+    line = SmallWrapped(text, 8, SHOWN)
+    assert len(line) + 1 == 4
+    line.replace(text[:16], 16, 16, 0)
+    assert len(line) + 1 == 2
+
+
 def test_parts_do_not_dwindle():
-    text = "x" * 1_000
+    text = "x" * 1_600
     line = SmallFlat(text, SHOWN)
-    while len(text) > 20:
-        text = text[:10] + text[15:]
-        line.replace(text, 10, 5, 0)
-    assert len(line.starts) - 1 <= 3
+    for column in range(100):  # leave one character of each sixteen
+        text = text[:column] + text[column + 15 :]
+        line.replace(text, column, 15, 0)
+    assert len(line.starts) - 1 <= 25
 
 
 def test_a_long_line_is_cut_behind_a_space_and_not_before_a_mark():

@@ -11,7 +11,6 @@ from textual.events import Paste
 from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
-from textual.strip import Strip
 from textual.widgets import TextArea
 
 import tokviz
@@ -295,17 +294,15 @@ async def test_unchanged_rows_are_not_styled_again(monkeypatch):
         whole = Region(0, 0, *editor.outer_size)
         editor.render_lines(whole)
         styled: list[int] = []
-        plain = editor.render_line
-
-        def render_line(y: int) -> Strip:
-            styled.append(y)
-            return plain(y)
-
         editor.insert("x")
         monkeypatch.setattr(editor._styles_cache, "render_line", _counting(editor, styled))
         lines = editor.render_lines(whole)
         assert styled == [editor.content_offset.y]
         assert "xfirst" in lines[editor.content_offset.y].text
+        styled.clear()
+        editor.refresh()
+        editor.render_lines(whole)
+        assert styled == []
 
 
 def _counting(editor: TokenEditor, styled: list[int]):

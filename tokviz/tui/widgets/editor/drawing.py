@@ -71,7 +71,8 @@ class DrawnRows(TextArea):
         if self._styled_rows.begins(self._surroundings()):
             self._styles_cache.clear()
         changed = self._styled_rows.take(rows, self.render_line)
-        self._styles_cache.set_dirty(*self._row_regions(changed))
+        if changed:  # no regions would mean everything
+            self._styles_cache.set_dirty(*self._row_regions(changed))
         self._sent_rows.doubt(rows, self.render_line)
         return super(TextArea, self).render_lines(crop)
 
