@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 import tokviz
@@ -272,6 +275,30 @@ async def test_wide_screens_put_the_panels_beside_the_text_and_narrow_ones_below
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert screen.side.region.y >= screen.editor.region.bottom
+
+
+async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
+    app = make_app(sample_text())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = screen_of(app)
+        laid_out = 0
+        lay_out = screen._compositor.reflow
+
+        def count(*arguments: Any) -> Any:
+            nonlocal laid_out
+            laid_out += 1
+            return lay_out(*arguments)
+
+        screen._compositor.reflow = count  # type: ignore[method-assign]
+        for size in [(80, 25), (80, 24), (120, 30), (80, 25), (100, 30)] * 3:
+            app.post_message(Resize(Size(*size), Size(*size)))
+            screen.post_message(Resize(Size(*size), Size(*size)))
+        await pilot.pause(0.3)
+        before = laid_out
+        await pilot.pause(0.3)
+        assert laid_out == before
+        assert screen.outer_size == (100, 30)
+        assert screen.editor.wrapped_document.width == screen.editor.wrap_width
 
 
 async def test_theme_changes_the_token_colours_too() -> None:

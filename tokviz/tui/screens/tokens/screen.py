@@ -259,7 +259,14 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for."""
+        """Show what there is room for.
+
+        A size that is no longer the terminal's is not laid out: a layout tells the screen its size
+        again, so that an old and a new size could take turns for ever.
+        """
+        if event.size != self.app.size:
+            event.prevent_default()
+            return
         self._fit(event.size)
         self.call_after_refresh(self._sync_side)
 
