@@ -15,7 +15,7 @@ from textual.widgets import TextArea
 
 import tokviz
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import CURSOR
@@ -36,9 +36,6 @@ class EditorApp(App[None]):
         yield self.editor
 
     def on_token_hovered(self, message: TokenHovered) -> None:
-        self.messages.append(message)
-
-    def on_token_picked(self, message: TokenPicked) -> None:
         self.messages.append(message)
 
     def on_copy_requested(self, message: CopyRequested) -> None:
@@ -106,11 +103,18 @@ async def test_a_carriage_return_is_a_character_that_can_be_deleted():
 
 async def test_a_paste_of_the_terminal_has_line_feeds():
     async with editing("") as (editor, pilot):
-        editor.post_message(Paste("one\r\ntwo\rthree\n\ud800"))
+        editor.post_message(Paste("one\rtwo\ud800"))
         await pilot.pause()
-        assert editor.live.text == "one\ntwo\nthree\n\ufffd"
+        assert editor.live.text == "one\ntwo\ufffd"
         await pilot.press("ctrl+z")
         assert editor.live.text == ""
+
+
+async def test_a_paste_with_line_feeds_is_exact():
+    async with editing("") as (editor, pilot):
+        editor.post_message(Paste("one\r\ntwo\rthree\udce4"))
+        await pilot.pause()
+        assert editor.live.text == "one\r\ntwo\rthree\udce4"
 
 
 async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
@@ -354,11 +358,12 @@ async def test_the_pointer_reports_the_token_below_it_once():
         assert [message.index for message in messages(editor, TokenHovered)] == [0, 1, None]
 
 
-async def test_a_click_picks_the_token_and_moves_the_cursor():
+async def test_a_click_moves_the_cursor_and_selects_nothing():
     async with editing("one two three") as (editor, pilot):
         await pilot.click(editor, offset=(6, 1))
-        assert [message.index for message in messages(editor, TokenPicked)] == [1]
         assert editor.cursor_location == (0, 5)
+        assert editor.token_at_cursor() == 1
+        assert editor.selection.is_empty
 
 
 async def test_two_clicks_select_a_word_and_three_a_line():
@@ -369,26 +374,26 @@ async def test_two_clicks_select_a_word_and_three_a_line():
         assert editor.selected_text == "one two_2 three"
 
 
-async def test_dragging_selects_and_picks_nothing():
+async def test_dragging_selects():
     async with editing("one two three") as (editor, pilot):
         await pilot.mouse_down(editor, offset=(1, 1))
         await pilot.hover(editor, offset=(5, 1))
         await pilot.mouse_up(editor, offset=(5, 1))
         await pilot.pause()
         assert editor.selected_text == "one "
-        assert messages(editor, TokenPicked) == []
 
 
-async def test_selecting_a_token_makes_it_the_one_at_the_cursor():
+async def test_going_to_a_token_makes_it_the_one_at_the_cursor():
     async with editing("a世\U0001f926b") as (editor, pilot):
         n_tokens = editor.live.n_tokens
         assert any(editor.live.tokens_in(0, 4)[i].split for i in range(n_tokens))
         for index in range(n_tokens):
-            editor.select_token(index)
+            editor.go_to_token(index)
             await pilot.pause()
             info = editor.live.token(index)
             assert editor.token_at_cursor() == index
-            assert editor.selected_text == editor.text[info.start : info.end]
+            assert editor.document.get_index_from_location(editor.cursor_location) == info.start
+            assert editor.selection.is_empty
         editor.insert("x")
         offset = editor.document.get_index_from_location(editor.cursor_location)
         assert editor.token_at_cursor() == editor.live.token_index_at(offset)
@@ -396,7 +401,7 @@ async def test_selecting_a_token_makes_it_the_one_at_the_cursor():
 
 async def test_a_picked_token_is_forgotten_when_the_tokens_change():
     async with editing("\U0001f926") as (editor, _):
-        editor.select_token(1)
+        editor.go_to_token(1)
         assert editor.token_at_cursor() == 1
         editor.live.set_tokenizer(tokviz.load("o200k_base"))
         assert editor.token_at_cursor() == 0

@@ -15,9 +15,9 @@ from textual.geometry import Offset, Size
 from textual.widget import Widget
 from textual.widgets.text_area import Selection
 
-from tokviz.bytetext import replace_surrogates
+from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
@@ -42,7 +42,7 @@ class TokenEditor(DrawnRows):
     token is pointed at elsewhere, and may set `on_edited` to follow edits in the same frame. Byte
     text in `load_byte_text`, `text` and `selected_text` is exact.
 
-    It posts `TokenHovered` and `TokenPicked`, and what a text area posts.
+    It posts `TokenHovered`, and what a text area posts.
     """
 
     ALLOW_SELECT = False
@@ -201,7 +201,7 @@ class TokenEditor(DrawnRows):
         """Return the index of the token at the cursor, None if there is none or it is not known.
 
         That is the token of the character behind the cursor, or the last one at the end of the
-        text. Of several tokens that share a character it is the first, unless `select_token` chose.
+        text. Of several tokens that share a character it is the first, unless `go_to_token` chose.
         """
         if self._picked is not None:
             index, selection, revision = self._picked
@@ -210,13 +210,15 @@ class TokenEditor(DrawnRows):
         offset = self.document.get_index_from_location(self.cursor_location)
         return self.live.token_index_at(min(offset, self.live.n_chars - 1))
 
-    def select_token(self, index: int) -> None:
-        """Select a token's text, with the cursor at its beginning, and bring it into view."""
+    def go_to_token(self, index: int) -> None:
+        """Put the cursor at a token's beginning, and bring it into view.
+
+        Nothing is selected, so that the next key does not overwrite what was only looked at.
+        """
         span = self._span_of(index)
         if span is None:
             return
-        start, end = map(self.live.location, span)
-        self.selection = Selection(end, start)
+        self.selection = Selection.cursor(self.live.location(span[0]))
         self._picked = (index, self.selection, self.live.revision)
         self.record_cursor_width()
         self.history.checkpoint()
@@ -342,12 +344,15 @@ class TokenEditor(DrawnRows):
         self.post_message(CopyRequested(text, f"{len(text):,} characters"))
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert what the terminal pastes; its line ends are made line feeds."""
+        """Insert what the terminal pastes, exactly.
+
+        Most terminals send CR for a newline, so in a paste without any line feed CR means one.
+        """
         event.prevent_default()
         event.stop()
         if event.text and not self.read_only:
-            text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-            self._replace_via_keyboard(replace_surrogates(text)[0], *self.selection)
+            text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
+            self._replace_via_keyboard(as_byte_text(text), *self.selection)
             self.focus()
 
     # -- mouse
@@ -366,17 +371,13 @@ class TokenEditor(DrawnRows):
             self.post_message(TokenHovered(index))
 
     async def _on_click(self, event: events.Click) -> None:
-        """Pick a token; select a word with two clicks, a line with three."""
+        """Select a word with two clicks, a line with three."""
         row, column = self.get_target_document_location(event)
         if event.chain == 2:
             start, end = word_around(self.document[row], column)
             self.selection = Selection((row, start), (row, end))
         elif event.chain == 3:
             self.select_line(row)
-        elif event.chain == 1 and self.selection.is_empty:
-            index = self._token_at_pointer(event)
-            if index is not None:
-                self.post_message(TokenPicked(index))
 
     def _token_at_pointer(self, event: events.MouseEvent) -> int | None:
         """Return the index of the token under the pointer, None beside the text."""
