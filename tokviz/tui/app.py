@@ -57,8 +57,13 @@ class TokvizApp(App[None]):
         self.remember = remember
         for theme in THEMES:
             self.register_theme(theme)
-        known = {theme.name for theme in THEMES}
-        self.theme = self.settings.theme if self.settings.theme in known else DARK
+        if self.settings.theme == LIGHT:
+            self.theme = LIGHT
+        else:
+            # As dark as Textual's default, it differs in colours only. Its watcher would parse all
+            # styles once more, after they have been parsed with the colours of that default.
+            self.set_reactive(App.theme, DARK)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the Tokens screen."""
