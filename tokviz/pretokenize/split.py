@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from tokviz.errors import PatternError
 from tokviz.pretokenize import skeleton
@@ -44,8 +45,7 @@ class Split:
             start = end
 
 
-@dataclass(frozen=True, slots=True)
-class SplitProgress:
+class SplitProgress(NamedTuple):
     """Some pieces of a text whose splitting goes on: the same fields as `Split`, from `start`."""
 
     start: int
