@@ -81,13 +81,13 @@ def test_the_character_classes_keep_what_they_promise(glyphs):
     for code in range(0x20000):
         char = chr(code)
         width = lay_out(char, glyphs).width
-        if breaks_module._narrow_only(char):
+        if breaks_module._only(breaks_module._NARROW)(char):
             assert width == 1 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._wide_only(char):
+        if breaks_module._only(breaks_module._WIDE)(char):
             assert width == 2 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._up_to_one_only(char):
+        if breaks_module._only(breaks_module._UP_TO_ONE)(char):
             assert width <= 1, hex(code)
-        if breaks_module._up_to_two_only(char):
+        if breaks_module._only(breaks_module._UP_TO_TWO)(char):
             assert width <= 2, hex(code)
 
 
