@@ -124,5 +124,6 @@ def notes_about(data: bytes, text: str) -> list[str]:
         return ["This looks like a binary file. Its bytes are shown and kept as they are."]
     n_raw = bytetext.n_raw_bytes(text)
     if n_raw:
-        return [f"{n_raw:,} bytes are not valid UTF-8. They are shown as ‹hex› and kept."]
+        subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
+        return [f"{subject} not valid UTF-8: shown as ‹hex› and kept."]
     return []

@@ -136,6 +136,30 @@ async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Pat
         assert app.screen is screen_of(app)
 
 
+async def test_the_keyboard_goes_to_the_panel_and_back() -> None:
+    app = make_app("my words")
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = screen_of(app)
+        for show in (screen.action_show_ids, screen.action_show_splits, screen.action_show_token):
+            show()
+            await pilot.pause()
+            await pilot.press("f5")
+            assert screen.side.has_focus_within
+            await pilot.press("f5")
+            assert screen.editor.has_focus
+        screen.action_show_splits()
+        await pilot.press("f5", "ctrl+a", *"[a-z]")
+        assert screen.side.current.regex == "[a-z]"
+        assert screen.live.text == "my words"
+
+
+async def test_tab_is_a_character_of_the_text() -> None:
+    app = make_app("x")
+    async with app.run_test() as pilot:
+        await pilot.press("tab")
+        assert screen_of(app).live.text == "\tx"
+
+
 async def test_new_text_can_be_undone() -> None:
     app = make_app("my words")
     async with app.run_test() as pilot:

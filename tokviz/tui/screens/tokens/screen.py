@@ -76,6 +76,8 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
             self.live, palette, show_invisibles=settings.show_invisibles, id="text"
         )
         self.editor.soft_wrap = settings.wrap
+        self.editor.tab_behavior = "indent"
+        self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
         self.side = SidePanels(self.live, palette, settings.panel)
         self.right = Container(id="right")
