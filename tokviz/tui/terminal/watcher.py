@@ -7,8 +7,8 @@ app's by then, the watcher resets it. It then ends, whatever happened.
 
 The watcher is in a session of its own: no key and no hangup signals it, it takes no part in job
 control, and it never reads from the terminal. It is an interpreter of its own and no fork of the
-app: after a fork, the app would have to copy every page that it writes to next, and that takes
-longer than half of its other work until the first frame.
+app: after a fork the app would have to copy every page of memory that it writes to next, which
+takes a twentieth of the time until the first frame.
 """
 
 from __future__ import annotations
