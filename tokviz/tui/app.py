@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from textual.app import App
@@ -80,7 +79,7 @@ class TokvizApp(App[None]):
 
     def change_settings(self, **changes: Any) -> None:
         """Remember choices. They are written when the app ends."""
-        self.settings = replace(self.settings, **changes)
+        self.settings = self.settings._replace(**changes)
 
     def action_toggle_theme(self) -> None:
         """Change between dark and light."""

@@ -132,7 +132,7 @@ class SidePanels(Container):
     def _make(self, panel_id: str) -> Widget:
         kind = next(kind for kind in PANELS if kind.id == panel_id)
         widget = self._made[panel_id] = kind.make(self._live, self._palette)
-        widget.add_class("panel")
+        widget.add_class("panel", update=False)  # it has no styles yet
         return widget
 
     def _draw_tabs(self) -> None:
