@@ -109,7 +109,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         gc.enable()
         for note in self._notes:
             self.say(note, "warning")
-        self.start_encoding()
+        self.allow_encoding()
         self.start_autosave()
 
     def on_unmount(self) -> None:
