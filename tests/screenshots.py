@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tokviz
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.run import Opening, sample_text
+from tokviz.tui.opening import Opening, sample_text
 from tokviz.tui.settings import Settings
 
 FOLDER = Path(__file__).parent.parent / "assets" / "screenshots"

@@ -13,8 +13,8 @@ from textual.screen import Screen
 
 from tokviz.tui.actions import ActionProvider, bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.opening import Opening
 from tokviz.tui.palette import TokenPalette, token_palette
-from tokviz.tui.run import Opening
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings, save_settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES

@@ -14,7 +14,7 @@ import tokviz
 from tokviz import bytetext
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.messages import TokenHovered, TokenPicked
-from tokviz.tui.run import Opening, sample_text
+from tokviz.tui.opening import Opening, sample_text
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.id_grid import IdGrid
@@ -213,6 +213,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
     app = make_app("hello world again")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = screen_of(app)
+        await pilot.pause()
         grid = screen.query_one(IdGrid)
         screen.post_message(TokenHovered(1))
         await pilot.pause()

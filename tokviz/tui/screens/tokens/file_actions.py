@@ -12,7 +12,7 @@ from textual.worker import get_current_worker
 from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
-from tokviz.tui.run import notes_about, sample_text
+from tokviz.tui.opening import notes_about, sample_text
 from tokviz.tui.screens.tokens.base import TokensBase
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.actions import ACTIONS, bindings_for, key_label
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
-from tokviz.tui.run import Opening
+from tokviz.tui.opening import Opening
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.file_actions import FileActions
@@ -69,6 +69,8 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
+        # Classes first: the widgets are then styled once.
+        self._fit(self.app.size)
         palette = self.tokviz.token_palette()
         settings = self._first_settings
         self.title_bar = Bar(id="title")
@@ -84,6 +86,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.detail = TokenDetail(self.live, palette)
         self.status = StatusLine(id="status")
         self.keys = Bar(id="keys")
+        self._show_panels(settings.panel_visible)
         yield self.title_bar
         with Container(id="work"):
             yield self.editor
@@ -95,15 +98,15 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def on_mount(self) -> None:
         """Fill the lines, and start what runs in the background."""
-        self._fit(self.app.size)
         self.keys.show(_key_items())
         self.refresh_document()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self._show_panels(self._first_settings.panel_visible)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
         """Do what the first frame need not wait for."""
+        self.side.show(self.side.shown)
+        self.call_after_refresh(self._sync_side)
         # What is there now stays: the collector need not look at it again.
         gc.freeze()
         gc.enable()
@@ -322,7 +325,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def _panel_changed(self) -> None:
         self._show_panels(True)
-        self.tokviz.change_settings(panel=self.side.shown)
+        self.tokviz.change_settings(panel=self.side.shown, panel_visible=True)
 
     @property
     def _panels_wanted(self) -> bool:
@@ -332,19 +335,20 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def _show_panels(self, wanted: bool) -> None:
         self.set_class(not wanted, "-no-panels")
         self.set_class(self.side.shown == "token", "-token")
-        self.tokviz.change_settings(panel_visible=wanted)
         self.call_after_refresh(self._sync_side)
 
     def action_toggle_panel(self) -> None:
         """Show or hide the side."""
         self._show_panels(not self._panels_wanted)
+        self.tokviz.change_settings(panel_visible=self._panels_wanted)
         if not self._panels_wanted:
             self.editor.focus()
 
     def action_switch_focus(self) -> None:
         """Move the keyboard between the text and the panel."""
-        if self.editor.has_focus and self.right.display:
-            self.side.current_widget.focus()
+        panel = self.side.current_widget
+        if self.editor.has_focus and self.right.display and panel is not None:
+            panel.focus()
         else:
             self.editor.focus()
 
