@@ -18,6 +18,7 @@ from tokviz.tui.opening import Opening, sample_text
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.id_grid import IdGrid
+from tokviz.tui.widgets.splits import SplitsPanel
 
 NASTY = (
     b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "
@@ -149,7 +150,7 @@ async def test_the_keyboard_goes_to_the_panel_and_back() -> None:
             assert screen.editor.has_focus
         screen.action_show_splits()
         await pilot.press("f5", "ctrl+a", *"[a-z]")
-        assert screen.side.current.regex == "[a-z]"
+        assert screen.query_one(SplitsPanel).regex == "[a-z]"
         assert screen.live.text == "my words"
 
 
