@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Thread
 from typing import NoReturn
 
 from tokviz import bytetext
@@ -13,6 +14,9 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.opening import Opening, notes_about, sample_text
 
 DEFAULT_TOKENIZER = "cl100k_base"
+
+LARGE_TEXT = 100_000
+"""A text of more characters is worth building the tokenizer's tables before the first frame."""
 
 
 def run(
@@ -45,6 +49,10 @@ def run(
     opening = _opening(path, piped, chosen, parse_specials, notes)
     reopen_terminal()
     watcher.start()
+    if len(opening.text) > LARGE_TEXT:
+        # Its tokens need the tables soon. Building them stalls whoever types meanwhile, so it had
+        # better happen before there is something to type into.
+        Thread(target=chosen.prepare, name="tokenizer tables", daemon=True).start()
 
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app

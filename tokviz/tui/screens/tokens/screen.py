@@ -42,6 +42,8 @@ SHORT_LINES = 16
 """A terminal of fewer lines goes without the key bar."""
 TINY_COLUMNS, TINY_LINES = 28, 9
 """A smaller terminal shows the text and one line of numbers only."""
+AUTOSAVE_DELAY = 2.0
+"""Seconds until texts of an earlier run are looked for: not while the user first looks."""
 HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows the token card beside another panel."""
 
@@ -113,7 +115,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         for note in self._notes:
             self.say(note, "warning")
         self.allow_encoding()
-        self.start_autosave()
+        self.set_timer(AUTOSAVE_DELAY, self.start_autosave)
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
