@@ -20,6 +20,11 @@ def test_broken_bytes_are_counted() -> None:
     assert not bytetext.has_raw_bytes("世界")
 
 
+def test_only_text_with_other_surrogates_is_changed_to_byte_text() -> None:
+    assert bytetext.as_byte_text("a\udce4é") == "a\udce4é"
+    assert bytetext.as_byte_text("\ud83d\udc4d \ud800") == "👍 \ufffd"
+
+
 def test_surrogate_pairs_join_and_lone_ones_are_replaced() -> None:
     assert bytetext.replace_surrogates("\ud83d\udc4d") == ("👍", 0)
     assert bytetext.replace_surrogates("a\ud83d\ufffd") == ("a\ufffd\ufffd", 1)

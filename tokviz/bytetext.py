@@ -49,6 +49,15 @@ def n_raw_bytes(text: str) -> int:
     return 0 if text.isascii() else len(RAW_BYTES.findall(text))
 
 
+def as_byte_text(text: str) -> str:
+    """Keep byte text as it is; in any other text, replace the surrogates that stand for no byte."""
+    try:
+        to_bytes(text)
+    except UnicodeEncodeError:
+        return replace_surrogates(text)[0]
+    return text
+
+
 def replace_surrogates(text: str) -> tuple[str, int]:
     r"""Make a `str` encodable as tiktoken does: pairs join, lone surrogates become U+FFFD.
 

@@ -15,6 +15,9 @@ from tokviz.pretokenize import probe, unicode_classes
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.split import split, split_in_steps
 
+AGREED = "".join(
+    chr(code) for first, last in unicode_classes.AGREED for code in range(first, last + 1)
+)
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
@@ -107,8 +110,8 @@ def test_stored_classes_are_tiktokens() -> None:
 
 def test_common_blocks_need_no_table() -> None:
     """The blocks that skip the table hold no character on which the two versions disagree."""
-    wrong = [c for c in unicode_classes._stand_ins() if unicode_classes._AGREED.fullmatch(chr(c))]
-    assert wrong == []
+    assert [code for code in unicode_classes._stand_ins() if unicode_classes.is_agreed(code)] == []
+    assert unicode_classes.as_tiktoken_sees(AGREED) == AGREED
 
 
 def test_every_class_is_tiktokens_after_the_stand_ins() -> None:

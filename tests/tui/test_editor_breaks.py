@@ -81,13 +81,13 @@ def test_the_character_classes_keep_what_they_promise(glyphs):
     for code in range(0x20000):
         char = chr(code)
         width = lay_out(char, glyphs).width
-        if breaks_module._narrow_only(char):
+        if breaks_module._only(breaks_module._NARROW)(char):
             assert width == 1 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._wide_only(char):
+        if breaks_module._only(breaks_module._WIDE)(char):
             assert width == 2 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._up_to_one_only(char):
+        if breaks_module._only(breaks_module._UP_TO_ONE)(char):
             assert width <= 1, hex(code)
-        if breaks_module._up_to_two_only(char):
+        if breaks_module._only(breaks_module._UP_TO_TWO)(char):
             assert width <= 2, hex(code)
 
 
@@ -105,6 +105,30 @@ def test_the_character_classes_keep_what_they_promise(glyphs):
 )
 def test_examples_of_wrapping_at_eight_cells(text, rows):
     assert rows_of(text, breaks(text, 8, SHOWN)) == rows
+
+
+def test_examples_of_rows_that_end_exactly():
+    assert rows_of("ab exact more", breaks("ab exact more", 8, SHOWN)) == ["ab exact", " more"]
+    assert rows_of("世界世界a世", breaks("世界世界a世", 9, SHOWN)) == ["世界世界a", "世"]
+    text = "abce\u0301x"
+    assert rows_of(text, breaks(text, 4, HIDDEN)) == ["abce\u0301", "x"]
+
+
+def test_no_empty_row_is_left_where_the_end_of_a_long_line_was():
+    text = "x" * 16 + "y" * 16
+    line = SmallWrapped(text, 8, SHOWN)
+    assert len(line) + 1 == 4
+    line.replace(text[:16], 16, 16, 0)
+    assert len(line) + 1 == 2
+
+
+def test_parts_do_not_dwindle():
+    text = "x" * 1_600
+    line = SmallFlat(text, SHOWN)
+    for column in range(100):  # leave one character of each sixteen
+        text = text[:column] + text[column + 15 :]
+        line.replace(text, column, 15, 0)
+    assert len(line.starts) - 1 <= 25
 
 
 def test_a_long_line_is_cut_behind_a_space_and_not_before_a_mark():

@@ -41,6 +41,13 @@ def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
         check(index, lines)
 
 
+def test_blocks_do_not_dwindle():
+    index = RowIndex([()] * 800)
+    for number in range(100):  # leave one line of each eight
+        index.replace(number, number + 7, [()])
+    assert len(index._blocks) <= 60
+
+
 def test_a_change_of_one_line_forgets_one_block_only():
     index = RowIndex([()] * 80)
     assert index.n_rows == 80

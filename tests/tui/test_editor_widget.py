@@ -11,12 +11,11 @@ from textual.events import Paste
 from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
-from textual.strip import Strip
 from textual.widgets import TextArea
 
 import tokviz
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import CURSOR
@@ -37,9 +36,6 @@ class EditorApp(App[None]):
         yield self.editor
 
     def on_token_hovered(self, message: TokenHovered) -> None:
-        self.messages.append(message)
-
-    def on_token_picked(self, message: TokenPicked) -> None:
         self.messages.append(message)
 
     def on_copy_requested(self, message: CopyRequested) -> None:
@@ -107,11 +103,18 @@ async def test_a_carriage_return_is_a_character_that_can_be_deleted():
 
 async def test_a_paste_of_the_terminal_has_line_feeds():
     async with editing("") as (editor, pilot):
-        editor.post_message(Paste("one\r\ntwo\rthree\n\ud800"))
+        editor.post_message(Paste("one\rtwo\ud800"))
         await pilot.pause()
-        assert editor.live.text == "one\ntwo\nthree\n\ufffd"
+        assert editor.live.text == "one\ntwo\ufffd"
         await pilot.press("ctrl+z")
         assert editor.live.text == ""
+
+
+async def test_a_paste_with_line_feeds_is_exact():
+    async with editing("") as (editor, pilot):
+        editor.post_message(Paste("one\r\ntwo\rthree\udce4"))
+        await pilot.pause()
+        assert editor.live.text == "one\r\ntwo\rthree\udce4"
 
 
 async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
@@ -213,6 +216,14 @@ async def test_a_pinned_token_is_scrolled_into_view():
         assert editor.scroll_offset.y > 480
 
 
+async def test_an_empty_editor_says_what_to_do():
+    async with editing("") as (editor, pilot):
+        editor.placeholder = "Type or paste text"
+        assert shown(editor)[0] == "Type or paste text"
+        await pilot.press("x")
+        assert shown(editor)[0] == "x"
+
+
 @pytest.mark.parametrize("soft_wrap", [True, False])
 async def test_every_row_is_as_wide_as_the_view_at_any_scroll_position(soft_wrap):
     text = "世界\t👩‍👩‍👧‍👦 e\u0301 \u202e tok" * 900 + "\nshort\r\n"
@@ -272,23 +283,30 @@ async def test_a_new_title_or_border_sends_everything():
         assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
 
 
+async def test_a_new_border_is_drawn_beside_rows_that_did_not_change():
+    async with editing("text") as (editor, _):
+        whole = Region(0, 0, *editor.outer_size)
+        editor.styles.border = ("heavy", "red")
+        assert {strip.text[0] for strip in editor.render_lines(whole)[1:-1]} == {"┃"}
+        editor.styles.border = ("double", "red")
+        assert {strip.text[0] for strip in editor.render_lines(whole)[1:-1]} == {"║"}
+
+
 async def test_unchanged_rows_are_not_styled_again(monkeypatch):
     async with editing("first\nsecond\nthird\n") as (editor, pilot):
         await pilot.pause()
         whole = Region(0, 0, *editor.outer_size)
         editor.render_lines(whole)
         styled: list[int] = []
-        plain = editor.render_line
-
-        def render_line(y: int) -> Strip:
-            styled.append(y)
-            return plain(y)
-
         editor.insert("x")
         monkeypatch.setattr(editor._styles_cache, "render_line", _counting(editor, styled))
         lines = editor.render_lines(whole)
         assert styled == [editor.content_offset.y]
         assert "xfirst" in lines[editor.content_offset.y].text
+        styled.clear()
+        editor.refresh()
+        editor.render_lines(whole)
+        assert styled == []
 
 
 def _counting(editor: TokenEditor, styled: list[int]):
@@ -340,11 +358,12 @@ async def test_the_pointer_reports_the_token_below_it_once():
         assert [message.index for message in messages(editor, TokenHovered)] == [0, 1, None]
 
 
-async def test_a_click_picks_the_token_and_moves_the_cursor():
+async def test_a_click_moves_the_cursor_and_selects_nothing():
     async with editing("one two three") as (editor, pilot):
         await pilot.click(editor, offset=(6, 1))
-        assert [message.index for message in messages(editor, TokenPicked)] == [1]
         assert editor.cursor_location == (0, 5)
+        assert editor.token_at_cursor() == 1
+        assert editor.selection.is_empty
 
 
 async def test_two_clicks_select_a_word_and_three_a_line():
@@ -355,29 +374,37 @@ async def test_two_clicks_select_a_word_and_three_a_line():
         assert editor.selected_text == "one two_2 three"
 
 
-async def test_dragging_selects_and_picks_nothing():
+async def test_dragging_selects():
     async with editing("one two three") as (editor, pilot):
         await pilot.mouse_down(editor, offset=(1, 1))
         await pilot.hover(editor, offset=(5, 1))
         await pilot.mouse_up(editor, offset=(5, 1))
         await pilot.pause()
         assert editor.selected_text == "one "
-        assert messages(editor, TokenPicked) == []
 
 
-async def test_selecting_a_token_makes_it_the_one_at_the_cursor():
+async def test_going_to_a_token_makes_it_the_one_at_the_cursor():
     async with editing("a世\U0001f926b") as (editor, pilot):
         n_tokens = editor.live.n_tokens
         assert any(editor.live.tokens_in(0, 4)[i].split for i in range(n_tokens))
         for index in range(n_tokens):
-            editor.select_token(index)
+            editor.go_to_token(index)
             await pilot.pause()
             info = editor.live.token(index)
             assert editor.token_at_cursor() == index
-            assert editor.selected_text == editor.text[info.start : info.end]
+            assert editor.document.get_index_from_location(editor.cursor_location) == info.start
+            assert editor.selection.is_empty
         editor.insert("x")
         offset = editor.document.get_index_from_location(editor.cursor_location)
         assert editor.token_at_cursor() == editor.live.token_index_at(offset)
+
+
+async def test_a_picked_token_is_forgotten_when_the_tokens_change():
+    async with editing("\U0001f926") as (editor, _):
+        editor.go_to_token(1)
+        assert editor.token_at_cursor() == 1
+        editor.live.set_tokenizer(tokviz.load("o200k_base"))
+        assert editor.token_at_cursor() == 0
 
 
 async def test_the_token_at_the_end_of_the_text_is_the_last_one():
@@ -403,6 +430,14 @@ async def test_keys_move_by_text_page_word_and_row():
         assert editor.cursor_location == (0, 8)
         await pilot.press("ctrl+left", "down", "ctrl+shift+end")
         assert editor.selection == Selection((1, 5), (100, 0))
+
+
+async def test_a_word_to_the_right_is_deleted_with_what_stands_before_it():
+    async with editing("one  two\nx") as (editor, pilot):
+        await pilot.press("right", "right", "right", "alt+delete")
+        assert editor.text == "one\nx"
+        await pilot.press("alt+delete")
+        assert editor.text == "onex"
 
 
 async def test_a_letter_with_a_mark_is_one_step_if_invisibles_are_hidden():

@@ -117,6 +117,14 @@ class TestLongOrShort:
                     assert part.cell + part.cells.starts[here] == cell
 
 
+def test_a_long_line_that_became_short_is_wrapped_as_a_short_one():
+    document = wrapped("x" * 100_000, 50)
+    assert document.height > 2_000
+    document.document.replace_range((0, 10), (0, 99_990), "")
+    assert document.height == 1
+    assert isinstance(document._rows.line(0), tuple)
+
+
 def test_cells_beside_the_text_map_to_the_nearest_location():
     document = wrapped("one two three\n\nx", 8)
     assert document.height == 4

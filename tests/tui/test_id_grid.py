@@ -142,6 +142,18 @@ async def test_the_grid_shows_the_ids_of_the_document() -> None:
         assert app.line(1).split() == [str(per_row), *map(str, ids[per_row : 2 * per_row])]
 
 
+async def test_drawing_does_not_encode_what_lies_between_two_known_tokens() -> None:
+    live = LiveDocument("word " * 200_000, TOK)
+    live.ensure(0, 50)
+    live.ensure(live.n_chars - 50, live.n_chars)
+    app = GridApp(live)
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.grid.sync()
+        await pilot.pause()
+        assert app.line(0).split()[1] == str(TOK.encode("word")[0])
+        assert live.n_pending_chars > 900_000
+
+
 async def test_arrows_page_home_and_end_pick_tokens() -> None:
     live = known(WORDS)
     app = GridApp(live)

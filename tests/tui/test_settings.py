@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ def test_missing_file_means_the_defaults_without_a_word(tmp_path: Path) -> None:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.json"
-    settings = replace(Settings(), theme="tokviz-light", wrap=False, folder="/caf\udce9")
+    settings = Settings()._replace(theme="tokviz-light", wrap=False, folder="/caf\udce9")
     assert save_settings(settings, path) is None
     assert load_settings(path) == (settings, None)
 
@@ -42,7 +41,7 @@ def test_entry_of_the_wrong_type_falls_back_alone(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text(json.dumps({"wrap": 1, "theme": None, "panel": "token", "future": [1]}))
     settings, notice = load_settings(path)
-    assert settings == replace(Settings(), panel="token")
+    assert settings == Settings()._replace(panel="token")
     assert notice is not None
     assert "theme, wrap" in notice
     assert path.exists()

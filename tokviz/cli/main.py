@@ -6,6 +6,7 @@ Exit codes: 0 all went well, 1 an input or an output failed, 2 the command line 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -52,9 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    # Nothing that is imported is garbage, and looking for some takes a tenth of the start.
+    gc.disable()
     try:
         command, rest = _pick(arguments)
-        return command.run(command_parser(command).parse_intermixed_args(rest))
+        parsed = command_parser(command).parse_intermixed_args(rest)
+        if command.name in COMMANDS:
+            gc.enable()  # the app does it itself, after its first frame
+        return command.run(parsed)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
 

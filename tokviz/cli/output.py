@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 
@@ -17,4 +16,6 @@ def report(message: object) -> None:
 
 def print_json(record: Mapping[str, object]) -> None:
     """Print a record as one line of JSON, in ASCII: controls and the like are escaped."""
+    import json
+
     print(json.dumps(record, ensure_ascii=True))

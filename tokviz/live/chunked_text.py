@@ -22,6 +22,9 @@ from tokviz.tokenizer import Tokenizer
 CHUNK_TARGET = 1024
 """Characters of a usual chunk."""
 
+TURN_SECONDS = 0.003
+"""How long a worker keeps the interpreter, if nothing it calls gives it away."""
+
 _MOST_RUNS = 64
 """A chunk that waits for its tokens recalls the hues of at most this many runs."""
 
@@ -237,13 +240,17 @@ class ChunkedText:
         Returns:
             True if no work is left, as far as this thread can see.
         """
-        deadline = time.perf_counter() + seconds
+        now = time.perf_counter()
+        deadline, turn_ends = now + seconds, now + TURN_SECONDS
         while True:
             backlog = self._backlog
             if backlog is None or not backlog.work():
                 return True
-            time.sleep(0)  # let the other thread have the interpreter
-            if time.perf_counter() >= deadline:
+            now = time.perf_counter()
+            if now >= turn_ends:
+                time.sleep(0)  # let the other thread have the interpreter
+                turn_ends = now + TURN_SECONDS
+            if now >= deadline:
                 return False
 
     def ensure(self, lo: int, hi: int) -> bool:

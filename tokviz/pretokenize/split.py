@@ -10,8 +10,10 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from tokviz.errors import PatternError
+from tokviz.pretokenize import skeleton
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 
@@ -43,8 +45,7 @@ class Split:
             start = end
 
 
-@dataclass(frozen=True, slots=True)
-class SplitProgress:
+class SplitProgress(NamedTuple):
     """Some pieces of a text whose splitting goes on: the same fields as `Split`, from `start`."""
 
     start: int
@@ -70,8 +71,7 @@ def split(pattern: SplitPattern, text: str) -> Split:
     (1,)
     """
     if pattern.gapless:
-        seen = as_tiktoken_sees(text) if pattern.unicode_of_tiktoken else text
-        return Split(array("q", accumulate(map(len, pattern.compile().findall(seen)))))
+        return Split(array("q", accumulate(map(len, _gapless_pieces(pattern, text)))))
     ends: array[int] = array("q")
     gaps: list[int] = []
     n_zero_width = 0
@@ -80,6 +80,14 @@ def split(pattern: SplitPattern, text: str) -> Split:
         ends.extend(part.ends)
         n_zero_width += part.n_zero_width
     return Split(ends, tuple(gaps), n_zero_width)
+
+
+def _gapless_pieces(pattern: SplitPattern, text: str) -> list[str]:
+    """Give pieces that are as long as those of the text."""
+    if not pattern.unicode_of_tiktoken:
+        return pattern.compile().findall(text)
+    found = skeleton.pieces(pattern.regex, text)
+    return pattern.compile().findall(as_tiktoken_sees(text)) if found is None else found
 
 
 def split_in_steps(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_right
 from functools import lru_cache
 
 from tokviz.assets import asset_path
@@ -33,14 +34,17 @@ N_CODE_POINTS = 0x110000
 
 TABLE = "unicode/tiktoken_classes.txt"
 
-# Blocks in which the two have agreed ever since (a test holds them against the installed
-# versions), so that common text needs no table.
-_AGREED = re.compile(
-    "[\0-\u024f\u0300-\u0377\u0391-\u03a1\u03a3-\u052f\u05d0-\u05ea\u0621-\u064a\u0904-\u0939"
-    "\u0e01-\u0e30\u1e00-\u1eff\u2000-\u2064\u20a0-\u20bf\u2190-\u23ff\u2500-\u2b73\u3000-\u303f"
-    "\u3041-\u3096\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fef\uac00-\ud7a3\udc80-\udcff\ufe00-\ufe0f"
-    "\ufeff\uff01-\uffbe\ufffd\U0001f1e6-\U0001f1ff\U0001f300-\U0001f6d2\U0001f900-\U0001f9ff]*"
-)
+AGREED: tuple[tuple[int, int], ...] = (
+    (0, 0x24F), (0x300, 0x377), (0x391, 0x3A1), (0x3A3, 0x52F), (0x5D0, 0x5EA), (0x621, 0x64A),
+    (0x904, 0x939), (0xE01, 0xE30), (0x1E00, 0x1EFF), (0x2000, 0x2064), (0x20A0, 0x20BF),
+    (0x2190, 0x23FF), (0x2500, 0x2B73), (0x3000, 0x303F), (0x3041, 0x3096), (0x30A1, 0x30FF),
+    (0x3400, 0x4DBF), (0x4E00, 0x9FEF), (0xAC00, 0xD7A3), (0xDC80, 0xDCFF), (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF), (0xFF01, 0xFFBE), (0xFFFD, 0xFFFD), (0x1F1E6, 0x1F1FF), (0x1F300, 0x1F6D2),
+    (0x1F900, 0x1F9FF),
+)  # fmt: skip
+"""Blocks, first and last code point, whose characters have been in the same classes in every
+Unicode version since (a test holds them against the installed ones), so that common text needs no
+table."""
 
 
 def as_tiktoken_sees(text: str) -> str:
@@ -48,9 +52,20 @@ def as_tiktoken_sees(text: str) -> str:
 
     The result has the same length, so that offsets carry over.
     """
-    if text.isascii() or _AGREED.fullmatch(text) is not None:
+    if text.isascii() or _agreed_only().fullmatch(text) is not None:
         return text
     return text.translate(_stand_ins())
+
+
+def is_agreed(code: int) -> bool:
+    """Tell whether a code point is in one of the blocks `AGREED`."""
+    block = bisect_right(AGREED, (code, N_CODE_POINTS)) - 1
+    return block >= 0 and code <= AGREED[block][1]
+
+
+@lru_cache(maxsize=1)
+def _agreed_only() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in AGREED)}]*")
 
 
 @lru_cache(maxsize=1)

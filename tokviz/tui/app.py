@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,8 +14,8 @@ from textual.screen import Screen
 
 from tokviz.tui.actions import ActionProvider, bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.opening import Opening
 from tokviz.tui.palette import TokenPalette, token_palette
-from tokviz.tui.run import Opening
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings, save_settings
@@ -61,8 +60,13 @@ class TokvizApp(App[None]):
         self._screens_known = False
         for theme in THEMES:
             self.register_theme(theme)
-        known = {theme.name for theme in THEMES}
-        self.theme = self.settings.theme if self.settings.theme in known else DARK
+        if self.settings.theme == LIGHT:
+            self.theme = LIGHT
+        else:
+            # As dark as Textual's default, it differs in colours only. Its watcher would parse all
+            # styles once more, after they have been parsed with the colours of that default.
+            self.set_reactive(App.theme, DARK)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the first screen."""
@@ -101,7 +105,7 @@ class TokvizApp(App[None]):
 
     def change_settings(self, **changes: Any) -> None:
         """Remember choices. They are written when the app ends."""
-        self.settings = replace(self.settings, **changes)
+        self.settings = self.settings._replace(**changes)
 
     def action_toggle_theme(self) -> None:
         """Change between dark and light."""

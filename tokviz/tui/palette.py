@@ -12,7 +12,7 @@ colour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rich.color import Color, blend_rgb
 from rich.style import Style
@@ -20,8 +20,7 @@ from rich.style import Style
 N_HUES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPalette:
+class TokenPalette(NamedTuple):
     """How tokens look. The tuples have one style per hue."""
 
     base: Style
@@ -56,8 +55,7 @@ class TokenPalette:
     """Whether there is no colour, so that cursor and selection reverse what is below them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Colours:
+class _Colours(NamedTuple):
     """What a palette with colours is made of, as #rrggbb. The tuples have one colour per hue."""
 
     ground: str
@@ -114,8 +112,7 @@ _LIGHT = _Colours(
     gap=("#7a1120", "#ffc9c9"),
 )
 # The following hold colours of the terminal's own palette only, as Rich's tables give them.
-_DARK_256 = replace(
-    _DARK,
+_DARK_256 = _DARK._replace(
     ground="#121212",
     text="#eeeeee",
     fills=("#005f87", "#5f5f00", "#005f00", "#5f005f", "#5f00af", "#005f5f"),
@@ -130,8 +127,7 @@ _DARK_256 = replace(
     dim=("#87afd7", "#afaf87", "#87af87", "#af87af", "#af87d7", "#87afaf"),
     selected=("#005fd7", "#5f5f87", "#005faf", "#5f5fd7", "#5f00ff", "#005fff"),
 )
-_LIGHT_256 = replace(
-    _LIGHT,
+_LIGHT_256 = _LIGHT._replace(
     text="#121212",
     fills=("#afd7ff", "#ffd7af", "#d7ffd7", "#ffd7ff", "#d7d7ff", "#d7ffff"),
     pointer="#005faf",

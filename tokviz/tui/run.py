@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import NoReturn
 
 from tokviz import bytetext
-from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
-from tokviz.files import looks_binary, read_file
+from tokviz.files import read_file
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
+from tokviz.tui.opening import Opening, notes_about, sample_text
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
-
-@dataclass(slots=True)
-class Opening:
-    """What the app begins with.
-
-    Attributes:
-        text: Byte text, until it is taken.
-        path: The file it came from, None if from nowhere.
-        tokenizer: The tokenizer, whose tables are built when first needed.
-        parse_specials: Whether special-token text is read as special tokens.
-        notes: Sentences for the user about what was opened.
-        is_sample: Whether the text is the sample, which nobody would miss.
-    """
-
-    text: str
-    tokenizer: Tokenizer
-    path: Path | None = None
-    parse_specials: bool = True
-    notes: tuple[str, ...] = ()
-    is_sample: bool = False
-
-    def take_text(self) -> str:
-        """Give the text away, so that it is not kept in memory twice."""
-        text, self.text = self.text, ""
-        return text
+LARGE_TEXT = 100_000
+"""A text of more characters is worth building the tokenizer's tables before the first frame."""
 
 
 def run(
@@ -63,9 +39,6 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
-    # Nothing made from here to the first frame is garbage; looking for some takes a fifth of the
-    # start. The app turns it on again.
-    gc.disable()
     from tokviz.tui.settings import load_settings
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
@@ -76,6 +49,10 @@ def run(
     opening = _opening(path, piped, chosen, parse_specials, notes)
     reopen_terminal()
     watcher.start()
+    if len(opening.text) > LARGE_TEXT:
+        # Its tokens need the tables soon. Building them stalls whoever types meanwhile, so it had
+        # better happen before there is something to type into.
+        Thread(target=chosen.prepare, name="tokenizer tables", daemon=True).start()
 
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app
@@ -111,18 +88,3 @@ def _opening(
         notes.extend(notes_about(piped, text))
         return Opening(text, tokenizer, None, parse_specials, tuple(notes))
     return Opening(sample_text(), tokenizer, None, parse_specials, tuple(notes), is_sample=True)
-
-
-def sample_text() -> str:
-    """Read the sample text that ships with tokviz."""
-    return asset_path("samples/welcome.txt").read_text("utf-8")
-
-
-def notes_about(data: bytes, text: str) -> list[str]:
-    """Say what a user should know about bytes that were opened."""
-    if looks_binary(data):
-        return ["This looks like a binary file. Its bytes are shown and kept as they are."]
-    n_raw = bytetext.n_raw_bytes(text)
-    if n_raw:
-        return [f"{n_raw:,} bytes are not valid UTF-8. They are shown as ‹hex› and kept."]
-    return []

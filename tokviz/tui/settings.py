@@ -7,9 +7,8 @@ another name, and the defaults come with a sentence for the user.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
@@ -17,9 +16,8 @@ from tokviz.files import read_file, write_file
 _MAX_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The remembered choices. Change one with `dataclasses.replace`."""
+class Settings(NamedTuple):
+    """The remembered choices. Change one with `_replace`."""
 
     theme: str = "tokviz-dark"
     """Name of the theme."""
@@ -84,7 +82,7 @@ def save_settings(settings: Settings, path: Path | None = None) -> str | None:
     path = settings_path() if path is None else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, (json.dumps(asdict(settings), indent=2) + "\n").encode("ascii"))
+        write_file(path, (json.dumps(settings._asdict(), indent=2) + "\n").encode("ascii"))
     except (OSError, TokvizError) as error:
         return f"Your settings are not saved. {error}"
     return None
@@ -94,12 +92,12 @@ def _from_stored(stored: dict[str, object]) -> tuple[Settings, str | None]:
     """Take the entries that have the right type; a newer version's entries are left alone."""
     usable: dict[str, Any] = {}
     wrong: list[str] = []
-    for field in fields(Settings):
-        value = stored.get(field.name, field.default)
-        if type(value) is type(field.default):
-            usable[field.name] = value
+    for name, default in Settings()._asdict().items():
+        value = stored.get(name, default)
+        if type(value) is type(default):
+            usable[name] = value
         else:
-            wrong.append(field.name)
+            wrong.append(name)
     settings = Settings(**usable)
     if not wrong:
         return settings, None

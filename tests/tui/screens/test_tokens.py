@@ -3,18 +3,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 import tokviz
 from tokviz import bytetext
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.messages import TokenHovered, TokenPicked
-from tokviz.tui.run import Opening, sample_text
+from tokviz.tui.opening import Opening, sample_text
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.id_grid import IdGrid
+from tokviz.tui.widgets.splits import SplitsPanel
 
 NASTY = (
     b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "
@@ -133,6 +137,30 @@ async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Pat
         assert app.screen is screen_of(app)
 
 
+async def test_the_keyboard_goes_to_the_panel_and_back() -> None:
+    app = make_app("my words")
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = screen_of(app)
+        for show in (screen.action_show_ids, screen.action_show_splits, screen.action_show_token):
+            show()
+            await pilot.pause()
+            await pilot.press("f5")
+            assert screen.side.has_focus_within
+            await pilot.press("f5")
+            assert screen.editor.has_focus
+        screen.action_show_splits()
+        await pilot.press("f5", "ctrl+a", *"[a-z]")
+        assert screen.query_one(SplitsPanel).regex == "[a-z]"
+        assert screen.live.text == "my words"
+
+
+async def test_tab_is_a_character_of_the_text() -> None:
+    app = make_app("x")
+    async with app.run_test() as pilot:
+        await pilot.press("tab")
+        assert screen_of(app).live.text == "\tx"
+
+
 async def test_new_text_can_be_undone() -> None:
     app = make_app("my words")
     async with app.run_test() as pilot:
@@ -186,6 +214,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
     app = make_app("hello world again")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = screen_of(app)
+        await pilot.pause()
         grid = screen.query_one(IdGrid)
         screen.post_message(TokenHovered(1))
         await pilot.pause()
@@ -193,7 +222,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
         assert grid._hover == 1
         screen.post_message(TokenPicked(2))
         await pilot.pause()
-        assert screen.editor.selected_text == " again"
+        assert screen.selected_range() == (11, 11)
         assert grid._pin == 2
 
 
@@ -204,9 +233,9 @@ async def test_next_occurrence_goes_round_the_token() -> None:
         await pilot.press("right", "right", "right", "right", "right", "right", "right", "right")
         screen.pick_token(2)
         await pilot.press("f3")
-        assert screen.selected_range() == (15, 19)
+        assert screen.selected_range() == (15, 15)
         await pilot.press("ctrl+r")
-        assert screen.selected_range() == (7, 11)
+        assert screen.selected_range() == (7, 7)
 
 
 @pytest.mark.parametrize(
@@ -272,6 +301,31 @@ async def test_wide_screens_put_the_panels_beside_the_text_and_narrow_ones_below
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert screen.side.region.y >= screen.editor.region.bottom
+
+
+async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
+    app = make_app(sample_text())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = screen_of(app)
+        laid_out = 0
+        lay_out = screen._compositor.reflow
+
+        def count(*arguments: Any) -> Any:
+            nonlocal laid_out
+            laid_out += 1
+            return lay_out(*arguments)
+
+        screen._compositor.reflow = count  # type: ignore[method-assign]
+        app.post_message(Resize(Size(100, 30), Size(100, 30)))
+        for size in [Size(80, 25), Size(100, 30)]:
+            screen.post_message(Resize(size, size))
+            screen.call_later(lambda: None)  # other messages keep these two from becoming one
+        await pilot.pause(0.3)
+        before = laid_out
+        await pilot.pause(0.3)
+        assert laid_out == before
+        assert screen.outer_size == (100, 30)
+        assert screen.editor.wrapped_document.width == screen.editor.wrap_width
 
 
 async def test_theme_changes_the_token_colours_too() -> None:

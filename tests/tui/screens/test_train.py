@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -228,7 +227,7 @@ async def test_a_form_is_filled_by_the_mouse_alone(
     trainers: list[FakeTrainer], book: Path, tmp_path: Path
 ) -> None:
     app = make_app()
-    app.settings = replace(app.settings, folder=str(tmp_path))
+    app.settings = app.settings._replace(folder=str(tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)
         await pilot.click("#browse")
@@ -248,7 +247,7 @@ async def test_a_form_is_filled_by_the_mouse_alone(
 
 async def test_a_whole_folder_is_added_from_the_dialog(tmp_path: Path, book: Path) -> None:
     app = make_app()
-    app.settings = replace(app.settings, folder=str(tmp_path))
+    app.settings = app.settings._replace(folder=str(tmp_path))
     async with app.run_test() as pilot:
         screen = await show_train(pilot)
         await pilot.press("ctrl+o")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
 
 _STRIPS_KEPT = 512
+_MOST_CHARS = 8192
+"""Characters that drawing a few rows may encode at once."""
 
 
 class IdGrid(QuietScroll):
@@ -202,6 +204,8 @@ class IdGrid(QuietScroll):
         """Read tokens, and after which indexes text follows that is not tokenized yet.
 
         Asking for the tokens of a stretch may encode it, which moves the indexes: ask again then.
+        Two known tokens in a row may have megabytes between them that are not tokenized yet, so
+        only the beginning of a stretch is asked for; its tokens are the ones to show.
         """
         live = self.live
         spans: list[TokenSpan] = []
@@ -212,7 +216,7 @@ class IdGrid(QuietScroll):
                 return [], [-1]
             start = live.token(first).start if first < n_tokens else live.n_chars
             end = live.token(min(last, n_tokens) - 1).end
-            spans = live.tokens_in(start - 1, end + 1)
+            spans = live.tokens_in(start - 1, min(end + 1, start + _MOST_CHARS))
         before = first - 1
         gaps = []
         for span in spans:

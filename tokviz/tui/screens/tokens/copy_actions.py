@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import work
 
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.clipboard import CopyResult, copy
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.screens.tokens.base import TokensBase
+
+if TYPE_CHECKING:
+    from tokviz.tui.clipboard import CopyResult
 
 
 class CopyActions(TokensBase):
@@ -26,6 +28,8 @@ class CopyActions(TokensBase):
 
     def action_copy_ids(self) -> None:
         """Copy token ids as a JSON list."""
+        import json
+
         if not self._all_known():
             return
         first, stop = self._token_range()
@@ -60,6 +64,8 @@ class CopyActions(TokensBase):
 
     @work(group="copy", description="copy", exit_on_error=False)
     async def _copy(self, text: str, what: str) -> None:
+        from tokviz.tui.clipboard import copy
+
         try:
             result = await copy(self.app, text)
         except TokvizError as error:
@@ -98,6 +104,8 @@ def tokens_json(tokenizer: Tokenizer, index: int, byte_start: int, ids: array[in
         byte_start: The first token's offset in the text's bytes.
         ids: The token ids.
     """
+    import json
+
     tokens: list[dict[str, object]] = []
     for place, token_id in enumerate(ids, index):
         data = tokenizer.token_bytes(token_id)

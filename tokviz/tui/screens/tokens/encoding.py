@@ -12,20 +12,28 @@ SLICE_SECONDS = 0.1
 
 
 class BackgroundEncoding(TokensBase):
-    """Runs a worker as long as tokens are unknown."""
+    """Runs a worker as long as tokens are unknown, from the first frame to the end of the screen.
+
+    Before the first frame it would only delay that: what can be seen is encoded to be drawn.
+    """
 
     _encoding = False
-    _ended = False
+    _allowed = False
+
+    def allow_encoding(self) -> None:
+        """Begin, now that there is a frame."""
+        self._allowed = True
+        self.start_encoding()
 
     def start_encoding(self) -> None:
         """See to it that what waits is encoded."""
-        if not self._encoding and not self._ended and not self.live.complete:
+        if self._allowed and not self._encoding and not self.live.complete:
             self._encoding = True
             self._encode()
 
     def end_encoding(self) -> None:
         """Let the worker end after the slice it is at."""
-        self._ended = True
+        self._allowed = False
 
     @work(thread=True, group="encoding", exit_on_error=False)
     def _encode(self) -> None:
@@ -34,7 +42,7 @@ class BackgroundEncoding(TokensBase):
         if tokenizer is not None:
             tokenizer.prepare()
         done = False
-        while not done and not self._ended and not worker.is_cancelled:
+        while self._allowed and not done and not worker.is_cancelled:
             done = self.live.encode_pending(SLICE_SECONDS)
             self._call(self._encoded, done)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.worker import get_current_worker
@@ -11,9 +12,11 @@ from textual.worker import get_current_worker
 from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
-from tokviz.tui.autosave import Autosave, Recovered
-from tokviz.tui.run import notes_about, sample_text
+from tokviz.tui.opening import notes_about, sample_text
 from tokviz.tui.screens.tokens.base import TokensBase
+
+if TYPE_CHECKING:
+    from tokviz.tui.autosave import Autosave, Recovered
 
 AUTOSAVE_SECONDS = 5.0
 """How long a change may wait until it is safe from a crash."""
@@ -146,6 +149,8 @@ class FileActions(TokensBase):
         """Offer what an earlier crash left behind, and keep changes safe from now on."""
         if not self.tokviz.remember:
             return
+        from tokviz.tui.autosave import Autosave
+
         self._autosave = Autosave()
         self.set_interval(AUTOSAVE_SECONDS, self._keep_safe)
         self._look_for_recovered()

@@ -55,7 +55,7 @@ class FindActions(TokensBase):
 
     def pick_token(self, index: int) -> None:
         """Put the cursor on a token, and let every panel show it."""
-        self.editor.select_token(index)
+        self.editor.go_to_token(index)
 
     def action_next_occurrence(self) -> None:
         """Jump to the next place where the token at the cursor occurs."""

@@ -12,7 +12,6 @@ from textual.widget import Widget
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.id_grid import IdGrid
 
 
 class Panel(Protocol):
@@ -54,6 +53,12 @@ class PanelKind(NamedTuple):
     make: Callable[[LiveDocument, TokenPalette], Widget]
 
 
+def _make_ids(live: LiveDocument, palette: TokenPalette) -> Widget:
+    from tokviz.tui.widgets.id_grid import IdGrid
+
+    return IdGrid(live, palette)
+
+
 def _make_splits(live: LiveDocument, palette: TokenPalette) -> Widget:
     from tokviz.tui.widgets.splits import SplitsPanel
 
@@ -67,7 +72,7 @@ def _make_token(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 
 PANELS: tuple[PanelKind, ...] = (
-    PanelKind("ids", "IDs", IdGrid),
+    PanelKind("ids", "IDs", _make_ids),
     PanelKind("splits", "Splits", _make_splits),
     PanelKind("token", "Token", _make_token),
 )
@@ -75,7 +80,10 @@ PANELS: tuple[PanelKind, ...] = (
 
 
 class SidePanels(Container):
-    """Holds the side panels, of which one is shown; each is made when it is first shown."""
+    """Holds the side panels, of which one is shown; each is made when it is first shown.
+
+    It begins empty, since the first frame need not wait for a panel: `show` shows one.
+    """
 
     def __init__(self, live: LiveDocument, palette: TokenPalette, shown: str) -> None:
         """Take what the panels show, and which of them is shown first."""
@@ -86,24 +94,20 @@ class SidePanels(Container):
         self._shown = shown if any(kind.id == shown for kind in PANELS) else PANELS[0].id
         self._draw_tabs()
 
-    def compose(self) -> list[Widget]:
-        """Begin with the one that is shown."""
-        return [self._make(self._shown)]
-
     @property
     def shown(self) -> str:
         """The id of the panel that is shown."""
         return self._shown
 
     @property
-    def current(self) -> Panel:
-        """The panel that is shown."""
-        return cast(Panel, self._made[self._shown])
+    def current(self) -> Panel | None:
+        """The panel that is shown, None before the first one is."""
+        return cast("Panel | None", self.current_widget)
 
     @property
-    def current_widget(self) -> Widget:
+    def current_widget(self) -> Widget | None:
         """The panel that is shown, as a widget."""
-        return self._made[self._shown]
+        return self._made.get(self._shown)
 
     def all_made(self) -> list[Panel]:
         """List the panels that exist."""
@@ -132,7 +136,7 @@ class SidePanels(Container):
     def _make(self, panel_id: str) -> Widget:
         kind = next(kind for kind in PANELS if kind.id == panel_id)
         widget = self._made[panel_id] = kind.make(self._live, self._palette)
-        widget.add_class("panel")
+        widget.add_class("panel", update=False)  # it has no styles yet
         return widget
 
     def _draw_tabs(self) -> None:

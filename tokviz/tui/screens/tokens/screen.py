@@ -20,7 +20,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.actions import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
-from tokviz.tui.run import Opening
+from tokviz.tui.opening import Opening
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
@@ -43,6 +43,8 @@ SHORT_LINES = 16
 """A terminal of fewer lines goes without the key bar."""
 TINY_COLUMNS, TINY_LINES = 28, 9
 """A smaller terminal shows the text and one line of numbers only."""
+AUTOSAVE_DELAY = 2.0
+"""Seconds until texts of an earlier run are looked for: not while the user first looks."""
 HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows the token card beside another panel."""
 
@@ -71,6 +73,8 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
+        # Classes first: the widgets are then styled once.
+        self._fit(self.app.size)
         palette = self.tokviz.token_palette()
         settings = self._first_settings
         self.title_bar = Bar(id="title")
@@ -78,12 +82,15 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
             self.live, palette, show_invisibles=settings.show_invisibles, id="text"
         )
         self.editor.soft_wrap = settings.wrap
+        self.editor.tab_behavior = "indent"
+        self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
         self.side = SidePanels(self.live, palette, settings.panel)
         self.right = Container(id="right")
         self.detail = TokenDetail(self.live, palette)
         self.status = StatusLine(id="status")
         self.keys = Bar(id="keys")
+        self._show_panels(settings.panel_visible)
         yield self.title_bar
         with Container(id="work"):
             yield self.editor
@@ -95,22 +102,22 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def on_mount(self) -> None:
         """Fill the lines, and start what runs in the background."""
-        self._fit(self.app.size)
         self.keys.show(key_items("tokens"))
         self.refresh_document()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self._show_panels(self._first_settings.panel_visible)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
         """Do what the first frame need not wait for."""
+        self.side.show(self.side.shown)
+        self.call_after_refresh(self._sync_side)
         # What is there now stays: the collector need not look at it again.
         gc.freeze()
         gc.enable()
         for note in self._notes:
             self.say(note, "warning")
-        self.start_encoding()
-        self.start_autosave()
+        self.allow_encoding()
+        self.set_timer(AUTOSAVE_DELAY, self.start_autosave)
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
@@ -259,7 +266,14 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for."""
+        """Show what there is room for.
+
+        A size that is no longer the terminal's is not laid out: a layout tells the screen its size
+        again, so that an old and a new size could take turns for ever.
+        """
+        if event.size != self.app.size:
+            event.prevent_default()
+            return
         self._fit(event.size)
         self.call_after_refresh(self._sync_side)
 
@@ -313,7 +327,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
 
     def _panel_changed(self) -> None:
         self._show_panels(True)
-        self.tokviz.change_settings(panel=self.side.shown)
+        self.tokviz.change_settings(panel=self.side.shown, panel_visible=True)
 
     @property
     def _panels_wanted(self) -> bool:
@@ -323,19 +337,20 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def _show_panels(self, wanted: bool) -> None:
         self.set_class(not wanted, "-no-panels")
         self.set_class(self.side.shown == "token", "-token")
-        self.tokviz.change_settings(panel_visible=wanted)
         self.call_after_refresh(self._sync_side)
 
     def action_toggle_panel(self) -> None:
         """Show or hide the side."""
         self._show_panels(not self._panels_wanted)
+        self.tokviz.change_settings(panel_visible=self._panels_wanted)
         if not self._panels_wanted:
             self.editor.focus()
 
     def action_switch_focus(self) -> None:
         """Move the keyboard between the text and the panel."""
-        if self.editor.has_focus and self.right.display:
-            self.side.current_widget.focus()
+        panel = self.side.current_widget
+        if self.editor.has_focus and self.right.display and panel is not None:
+            panel.focus()
         else:
             self.editor.focus()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from tokviz.tui.glyphs import Glyphs
@@ -20,11 +22,17 @@ _WIDE: Final = (
 )
 _UP_TO_ONE: Final = _NARROW + "\u0300-\u034e\u064b-\u065f\u0900-\u097f\u0e01-\u0e3a\u0e3f-\u0e5b"
 _UP_TO_TWO: Final = _UP_TO_ONE + _WIDE + "\U0001f300-\U0001f6ff\U0001f900-\U0001f9ff"
-_narrow_only = re.compile(f"[{_NARROW}]*").fullmatch
-_wide_only = re.compile(f"[{_WIDE}]*").fullmatch
-_up_to_one_only = re.compile(f"[{_UP_TO_ONE}]*").fullmatch
-_up_to_two_only = re.compile(f"[{_UP_TO_TWO}]*").fullmatch
-_is_wide = re.compile(f"[{_WIDE}]").match
+
+
+@cache
+def _only(chars: str) -> Callable[..., re.Match[str] | None]:
+    """Make a test for text of these characters only. The large sets take a while to compile."""
+    return re.compile(f"[{chars}]*").fullmatch
+
+
+def _is_wide(text: str, index: int) -> bool:
+    char = text[index]
+    return not char.isascii() and _only(_WIDE)(char) is not None
 
 
 def is_plain(text: str) -> bool:
@@ -34,18 +42,18 @@ def is_plain(text: str) -> bool:
 
 def width_bound(text: str, glyphs: Glyphs) -> int:
     """Return the cells that a text takes, or up to twice as many."""
-    if is_plain(text) or _up_to_one_only(text):
+    if is_plain(text) or _only(_UP_TO_ONE)(text):
         return len(text)
-    return 2 * len(text) if _up_to_two_only(text) else lay_out(text, glyphs).width
+    return 2 * len(text) if _only(_UP_TO_TWO)(text) else lay_out(text, glyphs).width
 
 
 def fits(text: str, width: int) -> bool:
     """Tell whether a text certainly fits into a row; False is no proof that it does not."""
     if len(text) > width:
         return False
-    if is_plain(text) or _up_to_one_only(text):
+    if is_plain(text) or _only(_UP_TO_ONE)(text):
         return True
-    return 2 * len(text) <= width and _up_to_two_only(text) is not None
+    return 2 * len(text) <= width and _only(_UP_TO_TWO)(text) is not None
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
@@ -75,10 +83,10 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs) -> int:
     """Find the end of the longest row that fits."""
     end = start + width
-    if not _is_mark(text, end) and _narrow_only(text, start, end):
+    if not _is_mark(text, end) and _only(_NARROW)(text, start, end):
         return end
     half = start + width // 2
-    if half < len(text) and _wide_only(text, start, half) and _is_wide(text, half):
+    if half < len(text) and _only(_WIDE)(text, start, half) and _is_wide(text, half):
         return max(half, start + 1)
     # A letter with its marks takes at least a cell and is at most three characters.
     reach = 3 * width if glyphs.style.clusters else width

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -11,34 +11,38 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location
 from textual.document._edit import Edit
-from textual.geometry import Offset, Region, Size
-from textual.strip import Strip
+from textual.geometry import Offset, Size
 from textual.widget import Widget
-from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
-from tokviz.bytetext import replace_surrogates
+from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import CopyRequested, TokenHovered, TokenPicked
+from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.frame import ChangedRows
+from tokviz.tui.widgets.editor.drawing import DrawnRows
 from tokviz.tui.widgets.editor.history import BoundedHistory
-from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
+from tokviz.tui.widgets.editor.navigation import (
+    ExactNavigator,
+    next_word_end,
+    word_around,
+    word_left,
+    word_right,
+)
 from tokviz.tui.widgets.editor.painting import Marks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 
-class TokenEditor(TextArea):
+class TokenEditor(DrawnRows):
     """Edits a live document and colours its tokens in place.
 
     The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
     token is pointed at elsewhere, and may set `on_edited` to follow edits in the same frame. Byte
     text in `load_byte_text`, `text` and `selected_text` is exact.
 
-    It posts `TokenHovered` and `TokenPicked`, and what a text area posts.
+    It posts `TokenHovered`, and what a text area posts.
     """
 
     ALLOW_SELECT = False
@@ -96,23 +100,11 @@ class TokenEditor(TextArea):
         """How long the last edit took the editor and the live document."""
         self._show_invisibles = show_invisibles
         self._painter = RowPainter(live, palette, glyph_table(show_invisibles))
-        self._frame: dict[int, Strip] = {}
-        self._frame_marks: Marks | None = None
-        self._sent_rows = ChangedRows()
-        self._styled_rows = ChangedRows()
         self._hover: int | None = None
         self._pin: int | None = None
         self._picked: tuple[int, Selection, int] | None = None
         self._reported_hover: int | None = None
-        super().__init__(
-            soft_wrap=soft_wrap,
-            name=name,
-            id=id,
-            classes=classes,
-            highlight_cursor_line=False,
-        )
-        self.set_reactive(TextArea.cursor_blink, False)
-        self.set_reactive(TextArea.match_cursor_bracket, False)
+        super().__init__(soft_wrap=soft_wrap, name=name, id=id, classes=classes)
         self.history = BoundedHistory()
 
     # -- text
@@ -135,7 +127,6 @@ class TokenEditor(TextArea):
         width = self.wrap_width if self.is_mounted else 0
         self.wrapped_document = ExactWrappedDocument(self.document, width, self._painter.glyphs)
         self.navigator = ExactNavigator(self.wrapped_document)
-        self._picked = None
         self.move_cursor((0, 0))
         self._refresh_size()
         self.refresh()
@@ -210,7 +201,7 @@ class TokenEditor(TextArea):
         """Return the index of the token at the cursor, None if there is none or it is not known.
 
         That is the token of the character behind the cursor, or the last one at the end of the
-        text. Of several tokens that share a character it is the first, unless `select_token` chose.
+        text. Of several tokens that share a character it is the first, unless `go_to_token` chose.
         """
         if self._picked is not None:
             index, selection, revision = self._picked
@@ -219,13 +210,15 @@ class TokenEditor(TextArea):
         offset = self.document.get_index_from_location(self.cursor_location)
         return self.live.token_index_at(min(offset, self.live.n_chars - 1))
 
-    def select_token(self, index: int) -> None:
-        """Select a token's text, with the cursor at its beginning, and bring it into view."""
+    def go_to_token(self, index: int) -> None:
+        """Put the cursor at a token's beginning, and bring it into view.
+
+        Nothing is selected, so that the next key does not overwrite what was only looked at.
+        """
         span = self._span_of(index)
         if span is None:
             return
-        start, end = map(self.live.location, span)
-        self.selection = Selection(end, start)
+        self.selection = Selection.cursor(self.live.location(span[0]))
         self._picked = (index, self.selection, self.live.revision)
         self.record_cursor_width()
         self.history.checkpoint()
@@ -266,84 +259,20 @@ class TokenEditor(TextArea):
             if self.is_mounted:
                 self._scroll_update(size)
 
+    def _marks(self) -> Marks:
+        """Return what is drawn over the tokens now."""
+        document, nowhere = self.document, (0, 0)
+        return Marks(
+            selection=nowhere if self.selection.is_empty else document.offsets(self.selection),
+            hover=self._span_of(self._hover) or nowhere,
+            pin=self._span_of(self._pin) or nowhere,
+            cursor=document.get_index_from_location(self.selection.end),
+            focused=self.has_focus,
+        )
+
     def get_column_width(self, row: int, column: int) -> int:
         """Return the cells from the beginning of a row on the screen to a column."""
         return self.wrapped_document.location_to_offset((row, column)).x
-
-    # -- drawing
-
-    def render_line(self, y: int) -> Strip:
-        """Draw a row of the view."""
-        strip = self._frame.get(y)
-        if strip is None:
-            strip = self._frame[y] = self._painter.strip(
-                self.wrapped_document,
-                y + self.scroll_offset.y,
-                self.scroll_offset.x,
-                self.size.width,
-                self._marks(),
-            )
-        return strip
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw a part of the widget, without the text area's theme, from what did not change."""
-        rows = range(self.size.height)
-        if self._styled_rows.begins(self._surroundings()):
-            self._styles_cache.clear()
-        changed = self._styled_rows.take(rows, self.render_line)
-        self._styles_cache.set_dirty(*self._row_regions(changed))
-        self._sent_rows.doubt(rows, self.render_line)
-        return super(TextArea, self).render_lines(crop)
-
-    def _set_dirty(self, *regions: Region) -> None:
-        """Plan a repaint. Which rows it concerns is found out when they are drawn."""
-        self._frame.clear()
-        self._frame_marks = None
-        if regions:
-            super()._set_dirty(*regions)
-        else:
-            everything = {self.outer_size.region} if self.outer_size else set()
-            self._dirty_regions = everything
-            self._repaint_regions = set(everything)
-
-    def _exchange_repaint_regions(self) -> Collection[Region]:
-        """Name only the rows that look different from what was sent last."""
-        regions = super()._exchange_repaint_regions()
-        if not regions:
-            return regions
-        is_new = self._sent_rows.begins(self._surroundings())
-        changed = self._sent_rows.take(range(self.size.height), self.render_line)
-        return regions if is_new else self._row_regions(changed)
-
-    def _row_regions(self, rows: Iterable[int]) -> list[Region]:
-        """Return where rows of the view are in the widget."""
-        x, y = self.content_offset
-        return [Region(x, y + row, self.size.width, 1) for row in rows]
-
-    def _surroundings(self) -> object:
-        """Return a value that changes with everything that is drawn around the rows."""
-        title, subtitle = self._border_title, self._border_subtitle
-        around = (self.background_colors, self.styles._cache_key, title, subtitle)
-        return self.outer_size, self.size, around
-
-    def notify_style_update(self) -> None:
-        """Draw over the new colours."""
-        super().notify_style_update()
-        self._painter.set_ground(self.rich_style)
-
-    def _marks(self) -> Marks:
-        """Return what is drawn over the tokens in this frame."""
-        if self._frame_marks is None:
-            document, nowhere = self.document, (0, 0)
-            cursor = document.get_index_from_location(self.selection.end)
-            self._frame_marks = Marks(
-                selection=nowhere if self.selection.is_empty else document.offsets(self.selection),
-                hover=self._span_of(self._hover) or nowhere,
-                pin=self._span_of(self._pin) or nowhere,
-                cursor=cursor if self._has_cursor else -1,
-                focused=self.has_focus,
-            )
-        return self._frame_marks
 
     # -- keys
 
@@ -381,6 +310,16 @@ class TokenEditor(TextArea):
             return self.navigator.get_location_right((row, column))
         return row, word_right(line, column)
 
+    def action_delete_word_right(self) -> None:
+        """Delete the selection, or what stands before the end of the word to the right."""
+        if not self.selection.is_empty:
+            self._delete_via_keyboard(*self.selection)
+            return
+        row, column = location = self.cursor_location
+        end = next_word_end(self.document[row], column)
+        target = self.navigator.get_location_right(location) if end == column else (row, end)
+        self._delete_via_keyboard(location, target)
+
     # -- clipboard
 
     def action_copy(self) -> None:
@@ -405,12 +344,15 @@ class TokenEditor(TextArea):
         self.post_message(CopyRequested(text, f"{len(text):,} characters"))
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert what the terminal pastes; its line ends are made line feeds."""
+        """Insert what the terminal pastes, exactly.
+
+        Most terminals send CR for a newline, so in a paste without any line feed CR means one.
+        """
         event.prevent_default()
         event.stop()
         if event.text and not self.read_only:
-            text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-            self._replace_via_keyboard(replace_surrogates(text)[0], *self.selection)
+            text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
+            self._replace_via_keyboard(as_byte_text(text), *self.selection)
             self.focus()
 
     # -- mouse
@@ -429,17 +371,13 @@ class TokenEditor(TextArea):
             self.post_message(TokenHovered(index))
 
     async def _on_click(self, event: events.Click) -> None:
-        """Pick a token; select a word with two clicks, a line with three."""
+        """Select a word with two clicks, a line with three."""
         row, column = self.get_target_document_location(event)
         if event.chain == 2:
             start, end = word_around(self.document[row], column)
             self.selection = Selection((row, start), (row, end))
         elif event.chain == 3:
             self.select_line(row)
-        elif event.chain == 1 and self.selection.is_empty:
-            index = self._token_at_pointer(event)
-            if index is not None:
-                self.post_message(TokenPicked(index))
 
     def _token_at_pointer(self, event: events.MouseEvent) -> int | None:
         """Return the index of the token under the pointer, None beside the text."""

@@ -33,7 +33,7 @@ class Part(NamedTuple):
 class LongLine:
     """The parts of one line, with the sums of their sizes."""
 
-    __slots__ = ("_measure", "_part_size", "_parts", "extents", "starts")
+    __slots__ = ("_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
 
     def __init__(self, text: str, part_size: int, measure: Callable[[str], Part]) -> None:
         """Cut a line.
@@ -44,6 +44,7 @@ class LongLine:
             measure: Lays out the text of a part.
         """
         self._part_size = part_size
+        self._smallest = part_size // 4
         self._measure = measure
         self._parts = list(self._cut(text, 0, len(text)))
         self._sum()
@@ -75,11 +76,14 @@ class LongLine:
             n_inserted: Characters inserted there.
         """
         first, last = self.part_of(start), self.part_of(start + n_removed)
+        if self.starts[last + 1] - self.starts[first] + n_inserted - n_removed < self._smallest:
+            # Parts must not dwindle: take a neighbour in.
+            if last + 1 < len(self._parts):
+                last += 1
+            else:
+                first = max(0, first - 1)
         begin = self.starts[first]
         end = self.starts[last + 1] + n_inserted - n_removed
-        if end - begin < self._part_size // 4 and last + 1 < len(self._parts):
-            last += 1
-            end += self._parts[last].n_chars
         self._parts[first : last + 1] = self._cut(text, begin, end)
         self._sum()
 

@@ -14,6 +14,7 @@ from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 _WINDOW: Final = 256
 _WORD_START_OR_END: Final = re.compile(r"(?<=\W)(?=\w)|(?<=\w)(?=\W)")
+_NEXT_WORD: Final = re.compile(r"\w+")
 
 
 class ExactNavigator(DocumentNavigator):
@@ -83,6 +84,12 @@ def word_right(line: str, column: int) -> int:
         start += 1
     match = _WORD_START_OR_END.search(line, start + 1) if start < len(line) else None
     return match.start() if match else len(line)
+
+
+def next_word_end(line: str, column: int) -> int:
+    """Return the end of the next word, or of the line if there is none; spaces before it count."""
+    match = _NEXT_WORD.search(line, column)
+    return match.end() if match else len(line)
 
 
 def word_around(line: str, column: int) -> tuple[int, int]:

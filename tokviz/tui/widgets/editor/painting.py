@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.live.spans import BEGINS_INSIDE, TokenSpan
 from tokviz.tui.glyphs import NEWLINE, Glyphs
 from tokviz.tui.palette import N_HUES, TokenPalette
 from tokviz.tui.widgets.editor.cells import Cells
@@ -79,19 +79,17 @@ def row_looks(
 
 
 def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
-    """Give a token's characters its hue; one that it shares belongs to the token before."""
+    """Give a token's characters its hue; a character that it shares has the first token's."""
     look = span.hue if span.hue >= 0 else PENDING
     if span.id in specials:
         look |= SPECIAL
-    first, last = span.start - start, span.end - start
+    first = span.start - start
     own = first + 1 if span.split & BEGINS_INSIDE else first
-    lo, hi = max(own, 0), min(last, len(looks))
+    lo, hi = max(own, 0), min(span.end - start, len(looks))
     if lo < hi:
         looks[lo:hi] = [look] * (hi - lo)
     if span.split & BEGINS_INSIDE and 0 <= first < len(looks):
         looks[first] |= SPLIT
-    if span.split & ENDS_INSIDE and 0 < last <= len(looks):
-        looks[last - 1] |= SPLIT
 
 
 class LookStyles(dict[int, Style]):

@@ -9,9 +9,18 @@ from textual.cache import LRUCache
 from textual.strip import Strip
 
 from tokviz.live.document import LiveDocument
-from tokviz.tui.glyphs import Glyphs
+from tokviz.tui.glyphs import HIDDEN, Glyphs
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.editor.painting import LookStyles, Marks, paint, row_looks
+from tokviz.tui.widgets.editor.cells import lay_out
+from tokviz.tui.widgets.editor.painting import (
+    BLURRED_CURSOR,
+    CURSOR,
+    PENDING,
+    LookStyles,
+    Marks,
+    paint,
+    row_looks,
+)
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
 
 if TYPE_CHECKING:
@@ -79,6 +88,17 @@ class RowPainter:
                 part.text, part.cells, looks, self.glyphs, self._styles, width, first_cell
             )
         return strip
+
+    @property
+    def n_chars(self) -> int:
+        """The characters of the document."""
+        return self._live.n_chars
+
+    def hint(self, text: str, width: int, marks: Marks) -> Strip:
+        """Draw what an empty document says, with the cursor on its first character."""
+        looks = [PENDING] * len(text)
+        looks[0] |= CURSOR if marks.focused else BLURRED_CURSOR
+        return paint(text, lay_out(text, HIDDEN), looks, HIDDEN, self._styles, width)
 
     def offset_at(self, wrapped: ExactWrappedDocument, cell: int, row: int) -> int | None:
         """Return the offset of the character at a cell of a row, None beside the text."""

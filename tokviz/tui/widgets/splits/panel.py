@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -162,6 +163,11 @@ class SplitsPanel(Vertical):
             return range(0)
         token = self._live.token(index)
         return range(token.start, token.end)
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Put the keyboard into the field of the custom regex."""
+        self._field.focus(scroll_visible)
+        return self
 
     # -- coming and going
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.text import Text
 from textual import events
@@ -132,6 +132,11 @@ class RegexField(Vertical):
         with Horizontal(classes="notes"):
             yield self._verdict
             yield self._counts
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Put the keyboard into the input."""
+        self._input.focus(scroll_visible)
+        return self
 
     def use(self, regex: str) -> None:
         """Write another regex into the field."""

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.nasty import FRAGMENTS, byte_texts
+from tokviz.pretokenize import probe
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.pretokenize.skeleton import LONGEST, pieces, skeleton, skeleton_regex
+from tokviz.pretokenize.unicode_classes import AGREED, CLASSES, as_tiktoken_sees
+
+CERTAIN = "".join(
+    char
+    for first, last in AGREED
+    for char in map(chr, range(first, last + 1))
+    if skeleton(char) is not None
+)
+TELLING = "aAsStTreLD0² \t\n\r\v\x01\x04\x1c\x85\u3000.'#/éÉǅ々中\u0301🙂\udcff"
+PLACES = ("{}", "a{}", "A{}a", "1{}1", " {}x", ".{}.", "'{} ", "\n{}\n", "{}'s", "\t{} 1")
+
+
+def lengths_by_regex(name: str, text: str) -> list[int]:
+    return list(map(len, SPLIT_PATTERNS[name].compile().findall(as_tiktoken_sees(text))))
+
+
+def lengths_by_skeleton(name: str, text: str) -> list[int] | None:
+    found = pieces(SPLIT_PATTERNS[name].regex, text)
+    return None if found is None else list(map(len, found))
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30), more=byte_texts)
+def test_pieces_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
+    text = "".join(parts) + more
+    assert lengths_by_skeleton(name, text) in (None, lengths_by_regex(name, text))
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+@given(text=st.text(st.sampled_from(TELLING)))
+def test_pieces_of_any_neighbours_are_those_of_regex(name: str, text: str) -> None:
+    assert lengths_by_skeleton(name, text) == lengths_by_regex(name, text)
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+def test_every_certain_character_is_cut_as_by_regex(name: str) -> None:
+    for first in range(0, len(CERTAIN), 300):
+        for place in PLACES:
+            text = "".join(map(place.format, CERTAIN[first : first + 300]))
+            assert lengths_by_skeleton(name, text) == lengths_by_regex(name, text)
+
+
+def test_every_certain_character_has_the_class_that_tiktoken_gives_it() -> None:
+    bones = skeleton(CERTAIN)
+    assert bones is not None and len(bones) == len(CERTAIN)
+    certain = set(CERTAIN)
+    for name in CLASSES:
+        spelled = r"\s" if name == "White_Space" else skeleton_regex(rf"\p{{{name}}}")
+        ours = {CERTAIN[match.start()] for match in re.finditer(spelled, bones, re.ASCII)}
+        assert ours == certain.intersection(map(chr, probe.code_points_of(name)))
+
+
+@pytest.mark.parametrize("text", ["ſ", "\u212a", "\u0558", "\U000323b0", "ab\ue000"])
+def test_an_uncertain_character_is_left_to_regex(text: str) -> None:
+    assert skeleton(text) is None
+    assert pieces(SPLIT_PATTERNS["gpt4"].regex, text) is None
+
+
+def test_a_long_text_is_left_to_regex() -> None:
+    assert pieces(SPLIT_PATTERNS["gpt4"].regex, "a" * LONGEST) == ["a" * LONGEST]
+    assert pieces(SPLIT_PATTERNS["gpt4"].regex, "a" * (LONGEST + 1)) is None
+
+
+def test_a_short_text_is_split_without_the_regex_package() -> None:
+    code = (
+        "import sys; from tokviz.pretokenize.patterns import SPLIT_PATTERNS; "
+        "from tokviz.pretokenize.split import split; "
+        "[split(pattern, 'Ünïcode 世界 1²') for pattern in SPLIT_PATTERNS.values()]; "
+        "assert 'regex' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,69 @@
+"""Make the README's screenshots: `python tests/screenshots.py`, with Chromium installed.
+
+Each is the real app, driven headless, exported by Textual as SVG and drawn by the browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import tokviz
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.opening import Opening, sample_text
+from tokviz.tui.settings import Settings
+
+FOLDER = Path(__file__).parent.parent / "assets" / "screenshots"
+SIZE = (120, 34)
+SHOTS = {
+    "tokens": ("tokviz-dark", "ids", ("down", "down", "down", *["right"] * 7)),
+    "splits": ("tokviz-light", "splits", ("down", "down", "down")),
+    "token": ("tokviz-dark", "token", tuple(["right"] * 39)),
+}
+"""File name → theme, panel and the keys pressed before the picture is taken."""
+
+
+async def export(theme: str, panel: str, keys: tuple[str, ...]) -> str:
+    """Run the app on its sample text, press the keys and return what it shows as SVG."""
+    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True)
+    app = TokvizApp(opening, Settings(theme=theme, panel=panel), remember=False)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press(*keys)
+        await pilot.pause(1)
+        return app.export_screenshot()
+
+
+def draw(svg: str, target: Path) -> None:
+    """Let a browser draw an SVG into a PNG file."""
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert box is not None
+    width, height = (int(float(number)) for number in box.groups())
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "shot.svg"
+        source.write_text(svg, "utf-8")
+        subprocess.run(
+            [
+                "chromium",
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                f"--user-data-dir={folder}/profile",
+                f"--window-size={width},{height}",
+                f"--screenshot={target}",
+                str(source),
+            ],
+            check=True,
+            capture_output=True,
+        )
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, (theme, panel, keys) in SHOTS.items():
+        draw(asyncio.run(export(theme, panel, keys)), FOLDER / f"{name}.png")
