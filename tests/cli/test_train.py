@@ -40,6 +40,9 @@ def test_a_trained_tokenizer_is_used_like_any_other(tokviz, corpus, tmp_path):
     assert tok.special_tokens == {"<|end|>": 264}
     encoded = tokviz("encode", "-t", run, stdin=b"newest<|end|>")
     assert encoded.text.split() == [str(id) for id in tok.encode("newest<|end|>")]
+    assert tokviz("decode", "-t", run, stdin=encoded.out).out == b"newest<|end|>"
+    named = tokviz("encode", "--json", "-t", run, stdin=b"newest")
+    assert tokviz("decode", stdin=named.out).out == b"newest"
     theirs = HuggingFaceTokenizer.from_file(str(run / "tokenizer.json"))
     assert theirs.encode("newest lower<|end|>").ids == tok.encode("newest lower<|end|>")
 

@@ -56,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Count each input."""
-    from tokviz.formats.registry import load
-
-    tokenizer = load(options.tokenizer_name(arguments))
+    tokenizer = options.load_tokenizer(arguments)
     names = options.input_names(arguments.files)
     total = Counts()
 

@@ -8,7 +8,9 @@ import codecs
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.command import Command
@@ -16,6 +18,9 @@ from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.token_ids import read_ids
 from tokviz.errors import TokenIdError
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 _NOTES = """\
 input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
@@ -56,9 +61,8 @@ class DecodedPart:
 
 def run(arguments: argparse.Namespace) -> int:
     """Decode each input."""
-    from tokviz.formats.registry import resolve_name
-
-    default = resolve_name(options.tokenizer_name(arguments)).name
+    default = options.tokenizer_name(arguments)
+    _load(default)
     overrule = arguments.tokenizer is not None
 
     def decode_one(name: str) -> None:
@@ -86,11 +90,9 @@ def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[Decod
         TokenIdError: If an id is not in the vocabulary; its position counts from the first id.
         UnknownTokenizerError: If the input names a tokenizer that is not known.
     """
-    from tokviz.formats.registry import load
-
     n_before = 0
     for block in read_ids(read_blocks(name)):
-        tok = load(tokenizer if overrule else block.tokenizer or tokenizer)
+        tok = _load(tokenizer if overrule else block.tokenizer or tokenizer)
         try:
             data = tok.decode_bytes(block.ids)
         except TokenIdError as error:
@@ -98,6 +100,14 @@ def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[Decod
             raise TokenIdError(error.token_id, tok.name, tok.n_vocab, index) from None
         n_before += len(block.ids)
         yield DecodedPart(tok.name, len(block.ids), data)
+
+
+@lru_cache
+def _load(tokenizer: str) -> Tokenizer:
+    """Load a tokenizer once for all blocks of ids: a run folder is read anew by each `load`."""
+    from tokviz.formats.registry import load
+
+    return load(tokenizer)
 
 
 def _show(datas: Iterable[bytes]) -> None:

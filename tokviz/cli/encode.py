@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Encode each input."""
-    from tokviz.formats.registry import load
-
-    tokenizer = load(options.tokenizer_name(arguments))
+    tokenizer = options.load_tokenizer(arguments)
 
     def encode_one(name: str) -> None:
         if arguments.json or arguments.spans:

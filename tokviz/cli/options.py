@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 DEFAULT_TOKENIZER = "cl100k_base"
 TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
@@ -61,3 +65,18 @@ def input_names(files: Sequence[str]) -> list[str]:
 SPECIALS_HELP = (
     "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
 )
+
+
+def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
+    """Load the tokenizer that was asked for.
+
+    One from a file or folder gets its path for a name, so that whoever reads the name in the output
+    can load it again.
+    """
+    from tokviz.formats.registry import is_builtin, load
+
+    asked = tokenizer_name(arguments)
+    tokenizer = load(asked)
+    if not is_builtin(asked):
+        tokenizer.name = asked
+    return tokenizer

@@ -160,13 +160,18 @@ def load(name: str | PathLike[str]) -> Tokenizer:
         UnknownTokenizerError: If it is neither; it offers the nearest names.
         InputFileError: If a folder is no run, or a file cannot be read.
     """
-    if not isinstance(name, str) or (name.strip().lower() not in _BY_NAME and _is_path(name)):
+    if not isinstance(name, str) or (not is_builtin(name) and _is_path(name)):
         return _load_path(name)
     builtin = resolve_name(name)
     with _lock:
         if builtin.name not in _loaded:
             _loaded[builtin.name] = builtin.load()
         return _loaded[builtin.name]
+
+
+def is_builtin(name: str) -> bool:
+    """Tell whether a name or alias is that of a built-in tokenizer."""
+    return name.strip().lower() in _BY_NAME
 
 
 def _is_path(name: str) -> bool:
