@@ -6,7 +6,9 @@ Each is the real app, driven headless, exported by Textual as SVG and drawn by t
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -33,6 +35,29 @@ async def export(theme: str, panel: str, keys: tuple[str, ...]) -> str:
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press(*keys)
         await pilot.pause(1)
+        return app.export_screenshot()
+
+
+async def export_training() -> str:
+    """Train on the project's own sources on the Train screen and return the result as SVG."""
+    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True)
+    app = TokvizApp(opening, Settings(), remember=False)
+    home = Path(tempfile.mkdtemp())
+    shutil.copytree(FOLDER.parent.parent / "tokviz", home / "sources")
+    os.environ["HOME"] = str(home)
+    async with app.run_test(size=SIZE) as pilot:
+        app.action_show_screen("train")
+        await pilot.pause(1)
+        await pilot.press(*"~/sources", "enter")
+        await pilot.pause(2)
+        await pilot.press("ctrl+r")
+        for _ in range(120):
+            await pilot.pause(0.5)
+            svg = app.export_screenshot()
+            if "Written" in svg:
+                break
+        await pilot.pause(8)  # the notice about the first compilation goes
+        shutil.rmtree(home)
         return app.export_screenshot()
 
 
@@ -67,3 +92,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name, (theme, panel, keys) in SHOTS.items():
         draw(asyncio.run(export(theme, panel, keys)), FOLDER / f"{name}.png")
+    draw(asyncio.run(export_training()), FOLDER / "train.png")

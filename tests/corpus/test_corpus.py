@@ -82,6 +82,14 @@ def test_a_folder_gives_its_files_by_name_but_no_hidden_ones(tmp_path: Path) -> 
     assert documents(tmp_path) == [b"a", b"b/10", b"b/2"]
 
 
+def test_a_folder_gives_no_programs_and_pictures(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    (tmp_path / "a.pyc").write_bytes(b"\xa7\r\r\n\0\0\0\0")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
+    assert documents(tmp_path) == [b"words", b"packed"]
+    assert documents(tmp_path / "a.pyc") == [b"\xa7\r\r\n\0\0\0\0"]
+
+
 def test_a_pattern_of_names(tmp_path: Path) -> None:
     for name in ("x/b.txt", "a.txt", "a.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

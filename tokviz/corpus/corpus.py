@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
 from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error
+from tokviz.files import input_error, looks_binary
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = "Path | Iterable[Path] | Corpus"
@@ -21,6 +21,8 @@ Source: TypeAlias = "Path | Iterable[Path] | Corpus"
 STANDARD_INPUT = "-"
 
 DELIMITER = "<|endoftext|>"
+
+_HEAD_BYTES = 8192
 
 
 class Corpus:
@@ -76,8 +78,8 @@ class Corpus:
 
         Args:
             source: A path, several paths, or an iterable of str. A path may be a file, a folder
-                (all files in it that are not hidden, by name), a pattern like `data/**/*.txt`, or
-                "-". A list of str is taken for paths if one of its first hundred items is a file
+                (all files of text in it that are not hidden, by name), a pattern like
+                `data/**/*.txt`, or "-". A list of str is taken for paths if one of its first hundred items is a file
                 or pattern of files, if all of them are folders, or if all of them end as files
                 do; give `Path` objects, or an iterator for texts, to be sure.
                 An open corpus is returned as it is.
@@ -205,16 +207,40 @@ def _files_of(path: Path) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    def fail(error: OSError) -> None:
-        raise input_error(error.filename or folder, error)
+    try:
+        files = list(files_of_text(folder))
+    except OSError as error:
+        raise input_error(error.filename or folder, error) from None
+    if not files:
+        raise InputFileError(folder, "holds no files of text")
+    return files
 
-    files = []
+
+def files_of_text(folder: str) -> Iterator[str]:
+    """Find the files below a folder that are read for training: none hidden, all of text.
+
+    Raises:
+        OSError: If a folder cannot be listed.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        files += [os.path.join(parent, name) for name in sorted(names) if name[0] != "."]
-    if not files:
-        raise InputFileError(folder, "holds no files")
-    return files
+        found = (os.path.join(parent, name) for name in sorted(names) if name[0] != ".")
+        yield from filter(_is_text, found)
+
+
+def _is_text(file: str) -> bool:
+    """Tell whether a file found in a folder is meant to be read: programs and pictures are not."""
+    if not os.path.isfile(file) or file.endswith((*READERS, *OPENERS)):
+        return True
+    try:
+        with open(file, "rb") as opened:
+            return not looks_binary(opened.read(_HEAD_BYTES))
+    except OSError:
+        return True  # whoever reads it says what is wrong
 
 
 def _size_of(file: str) -> int | None:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tokviz.corpus.corpus import files_of_text
 from tokviz.tui.dialogs.folder import cleaned_path
 
 
@@ -69,18 +70,8 @@ def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> Cor
 
 def _files(source: str) -> Iterator[str]:
     if os.path.isdir(source):
-        yield from _files_below(source)
+        yield from files_of_text(source)
     elif glob.has_magic(source) and not os.path.lexists(source):
         yield from glob.iglob(source, recursive=True)
     else:
         yield source
-
-
-def _files_below(folder: str) -> Iterator[str]:
-    for root, folders, names in os.walk(folder, onerror=_complain):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (os.path.join(root, name) for name in names if not name.startswith("."))
-
-
-def _complain(error: OSError) -> None:
-    raise error
