@@ -79,9 +79,9 @@ class Corpus:
         Args:
             source: A path, several paths, or an iterable of str. A path may be a file, a folder
                 (all files of text in it that are not hidden, by name), a pattern like
-                `data/**/*.txt`, or "-". A list of str is taken for paths if one of its first hundred items is a file
-                or pattern of files, if all of them are folders, or if all of them end as files
-                do; give `Path` objects, or an iterator for texts, to be sure.
+                `data/**/*.txt`, or "-". A list of str is taken for paths if one of its first
+                hundred items is a file or pattern of files, if all of them are folders, or if all
+                of them end as files do; give `Path` objects, or an iterator for texts, to be sure.
                 An open corpus is returned as it is.
             delimiter: Text between documents; it is cut out. None or "" for none.
             field: The field of JSON lines and the column of tables that holds the text.
