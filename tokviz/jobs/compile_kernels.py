@@ -17,10 +17,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     from tokviz.bpe import compiled_counter, compiled_trainer
     from tokviz.compiled import is_compiled
 
-    if not all(is_compiled(kernel) for kernel in compiled_counter.KERNELS):
+    can_count = all(is_compiled(kernel) for kernel in compiled_counter.KERNELS)
+    can_train = compiled_trainer.kernels_are_compiled()
+    if not (can_count and can_train):
         yield {"compiling": True}
+    if not can_count:
         compiled_counter.compile_kernels()
-    if not compiled_trainer.kernels_are_compiled():
-        yield {"compiling": True}
+    if not can_train:
         compiled_trainer.compile_kernels()
     yield {"compiling": False}
