@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
 
 from tokviz.live.document import LiveDocument
+from tokviz.tui.screens.sized import SizedScreen
 from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.editor import TokenEditor
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokviz.tui.app import TokvizApp
 
 
-class TokensBase(Screen[None]):
+class TokensBase(SizedScreen):
     """The state of the Tokens screen, on which its groups of actions work."""
 
     live: LiveDocument

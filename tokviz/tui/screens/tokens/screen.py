@@ -34,6 +34,8 @@ from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tokviz.tui.widgets.splits.messages import PieceClicked
 
 
@@ -154,10 +156,10 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._sync_side()
         self._show_status()
 
-    def load_text(self, text: str, path: object, *, is_sample: bool = False) -> None:
+    def load_text(self, text: str, path: Path | None, *, is_sample: bool = False) -> None:
         """Show another text instead of this one; its undo history begins anew."""
         self.editor.load_byte_text(text)
-        self.path = path  # type: ignore[assignment]
+        self.path = path
         self.is_sample = is_sample
         self._n_raw = n_raw_bytes(text)
         self.edits = self.saved_edits = 0
@@ -266,16 +268,10 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for.
-
-        A size that is no longer the terminal's is not laid out: a layout tells the screen its size
-        again, so that an old and a new size could take turns for ever.
-        """
-        if event.size != self.app.size:
-            event.prevent_default()
-            return
-        self._fit(event.size)
-        self.call_after_refresh(self._sync_side)
+        """Show what there is room for."""
+        if not self.drop_if_outdated(event):
+            self._fit(event.size)
+            self.call_after_refresh(self._sync_side)
 
     def _fit(self, size: Size) -> None:
         width, height = size
@@ -283,16 +279,6 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.set_class(height < SHORT_LINES, "-short")
         self.set_class(width < TINY_COLUMNS or height < TINY_LINES, "-tiny")
         self.set_class(width >= HUGE_COLUMNS and height >= HUGE_LINES, "-huge")
-
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Lay out, and bring the compositor's map up to date at once.
-
-        Textual compares a new layout with that map to tell widgets of their new sizes. But it
-        renews an outdated map for anybody who asks for a size in between, and then finds nothing
-        new, so that a widget would go on with its old size.
-        """
-        super()._refresh_layout(size, scroll)
-        _ = self._compositor.full_map
 
     # -- panels
 

@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
@@ -25,6 +24,7 @@ from tokviz.tui.actions import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.sized import SizedScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.learning import clock, curve_of_run
 from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
@@ -71,7 +71,7 @@ _ALLOWED: dict[str, tuple[Phase, ...]] = {
 }
 
 
-class TrainScreen(Screen[None]):
+class TrainScreen(SizedScreen):
     """Train a tokenizer on one's own files, in a child process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("train")]
@@ -394,10 +394,7 @@ class TrainScreen(Screen[None]):
         Every layout tells the screen its size again, and new words in the plan ask for a layout:
         only another size may change them.
         """
-        if event.size != self.app.size:
-            event.prevent_default()
-            return
-        if event.size != self._fitted:
+        if not self.drop_if_outdated(event) and event.size != self._fitted:
             self._fit(event.size)
             self.call_after_refresh(self._show_summary)
             self.call_after_refresh(self._show_plan)
@@ -408,11 +405,6 @@ class TrainScreen(Screen[None]):
         self.set_class(width >= BROAD_COLUMNS, "-broad")
         self.set_class(height < LOW_LINES, "-low")
         self.set_class(height < SHORT_LINES, "-short")
-
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Lay out, and bring the compositor's map up to date at once (see `TokensScreen`)."""
-        super()._refresh_layout(size, scroll)
-        _ = self._compositor.full_map
 
 
 def _stamp() -> str:
