@@ -39,7 +39,7 @@ def run_command(*arguments: object) -> set[str]:
 
 
 def test_the_core_has_modules():
-    assert {"tokviz.tokenizer", "tokviz.live.document", "tokviz.jobs.runner"} <= set(CORE)
+    assert {"tokviz.tokenizer", "tokviz.live.document", "tokviz.child.runner"} <= set(CORE)
 
 
 def test_no_module_of_the_core_imports_a_screen_library():
@@ -54,7 +54,7 @@ def test_no_module_of_the_core_imports_a_screen_library():
         "import tokviz; tokviz.load('gpt-4').encode('hello world')",
         "import tokviz; tokviz.load('gpt-4').encode('hello world ' * 10_000)",
         "import tokviz.live",
-        "import tokviz.jobs.runner",
+        "import tokviz.child.runner",
         "import tokviz.tui.run",
         "import tokviz.tui.glyphs",
     ],

@@ -6,8 +6,8 @@ from threading import Event
 
 import pytest
 
+from tokviz.child.limits import Limits
 from tokviz.errors import TokvizError
-from tokviz.jobs.limits import Limits
 from tokviz.jobs.split_client import SplitClient
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.jobs.conftest import EXPLODING, Splitter
+from tokviz.child.limits import Limits
 from tokviz.errors import JobError, PatternError
-from tokviz.jobs.limits import Limits
 from tokviz.jobs.split_client import SplitClient, _text_requests
 from tokviz.jobs.split_result import Piece
 from tokviz.pretokenize.patterns import SplitPattern

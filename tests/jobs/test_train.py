@@ -14,8 +14,8 @@ from queue import Queue
 import pytest
 
 import tokviz
+from tests.child.test_runner import _gone
 from tests.jobs.conftest import WAIT
-from tests.jobs.test_runner import _gone
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs import train as train_job
 from tokviz.jobs.train_client import TrainClient

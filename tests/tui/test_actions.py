@@ -9,15 +9,19 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from tokviz.tui.actions import ACTIONS, ActionProvider, actions_of, bindings_for, key_label
+from tokviz.tui.actions.action import key_label
+from tokviz.tui.actions.palette import ActionProvider
+from tokviz.tui.actions.registry import actions_of, bindings_for, groups
 from tokviz.tui.screens.registry import SCREENS
 
 TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
 
 
-def test_ids_and_titles_are_unique() -> None:
-    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
-    assert len({action.title for action in ACTIONS}) == len(ACTIONS)
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+def test_ids_and_titles_are_unique_on_a_screen(screen: str) -> None:
+    actions = list(actions_of(screen, "app"))
+    assert len({action.id for action in actions}) == len(actions)
+    assert len({action.title for action in actions}) == len(actions)
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
@@ -27,8 +31,8 @@ def test_no_key_means_two_things_on_a_screen(screen: str) -> None:
 
 
 def test_first_key_of_an_action_reaches_an_app_in_any_terminal_or_is_alt_alone() -> None:
-    """Control letters that are no other key, and function keys; see the module's docstring."""
-    for action in ACTIONS:
+    """Control letters that are no other key, and function keys."""
+    for action in actions_of(*groups()):
         for position, key in enumerate(action.keys):
             assert key not in TYPED
             assert "ctrl+shift" not in key
@@ -63,7 +67,7 @@ def test_keys_are_spelled_for_people(key: str, label: str) -> None:
 
 def test_importing_the_registry_adds_next_to_nothing_to_textual() -> None:
     code = (
-        "import sys, textual.app; before = set(sys.modules); import tokviz.tui.actions;"
+        "import sys, textual.app; before = set(sys.modules); import tokviz.tui.actions.app;"
         "print(*sorted(set(sys.modules) - before))"
     )
     new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,1 +1,1 @@
-"""Work in a child process that can be limited, cancelled and killed."""
+"""The jobs: work for a child process (see `tokviz.child`), one file per job."""

@@ -6,13 +6,13 @@ import argparse
 import faulthandler
 import sys
 
+from tokviz.child.limits import Limits
+from tokviz.child.registry import JOBS
 from tokviz.errors import JobError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.registry import JOBS
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve the job named in the arguments on stdin and stdout (see `tokviz.jobs.protocol`)."""
+    """Serve the job named in the arguments on stdin and stdout (see `tokviz.child.protocol`)."""
     parser = argparse.ArgumentParser(
         prog="python -m tokviz.jobs",
         description="Serves a job to tokviz itself; not meant to be typed by people.",
@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--niceness", type=int, default=0)
     arguments = parser.parse_args(argv)
     faulthandler.enable()
-    from tokviz.jobs.child import serve
+    from tokviz.child.serve import serve
 
     limits = Limits(arguments.memory_mb or None, arguments.cpu_seconds or None, arguments.niceness)
     try:

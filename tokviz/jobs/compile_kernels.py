@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.jobs.protocol import Body
+from tokviz.child.protocol import Body
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:

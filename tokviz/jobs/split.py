@@ -19,8 +19,8 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
+from tokviz.child.protocol import Body, pack_numbers
 from tokviz.errors import JobError
-from tokviz.jobs.protocol import Body, pack_numbers
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import SplitProgress, split_in_steps
 

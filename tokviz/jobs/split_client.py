@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, Message
+from tokviz.child.runner import JobClient, JobTimeoutError, RunHandlers
 from tokviz.errors import PatternError, TokvizError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.protocol import Body, Message
-from tokviz.jobs.runner import JobClient, JobTimeoutError, RunHandlers
 from tokviz.jobs.split_result import SplitPart
 from tokviz.snapshots import changed_range
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tokviz.jobs.protocol import Body, unpack_numbers
+from tokviz.child.protocol import Body, unpack_numbers
 
 
 class Piece(NamedTuple):

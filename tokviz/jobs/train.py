@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from tokviz.jobs.protocol import Body
+from tokviz.child.protocol import Body
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.jobs.training import Training
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Message
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.protocol import Message
-from tokviz.jobs.runner import JobClient, RunHandlers
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 
 LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)

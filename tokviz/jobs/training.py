@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.train import train
+from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.formats.registry import load
 from tokviz.formats.run import check_target
-from tokviz.jobs.memory import memory_bytes, peak_memory_bytes
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual.app import App
 from textual.binding import BindingType
@@ -12,7 +12,9 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from tokviz.tui.actions import ActionProvider, bindings_for
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions.palette import ActionProvider
+from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.opening import Opening
 from tokviz.tui.palette import TokenPalette, token_palette
@@ -72,6 +74,11 @@ class TokvizApp(App[None]):
         """Begin on the first screen."""
         return SCREENS[0].make(self)
 
+    def on_mount(self) -> None:
+        """Go to the screen that was asked for."""
+        if self.opening.screen != self.current_mode:
+            self.action_show_screen(self.opening.screen)
+
     def action_show_screen(self, screen_id: str) -> None:
         """Go to a screen, which is made when it is first shown and keeps its state from then on."""
         if len(self.screen_stack) > 1:
@@ -88,11 +95,31 @@ class TokvizApp(App[None]):
         ids = [kind.id for kind in SCREENS]
         self.action_show_screen(ids[(ids.index(self.current_mode) + 1) % len(ids)])
 
-    def use_tokenizer(self, name: str) -> None:
-        """Show the Tokens screen with a tokenizer, given by its name or its folder."""
+    @property
+    def tokens_screen(self) -> TokensScreen:
+        """The Tokens screen, whose text and tokenizer the other screens take up."""
+        return cast(TokensScreen, self.get_screen_stack(self.DEFAULT_MODE)[0])
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer at hand: the one of the Tokens screen, or the one that it begins with."""
+        return self.tokens_screen.live.tokenizer or self.opening.tokenizer
+
+    def use_tokenizer(self, name: str, *, show: bool = True) -> None:
+        """Tokenize by another tokenizer, given by its name or its folder.
+
+        Args:
+            name: What `tokviz.load` takes.
+            show: Whether to go to the Tokens screen.
+        """
+        if show:
+            self.action_show_screen(SCREENS[0].id)
+        self.tokens_screen.use_tokenizer(name)
+
+    def show_text(self, text: str) -> None:
+        """Show a text on the Tokens screen in place of the one there; undo brings that back."""
         self.action_show_screen(SCREENS[0].id)
-        if isinstance(self.screen, TokensScreen):
-            self.screen.use_tokenizer(name)
+        self.tokens_screen.replace_all(text)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""

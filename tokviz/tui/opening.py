@@ -22,6 +22,8 @@ class Opening:
         parse_specials: Whether special-token text is read as special tokens.
         notes: Sentences for the user about what was opened.
         is_sample: Whether the text is the sample, which nobody would miss.
+        screen: The id of the screen to begin on.
+        request: What that screen is asked to show first, of a type of its own; None for nothing.
     """
 
     text: str
@@ -30,6 +32,13 @@ class Opening:
     parse_specials: bool = True
     notes: tuple[str, ...] = ()
     is_sample: bool = False
+    screen: str = "tokens"
+    request: object = None
+
+    def take_request(self) -> object:
+        """Give away what the screen is asked to show, which it shows once."""
+        request, self.request = self.request, None
+        return request
 
     def take_text(self) -> str:
         """Give the text away, so that it is not kept in memory twice."""

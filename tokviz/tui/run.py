@@ -24,6 +24,8 @@ def run(
     piped: bytes | None = None,
     tokenizer: str | None = None,
     parse_specials: bool = True,
+    screen: str = "tokens",
+    request: object = None,
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -32,6 +34,8 @@ def run(
         piped: Bytes that came through a pipe, shown if there is no file.
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
+        screen: The id of the screen to begin on.
+        request: What that screen is asked to show first, see `Opening.request`.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -47,6 +51,7 @@ def run(
     notes = [complaint] if complaint else []
     chosen = _tokenizer(tokenizer, settings.tokenizer, notes)
     opening = _opening(path, piped, chosen, parse_specials, notes)
+    opening.screen, opening.request = screen, request
     reopen_terminal()
     watcher.start()
     if len(opening.text) > LARGE_TEXT:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.tui.actions import GESTURES, actions_of, key_label
+from tokviz.tui.actions.action import key_label
+from tokviz.tui.actions.registry import actions_of, gestures_of
 from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
 from tokviz.tui.screens.registry import SCREENS
 
@@ -14,12 +15,12 @@ def test_every_action_and_gesture_of_the_screen_and_the_app_is_explained(screen:
     titles = [entry.title for entry in entries]
     assert sorted(titles) == sorted(
         [action.title for action in actions_of(screen, "app")]
-        + [gesture.gesture for gesture in GESTURES if gesture.group in (screen, "app")]
+        + [gesture.gesture for gesture in gestures_of(screen, "app")]
     )
 
 
-def test_another_screen_shows_only_the_actions_of_the_app() -> None:
-    entries = [entry for section in help_sections("elsewhere").values() for entry in section]
+def test_another_screen_shows_no_actions_of_the_tokens_screen() -> None:
+    entries = [entry for section in help_sections("train").values() for entry in section]
     assert "Quit" in [entry.title for entry in entries]
     assert "Choose a tokenizer" not in [entry.title for entry in entries]
 

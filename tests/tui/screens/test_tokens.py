@@ -340,14 +340,14 @@ async def test_theme_changes_the_token_colours_too() -> None:
 
 
 async def test_every_action_of_the_registry_is_answered() -> None:
-    from tokviz.tui.actions import actions_of
+    from tokviz.tui.actions.registry import actions_of
 
     app = make_app()
     async with app.run_test():
-        for action in actions_of("tokens", "app"):
-            node = app if action.group == "app" else screen_of(app)
-            method = (action.call or action.id).partition("(")[0]
-            assert hasattr(node, f"action_{method}"), action.id
+        for group, node in (("tokens", screen_of(app)), ("app", app)):
+            for action in actions_of(group):
+                method = (action.call or action.id).partition("(")[0]
+                assert hasattr(node, f"action_{method}"), action.id
 
 
 async def test_quitting_while_tokens_are_made_is_possible_at_once() -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 import tokviz
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
-from tokviz.tui.actions import actions_of
+from tokviz.tui.actions.registry import actions_of
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.run import Opening
 from tokviz.tui.screens.tokens import TokensScreen

@@ -14,7 +14,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.tui.actions import GESTURES, actions_of, keys_label
+from tokviz.tui.actions.action import keys_label
+from tokviz.tui.actions.registry import APP, actions_of, gestures_of
 from tokviz.tui.dialogs.base import Dialog, HintBar
 
 _KEYS_WIDTH = 18
@@ -35,13 +36,11 @@ class Entry:
 def help_sections(group: str) -> dict[str, list[Entry]]:
     """Collect the help of a screen and of the app: heading → entries, in registry order."""
     sections: dict[str, list[Entry]] = {}
-    for action in actions_of(group, "app"):
+    for action in actions_of(group, APP):
         entry = Entry(keys_label(action), action.title, action.help)
         sections.setdefault(action.section, []).append(entry)
     sections["Mouse"] = [
-        Entry("", gesture.gesture, gesture.help)
-        for gesture in GESTURES
-        if gesture.group in (group, "app")
+        Entry("", gesture.gesture, gesture.help) for gesture in gestures_of(group, APP)
     ]
     return sections
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.tui.actions import actions_of, key_label
+from tokviz.tui.actions.action import key_label
+from tokviz.tui.actions.registry import APP, actions_of
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem
 
@@ -34,9 +35,10 @@ def key_items(group: str, can_do: Callable[[str], bool] = lambda action: True) -
     items = [
         BarItem(
             ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
-            f"{'app' if action.group == 'app' else 'screen'}.{action.call or action.id}",
+            f"{'app' if owner == APP else 'screen'}.{action.call or action.id}",
         )
-        for action in actions_of(group, "app")
+        for owner in (group, APP)
+        for action in actions_of(owner)
         if action.footer and can_do(action.id)
     ]
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")

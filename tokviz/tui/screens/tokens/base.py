@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from textual.notifications import SeverityLevel
 
 from tokviz.live.document import LiveDocument
-from tokviz.tui.screens.sized import SizedScreen
-from tokviz.tui.settings import Settings
+from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.widgets.editor import TokenEditor
 
-if TYPE_CHECKING:
-    from tokviz.tui.app import TokvizApp
 
-
-class TokensBase(SizedScreen):
+class TokensBase(TokvizScreen):
     """The state of the Tokens screen, on which its groups of actions work."""
 
     live: LiveDocument
@@ -35,28 +25,9 @@ class TokensBase(SizedScreen):
     """Whether the text began as the sample."""
 
     @property
-    def tokviz(self) -> TokvizApp:
-        """The app, with its own type."""
-        return cast("TokvizApp", self.app)
-
-    @property
-    def settings(self) -> Settings:
-        """The remembered choices."""
-        return self.tokviz.settings
-
-    @property
     def modified(self) -> bool:
         """Whether the text has changed since it was opened or saved."""
         return self.edits != self.saved_edits
-
-    def say(self, text: str, severity: SeverityLevel = "information") -> None:
-        """Show the user a sentence, as plain text."""
-        self.notify(text, severity=severity, markup=False)
-
-    def _call(self, method: Callable[..., object], *arguments: object) -> None:
-        """Call a method on the screen's thread from a worker; nothing if the app has ended."""
-        with contextlib.suppress(RuntimeError, CancelledError):
-            self.app.call_from_thread(method, *arguments)
 
     def load_text(self, text: str, path: Path | None, *, is_sample: bool = False) -> None:
         """Show another text instead of this one; its undo history begins anew."""

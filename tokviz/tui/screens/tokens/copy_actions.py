@@ -52,7 +52,7 @@ class CopyActions(TokensBase):
     @work(thread=True, group="copy", description="copy", exit_on_error=False)
     def _copy_made(self, render: Callable[[array[int]], str], ids: array[int], what: str) -> None:
         """Render token ids in a thread, then copy what came of them."""
-        self._call(self.copy, render(ids), f"{len(ids):,} {what}")
+        self.call_here(self.copy, render(ids), f"{len(ids):,} {what}")
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         """Copy what a panel shows."""

@@ -44,7 +44,7 @@ class BackgroundEncoding(TokensBase):
         done = False
         while self._allowed and not done and not worker.is_cancelled:
             done = self.live.encode_pending(SLICE_SECONDS)
-            self._call(self._encoded, done)
+            self.call_here(self._encoded, done)
 
     def _encoded(self, done: bool) -> None:
         if done:

@@ -50,12 +50,12 @@ class FileActions(TokensBase):
         try:
             data = read_file(path)
         except TokvizError as error:
-            self._call(self.say, str(error), "error")
+            self.call_here(self.say, str(error), "error")
             return
         text = bytetext.from_bytes(data)
         notes = notes_about(data, text)
         if not worker.is_cancelled:
-            self._call(self._show_opened, text, path, notes)
+            self.call_here(self._show_opened, text, path, notes)
 
     def _show_opened(self, text: str, path: Path, notes: list[str]) -> None:
         self.load_text(text, path)
@@ -130,9 +130,9 @@ class FileActions(TokensBase):
         try:
             write_file(path, data)
         except TokvizError as error:
-            self._call(self.say, f"Not saved. {error}", "error")
+            self.call_here(self.say, f"Not saved. {error}", "error")
             return
-        self._call(self._saved, path, len(data), edits)
+        self.call_here(self._saved, path, len(data), edits)
 
     def _saved(self, path: Path, n_bytes: int, edits: int) -> None:
         self.path = path
@@ -160,7 +160,7 @@ class FileActions(TokensBase):
         assert self._autosave is not None
         recovered = self._autosave.pending()
         if recovered is not None:
-            self._call(self._offer, recovered)
+            self.call_here(self._offer, recovered)
 
     def _offer(self, recovered: Recovered) -> None:
         self._recovered = recovered
@@ -188,7 +188,7 @@ class FileActions(TokensBase):
             return
         note = self._autosave.write("".join(texts), path)
         if note:
-            self._call(self.say, note, "warning")
+            self.call_here(self.say, note, "warning")
         elif replaces is not None:
             self._autosave.discard(replaces)
 

@@ -17,7 +17,7 @@ from textual.worker import Worker, WorkerState
 from tokviz.bytetext import n_raw_bytes
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
-from tokviz.tui.actions import bindings_for
+from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
 from tokviz.tui.opening import Opening

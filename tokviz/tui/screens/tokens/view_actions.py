@@ -60,11 +60,11 @@ class ViewActions(TokensBase):
         try:
             tokenizer = load(name)
         except TokvizError as error:
-            self._call(self.say, str(error), "error")
+            self.call_here(self.say, str(error), "error")
             return
         tokenizer.prepare()
         known = {builtin.name for builtin in BUILTIN_TOKENIZERS}
-        self._call(self._use, tokenizer, tokenizer.name if tokenizer.name in known else name)
+        self.call_here(self._use, tokenizer, tokenizer.name if tokenizer.name in known else name)
 
     def _use(self, tokenizer: Tokenizer, name: str) -> None:
         """Tokenize by a tokenizer from now on, and load it by this name at the next start."""

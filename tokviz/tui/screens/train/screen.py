@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -13,18 +13,17 @@ from textual.containers import Container, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
-from textual.notifications import SeverityLevel
 from textual.widgets import Static
 
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
-from tokviz.jobs.runner import JobClient, RunHandlers
 from tokviz.jobs.train_client import LIMITS, TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-from tokviz.tui.actions import bindings_for
+from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
-from tokviz.tui.screens.sized import SizedScreen
+from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.learning import clock, curve_of_run
 from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
@@ -42,7 +41,7 @@ from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.push_button import PushButton
 
 if TYPE_CHECKING:
-    from tokviz.tui.app import TokvizApp
+    pass
 
 NARROW_COLUMNS = 110
 """A narrower terminal shows the form or the training, not both."""
@@ -71,7 +70,7 @@ _ALLOWED: dict[str, tuple[Phase, ...]] = {
 }
 
 
-class TrainScreen(SizedScreen):
+class TrainScreen(TokvizScreen):
     """Train a tokenizer on one's own files, in a child process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("train")]
@@ -153,15 +152,6 @@ class TrainScreen(SizedScreen):
         if self._client is not None and self._request is not None:
             self._client.close()
             remove_run(Path(self._request.run_folder))
-
-    @property
-    def tokviz(self) -> TokvizApp:
-        """The app, with its own type."""
-        return cast("TokvizApp", self.app)
-
-    def say(self, text: str, severity: SeverityLevel = "information") -> None:
-        """Show the user a sentence, as plain text."""
-        self.notify(text, severity=severity, markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what makes no sense now."""
@@ -366,9 +356,9 @@ class TrainScreen(SizedScreen):
         try:
             copy_run(run, target)
         except TokvizError as error:
-            self.app.call_from_thread(self.say, f"Not saved. {error}", "error")
+            self.call_here(self.say, f"Not saved. {error}", "error")
             return
-        self.app.call_from_thread(self.say, f"Saved to {target}.")
+        self.call_here(self.say, f"Saved to {target}.")
 
     # -- layout
 

@@ -13,9 +13,9 @@ from queue import Queue
 import pytest
 
 from tests.jobs.conftest import EXPLODING, WAIT, Splitter
+from tokviz.child.limits import Limits
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.runner import JobClient, RunHandlers
 from tokviz.jobs.split_result import SplitPart
 
 HANGS = "a" * 100 + "b"
@@ -66,7 +66,7 @@ def test_cancel_kills_a_child_that_does_not_stop(
 def test_cancel_lets_a_child_live_that_stops_when_asked(
     splitter: Splitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.jobs.runner.GRACE_SECONDS", WAIT)
+    monkeypatch.setattr("tokviz.child.runner.GRACE_SECONDS", WAIT)
     splitter.pieces("a", "a")
     pid = splitter.client.pid
     run = splitter.start(r"\w", "word " * 400_000)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tokviz.child.limits import Limits
+from tokviz.child.process import ChildProcess
+from tokviz.child.protocol import Body, Message, encode_line, restore_error
 from tokviz.errors import JobError, TokvizError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.process import ChildProcess
-from tokviz.jobs.protocol import Body, Message, encode_line, restore_error
 
 START_SECONDS = 30.0
 """How long a child may take to start, on a machine under load."""
@@ -82,7 +82,7 @@ class JobClient:
         """Prepare a client; the child starts with the first run.
 
         Args:
-            job: A name from `tokviz.jobs.registry.JOBS`.
+            job: A name from `tokviz.child.registry.JOBS`.
             limits: What the child may use.
             patience: Seconds of wall clock without any answer after which a run is killed and
                 fails with `JobTimeoutError`; None for no such limit.

@@ -8,9 +8,9 @@ import threading
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from tokviz.jobs.limits import Limits, allow_cpu, settle_in
-from tokviz.jobs.protocol import Message, decode_line, describe_error, encode_line
-from tokviz.jobs.registry import Job, load_job
+from tokviz.child.limits import Limits, allow_cpu, settle_in
+from tokviz.child.protocol import Message, decode_line, describe_error, encode_line
+from tokviz.child.registry import Job, load_job
 
 
 def serve(name: str, limits: Limits) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.jobs.conftest import WAIT
-from tokviz.jobs.protocol import Message, decode_line, encode_line
+from tokviz.child.protocol import Message, decode_line, encode_line
 
 NOISY = """
     import os, sys, types
-    from tokviz.jobs.limits import Limits
-    from tokviz.jobs.registry import JOBS
+    from tokviz.child.limits import Limits
+    from tokviz.child.registry import JOBS
 
     def answer(request, state):
         print("noise")
@@ -28,7 +28,7 @@ NOISY = """
 
     sys.modules["noisy"] = types.SimpleNamespace(answer=answer)
     JOBS["noisy"] = "noisy:answer"
-    from tokviz.jobs.child import serve
+    from tokviz.child.serve import serve
     serve("noisy", Limits())
 """
 

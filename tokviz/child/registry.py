@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from tokviz.child.protocol import Body
 from tokviz.errors import JobError
-from tokviz.jobs.protocol import Body
 
 Job = Callable[[Body, dict[str, Any]], Iterator[Body]]
 """A job answers one request: `job(request, state)` yields the bodies of its answers.

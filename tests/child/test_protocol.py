@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.errors import JobError, PatternError, SpecialTokenError, TokvizError
-from tokviz.jobs.protocol import (
+from tokviz.child.protocol import (
     decode_line,
     describe_error,
     encode_line,
@@ -15,6 +14,7 @@ from tokviz.jobs.protocol import (
     restore_error,
     unpack_numbers,
 )
+from tokviz.errors import JobError, PatternError, SpecialTokenError, TokvizError
 
 
 @given(st.text())

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tokviz.jobs.memory import memory_bytes, peak_memory_bytes
+from tokviz.child.memory import memory_bytes, peak_memory_bytes
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

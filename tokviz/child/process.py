@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import tokviz
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Message, decode_line
 from tokviz.errors import JobError
-from tokviz.jobs.limits import Limits
-from tokviz.jobs.protocol import Message, decode_line
 
 _LAST_WORDS_BYTES = 2000
 

@@ -1,0 +1,53 @@
+"""What the screens ask of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tokviz
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.opening import Opening
+from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    yield
+
+
+def make_app(screen: str = "tokens", request: object = None) -> TokvizApp:
+    opening = Opening("hello world", tokviz.load("gpt2"), screen=screen, request=request)
+    return TokvizApp(opening, Settings(), remember=False)
+
+
+async def test_the_app_begins_on_the_screen_that_was_asked_for() -> None:
+    app = make_app("train", request="something")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert isinstance(app.screen, TrainScreen)
+        assert app.opening.take_request() == "something"
+        assert app.opening.take_request() is None
+
+
+async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() -> None:
+    app = make_app("train")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.use_tokenizer("o200k_base", show=False)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert isinstance(app.screen, TrainScreen)
+        assert app.tokenizer.name == "o200k_base"
+        app.show_text("another text")
+        await pilot.pause()
+        assert app.current_mode == "tokens"
+        assert app.tokens_screen.live.text == "another text"
+        app.tokens_screen.editor.undo()
+        assert app.tokens_screen.live.text == "hello world"

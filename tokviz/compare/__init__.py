@@ -1,0 +1,1 @@
+"""Two tokenizers, or two trainings, side by side."""

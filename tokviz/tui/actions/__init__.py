@@ -1,0 +1,1 @@
+"""Everything the user can do, by name: one module per screen."""

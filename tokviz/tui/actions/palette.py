@@ -1,0 +1,67 @@
+"""The actions in the command palette."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.dom import DOMNode
+
+from tokviz.tui.actions.action import Action, key_label
+from tokviz.tui.actions.registry import APP, actions_of, groups
+
+
+class ActionProvider(Provider):
+    """Offers every action that can be done now in the command palette, with its key."""
+
+    async def discover(self) -> Hits:
+        """List all actions while nothing is typed."""
+        for action, node in self._available():
+            yield DiscoveryHit(
+                _with_key(Content(action.title), action),
+                partial(self._run, action, node),
+                text=action.title,
+                help=action.help,
+            )
+
+    async def search(self, query: str) -> Hits:
+        """Find actions whose title fits, or, ranked lower, whose description holds the query."""
+        matcher = self.matcher(query)
+        for action, node in self._available():
+            score = (
+                matcher.match(action.title)
+                or float(query.casefold() in action.help.casefold()) / 10
+            )
+            if score > 0:
+                yield Hit(
+                    score,
+                    _with_key(matcher.highlight(action.title), action),
+                    partial(self._run, action, node),
+                    text=action.title,
+                    help=action.help,
+                )
+
+    def _available(self) -> Iterator[tuple[Action, DOMNode]]:
+        """Yield the actions with the node that answers them and does not refuse now."""
+        own = getattr(self.screen, "action_group", None)
+        for action in actions_of(*(groups() if own is None else (own, APP))):
+            # Textual's own screens answer some names too.
+            if action.id == "command_palette":
+                continue
+            method = (action.call or action.id).partition("(")[0]
+            for node in (self.screen, self.app):
+                if hasattr(node, f"action_{method}"):
+                    if node.check_action(method, ()):
+                        yield action, node
+                    break
+
+    async def _run(self, action: Action, node: DOMNode) -> None:
+        await self.app.run_action(action.call or action.id, node)
+
+
+def _with_key(title: Content, action: Action) -> Content:
+    if not action.keys:
+        return title
+    return Content.assemble(title, "  ", (key_label(action.keys[0]), "$text-accent not bold"))
