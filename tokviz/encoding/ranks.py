@@ -74,6 +74,10 @@ class RankModel:
         """Give a token's bytes, None if there is no such id."""
         return self._source.token(token_id) if 0 <= token_id < self._source.n_tokens else None
 
+    def tokens(self) -> list[bytes]:
+        """List all tokens by rank."""
+        return self._source.tokens()
+
     def id_of(self, token: bytes) -> int | None:
         """Give a token's id, None if there is no such token."""
         return self._source.get(token)
