@@ -51,6 +51,14 @@ _KEY_NAMES = {
     "escape": "Esc",
     "pageup": "PgUp",
     "pagedown": "PgDn",
+    "left": "←",
+    "right": "→",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
 }
 
 

@@ -1,4 +1,4 @@
-"""Words set in rows: what the token card is made of, and what a click on a word does."""
+"""Words set in rows: what cards are made of, and what a click on a word does."""
 
 from __future__ import annotations
 
@@ -30,9 +30,34 @@ class Step(NamedTuple):
     step: int
 
 
-Action = Copy | GoTo | Step
+class ToMerge(NamedTuple):
+    """Go to a merge of a replay."""
+
+    number: int
+
+
+class ToToken(NamedTuple):
+    """Go to the merge of a replay that makes a token."""
+
+    token_id: int
+
+
+Action = Copy | GoTo | Step | ToMerge | ToToken
 Role = Literal[
-    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning"
+    "text",
+    "label",
+    "heading",
+    "dim",
+    "token",
+    "special",
+    "made",
+    "new",
+    "link",
+    "tree",
+    "warning",
+    "left",
+    "right",
+    "result",
 ]
 
 

@@ -1,0 +1,51 @@
+"""What the parts of the Replay screen share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.replay.position import START, Player, Position
+
+if TYPE_CHECKING:
+    from tokviz.bpe.replay import Replay
+    from tokviz.tui.screens.replay.comparison import Comparison
+    from tokviz.tui.screens.replay.frames import Frame
+    from tokviz.tui.screens.replay.opened import Opened
+    from tokviz.tui.screens.replay.own_text import OwnText
+
+
+class ReplayBase(TokvizScreen):
+    """The state of the Replay screen, on which its groups of actions work."""
+
+    opened: Opened | None = None
+    """What is replayed, None until something is."""
+    position: Position = START
+    frame: Frame | None = None
+    """The newest frame that has been worked out; it may be of another merge than `position`."""
+    comparison: Comparison | None = None
+    """What the replay is compared with."""
+    player: Player
+    own: OwnText
+
+    @property
+    def replay(self) -> Replay | None:
+        """The states of what is replayed."""
+        return None if self.opened is None else self.opened.replay
+
+    @property
+    def n_merges(self) -> int:
+        """How many merges there are."""
+        return 0 if self.opened is None else self.opened.replay.n_merges
+
+    def go_to(self, position: Position) -> None:
+        """Show another frame."""
+        raise NotImplementedError
+
+    def show_view(self, view: str, *, focus: bool = True) -> None:
+        """Bring a view to the front."""
+        raise NotImplementedError
+
+    def show_frame(self, frame: Frame) -> None:
+        """Show what has been worked out of a merge."""
+        raise NotImplementedError
