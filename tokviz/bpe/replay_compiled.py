@@ -90,7 +90,8 @@ def joined_by(
     n_merges = len(lefts)
     table = new_table(slots_for(n_merges), 2)
     joining.index_merges(lefts, rights, table)
-    data, offsets = np.ascontiguousarray(pieces.data), pieces.offsets
+    # Numba would compile everything again for an array that cannot be written to.
+    data, offsets = pieces.data.copy(), pieces.offsets
     chunks = _chunks(offsets, chunk_bytes)
     room = max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0)
     cells = np.empty((room, joining.N_CELL), np.int32)
