@@ -7,7 +7,6 @@ import pytest
 from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
 from tokviz.jobs.compile_kernels import answer
 
-
 MODULES = (compiled_counter, compiled_trainer, replay_compiled)
 
 
