@@ -17,9 +17,8 @@ joins them, holds the states of all k at once (see `tokviz.bpe.replay_times`); t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from threading import RLock
 
@@ -36,6 +35,7 @@ from tokviz.bpe.replay_steps import (
 from tokviz.bpe.replay_text import ReplayText, TextTimes, spread
 from tokviz.bpe.replay_why import MergeReason, why_merged
 from tokviz.bpe.run import TrainingRun
+from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.merging import merge_piece
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.registry import is_builtin, load
@@ -95,6 +95,7 @@ class Replay:
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None
+        self._tie_orders: dict[str, TieOrder] = {}
         self._lock = RLock()
 
     @classmethod
@@ -139,6 +140,16 @@ class Replay:
     def has_counts(self) -> bool:
         """Whether the corpus of the training is known."""
         return self.run is not None
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the merges are those of ranks: then they follow from the tokens alone."""
+        return self._by_rank
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The tokens that the merges make, in order."""
+        return self._steps.tokens
 
     @property
     def tie_break(self) -> str | None:
@@ -186,16 +197,19 @@ class Replay:
         return why_merged(self.step(k), self.tie_break)
 
     def find(self, query: str) -> Iterator[int]:
-        """Find merges by their token, by its text or by the number of the merge.
+        """Find merges by their token's text or by their number.
 
         Args:
-            query: "#123" for merge 123; or text. The merge that makes exactly this token comes
-                first, then the one with a space before it, then those whose token holds it.
+            query: "#123" for merge 123 alone; or text, which may be a number too. A merge of that
+                number comes first, then the one that makes exactly this token, then the one with a
+                space before it, then those whose token holds it.
         """
-        number = query.removeprefix("#")
-        if query.startswith("#") and number.isascii() and number.isdigit():
-            if 1 <= int(number) <= self.n_merges:
-                yield int(number)
+        number = query.strip().removeprefix("#")
+        if number.isascii() and number.isdigit() and 1 <= int(number[:12]) <= self.n_merges:
+            yield int(number)
+        else:
+            number = ""
+        if query.startswith("#") and query[1:].isdigit():
             return
         wanted = bytetext.to_bytes(bytetext.as_byte_text(query))
         if not wanted:
@@ -204,7 +218,14 @@ class Replay:
         found = [k for k, token in enumerate(tokens, 1) if wanted in token]
         exact = [k for k in found if tokens[k - 1] == wanted]
         spaced = [k for k in found if tokens[k - 1] == b" " + wanted]
-        yield from dict.fromkeys(exact + spaced + found)
+        first = [int(number)] if number else []
+        yield from list(dict.fromkeys(first + exact + spaced + found))[len(first) :]
+
+    def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
+        """Give the number of the merge of a pair, None if it is never merged."""
+        left, right = map(self.tokenizer.token_bytes, (left_id, right_id))
+        rank = self.tokenizer.pair_rank(left, right)
+        return None if rank is None else self._steps.number_of(rank)
 
     def merge_of_token(self, token_id: int) -> int | None:
         """Give the number of the merge that makes a token, None if no merge does."""
@@ -285,11 +306,13 @@ class Replay:
                 self._corpus = open_corpus(pieces, self.tokenizer, self._steps, offset)
             return self._corpus
 
-    @cached_property
-    def _tie_order(self) -> TieOrder:
+    def _tie_order(self, rule: str | None) -> TieOrder:
         assert self.run is not None
-        tokens = [bytes([byte]) for byte in range(256)]
-        return TieOrder(self.run.settings.tie_break, [*tokens, *self._steps.tokens])
+        name = self.run.settings.tie_break if rule is None else get_tie_break(rule).name
+        if name not in self._tie_orders:
+            tokens = [bytes([byte]) for byte in range(256)]
+            self._tie_orders[name] = TieOrder(name, [*tokens, *self._steps.tokens])
+        return self._tie_orders[name]
 
 
 class ReplayState:
@@ -324,15 +347,23 @@ class ReplayState:
         replay = self._replay
         return replay.tokenizer.n_vocab - replay.n_merges + self.k
 
-    def top_pairs(self, n: int = 10) -> list[PairCount]:
-        """List the n most frequent pairs, in the order in which they would be merged next."""
+    def top_pairs(self, n: int = 10, rule: str | None = None) -> list[PairCount]:
+        """List the n most frequent pairs, in the order in which they would be merged next.
+
+        Args:
+            n: How many.
+            rule: The rule that orders pairs with equal counts; None for that of the training.
+
+        Raises:
+            TokvizError: If there is no such rule.
+        """
         replay = self._replay
         if replay.run is None:
             return []
         with replay._lock:
             pairs = replay._opened_corpus().pairs
             pairs.move_to(self.k)
-            best = pairs.top(n, replay._tie_order)
+            best = pairs.top(n, replay._tie_order(rule))
         offset, token_bytes = replay.run.settings.first_byte_id, replay.tokenizer.token_bytes
         merged_next = self._next_pair()
         return [
