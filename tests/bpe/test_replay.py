@@ -209,8 +209,7 @@ def test_why_names_the_rule_where_there_is_a_tie(rule) -> None:
 def test_why_tells_the_margin() -> None:
     replay = Replay.open(tokviz.train(["abababcb"], 257, split_pattern="none"))
     assert str(replay.why(1)) == (
-        "'a' + 'b' occurs 3 times, more often than any other pair; 'b' + 'a' follows with 2, "
-        "1 fewer."
+        "'a' + 'b' occurs 3 times, more than any other pair; 'b' + 'a' follows with 2, 1 fewer."
     )
 
 

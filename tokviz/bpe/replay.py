@@ -246,6 +246,16 @@ class Replay:
             raise IndexError(f"there are 0 … {self.n_merges:,} merges, not {k:,}")
         return ReplayState(self, k)
 
+    def piece(self, index: int, k: int) -> PieceTokens:
+        """Give one of the different pieces of the corpus with its tokens after k merges.
+
+        Raises:
+            IndexError: If there is no such piece.
+        """
+        if self.run is None or not 0 <= index < len(self.run.piece_counts):
+            raise IndexError(f"there is no piece {index:,}")
+        return self._opened_corpus().piece(index, k)
+
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text to be shown after any number of merges.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.replay_pairs import CorpusPairs, CorpusTimes, PlainPairs
 from tokviz.bpe.replay_times import join_times
 from tokviz.errors import TokvizError
+from tokviz.formats.run import PIECES, stored_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +129,18 @@ def _is_plain(n_bytes: int) -> bool:
     from tokviz.bpe.replay_compiled import kernels_are_compiled
 
     return n_bytes <= MODERATE_CORPUS_BYTES and not kernels_are_compiled()
+
+
+def waits_for_compiler(folder: str | PathLike[str]) -> bool:
+    """Tell whether opening a run would first compile loops, which takes seconds.
+
+    They can be compiled ahead in another process: the job `compile_kernels`.
+    """
+    if stored_bytes(folder, PIECES, "data") <= MODERATE_CORPUS_BYTES:
+        return False
+    from tokviz.bpe.replay_compiled import kernels_are_compiled
+
+    return not kernels_are_compiled()
 
 
 def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps) -> CorpusTimes:

@@ -47,7 +47,7 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     if step.runner_up is None:
         return MergeReason(((*pair, f" occurs {_times(step.count)}; no other pair is left."),))
     second = (step.runner_up.left, " + ", step.runner_up.right)
-    ahead = f" occurs {_times(step.count)}, more often than any other pair; "
+    ahead = f" occurs {_times(step.count)}, more than any other pair; "
     follows = f" follows with {step.runner_up_count:,}, {step.margin:,} fewer."
     return MergeReason(((*pair, ahead, *second, follows),))
 
@@ -66,7 +66,7 @@ def _without_counts(step: MergeStep) -> tuple[Sentence, ...]:
 
 
 def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n:,} times"
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _others(n: int) -> str:

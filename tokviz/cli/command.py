@@ -14,6 +14,7 @@ COMMANDS = {
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
     "train": "learn a tokenizer from texts",
+    "replay": "travel through a training or a vocabulary, merge by merge",
     "tokenizers": "list the built-in tokenizers and their names",
     "completion": "print the completion script for bash, zsh or tcsh",
 }

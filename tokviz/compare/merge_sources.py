@@ -54,7 +54,10 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
             return Replay.open(
                 Tokenizer.from_ranks(Ranks(from_tiktoken(data)), split_pattern=pattern, name=name)
             )
-        return Replay.open(_of_merges(parse_merges(data, source), pattern, name))
+        merges = parse_merges(data, source)
+        if not merges:
+            raise InputFileError(source, "holds no merges")
+        return Replay.open(_of_merges(merges, pattern, name))
     except VocabularyError as error:
         raise InputFileError(source, str(error)) from None
 

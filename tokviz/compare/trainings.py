@@ -167,16 +167,14 @@ def _counted(step: MergeStep) -> Sentence:
 
 
 def _times(n: int) -> str:
-    return {0: "never", 1: "once"}.get(n, f"{n:,} times")
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
-    which, ended, step = ("first", a, in_b) if in_a is None else ("second", b, in_a)
+    which, ended, step = ("A", a, in_b) if in_a is None else ("B", b, in_a)
     assert step is not None
-    return (
-        f"All {ended.n_merges:,} merges of the {which} one are equal, then it ends; the other one "
-        "goes on with ", *_pair(step), ".",
-    )  # fmt: skip
+    equal = f"All {ended.n_merges:,} merges of {which} are equal, then it ends; the other one goes "
+    return (f"{equal}on with ", *_pair(step), ".")
 
 
 def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
