@@ -32,6 +32,8 @@ def hues_of(ids: Ids, first: int, last: int) -> list[int]:
     >>> hues_of([7, 7, 7, 8], 0, 4)
     [1, 2, 1, 2]
     """
+    if first >= last:
+        return []
     start = first
     while start and first - start < _LOOK_BACK:
         hue, before = ids[start] % N_HUES, ids[start - 1] % N_HUES

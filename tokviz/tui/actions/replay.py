@@ -179,6 +179,13 @@ ACTIONS: tuple[Action, ...] = (
         ("f4",),
     ),
     Action(
+        "select_all",
+        "Select all",
+        "Select all of your text while you edit it, or of the field.",
+        "Your text",
+        ("ctrl+a",),
+    ),
+    Action(
         "leave",
         "Back",
         "Leave the field or the editor; pause.",

@@ -54,14 +54,14 @@ class PickList(RowList[RowT], can_focus=True):
     class Picked(Moved):
         """The user pressed Enter on a row, or clicked it."""
 
-    def highlight(self, index: int) -> None:
-        """Highlight a row from outside: a row far away comes to the middle of the view."""
+    def _reveal(self) -> None:
+        """Bring a row that is far away to the middle of the view."""
         height = self.scrollable_content_region.height
-        top = round(self.scroll_offset.y)
-        if height and not top - 1 <= index <= top + height:
-            middle = max(0, index - height // 2)
-            self.scroll_to(y=middle, animate=False, force=True, immediate=True)
-        self.highlighted = index
+        index, top = self.highlighted, round(self.scroll_offset.y)
+        if index is None or not height or top - 1 <= index <= top + height:
+            super()._reveal()
+        else:
+            self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
 
     def action_move(self, step: int) -> None:
         """Move the highlight."""

@@ -22,7 +22,7 @@ class Scrubber(Widget, can_focus=True):
         height: 1;
         width: 1fr;
         & > .scrubber--done { color: $text-accent; }
-        & > .scrubber--rest { color: $border-quiet; }
+        & > .scrubber--rest { color: $border-blurred; }
         & > .scrubber--mark { color: $text-warning; text-style: bold; }
         & > .scrubber--handle { color: $text-accent; text-style: bold; }
         &:focus > .scrubber--handle { color: $foreground; background: $block-cursor-background; }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.errors import TokvizError
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.replay.position import START, Player, Position
+from tokviz.tui.screens.replay.sources import Source, source_at_hand
+from tokviz.tui.screens.train.run_folders import runs_folder
 
 if TYPE_CHECKING:
     from tokviz.bpe.replay import Replay
@@ -49,3 +53,22 @@ class ReplayBase(TokvizScreen):
     def show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
         raise NotImplementedError
+
+    def show_transport(self) -> None:
+        """Show whether it plays, how fast, and where it is."""
+        raise NotImplementedError
+
+    def jump_to(self, number: int) -> None:
+        """Go to a merge that the user has pointed out."""
+        raise NotImplementedError
+
+    def at_hand(self) -> Source:
+        """Name the tokenizer of the Tokens screen."""
+        return source_at_hand(self.tokviz.tokenizer, self.settings.tokenizer)
+
+    def runs(self) -> Path | None:
+        """Name the folder of the trainings, None if it cannot be made."""
+        try:
+            return runs_folder()
+        except TokvizError:
+            return None

@@ -77,8 +77,8 @@ def _numbers(step: MergeStep) -> Iterator[Word]:
         yield (Span(" "), Span("ahead by ", "dim"), Span(f"{step.margin:,}"))
         yield (Span(f"({share:.1%})", "dim"),)
     if step.n_tokens_before is not None and step.n_tokens_after is not None:
-        yield (Span(" tokens ", "dim"), Span(f"{step.n_tokens_before:,}"))
-        yield (Span("→ "), Span(f"{step.n_tokens_after:,}"))
+        tokens = f"{step.n_tokens_before:,} → {step.n_tokens_after:,}"
+        yield (Span(" tokens ", "dim"), Span(tokens))
 
 
 def _label(token: bytes) -> str:

@@ -97,14 +97,16 @@ class MergesPanel(Vertical):
         """Highlight a merge, if it is listed."""
         if self._replay is None:
             return
+        if not number:
+            self.merges.highlighted = None
+            return
         if self.found is None:
-            index = min(max(number - 1, 0), self._replay.n_merges - 1)
+            index = min(number, self._replay.n_merges) - 1
         elif number in self.found:
             index = self.found.index(number)
         else:
             return
-        if index != self.merges.highlighted:
-            self.merges.highlight(index)
+        self.merges.highlighted = index
 
 
 class Finding(ReplayBase):
@@ -178,7 +180,3 @@ class Finding(ReplayBase):
         number = self.merges.merges.rows[event.index]
         if number != self.position.number:
             self.jump_to(number)
-
-    def jump_to(self, number: int) -> None:
-        """Go to a merge that the user has pointed out."""
-        raise NotImplementedError

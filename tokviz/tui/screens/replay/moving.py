@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 
 from textual import on
 from textual.timer import Timer
@@ -34,7 +34,7 @@ class Moving(ReplayBase):
         if self.position == Position(self.n_merges):
             self.go_to(Position(0))
         self.player.start()
-        self._last_tick = time.monotonic()
+        self._last_tick = monotonic()
         if self._clock is None:
             self._clock = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
         self._clock.resume()
@@ -49,7 +49,7 @@ class Moving(ReplayBase):
             self.show_transport()
 
     def _tick(self) -> None:
-        now = time.monotonic()
+        now = monotonic()
         seconds, self._last_tick = now - self._last_tick, now
         position = self.player.advance(self.position, seconds, self.n_merges)
         if position != self.position:
@@ -150,7 +150,3 @@ class Moving(ReplayBase):
     def _curve_scrubbed(self, event: CursorCurve.Moved) -> None:
         event.stop()
         self._go_to_number(event.x)
-
-    def show_transport(self) -> None:
-        """Show whether it plays, how fast, and where it is."""
-        raise NotImplementedError

@@ -9,11 +9,15 @@ from textual.worker import get_current_worker
 
 from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.errors import TokvizError
+from tokviz.formats.run import is_run
 from tokviz.tui.screens.replay.base import ReplayBase
+from tokviz.tui.screens.replay.compiling import compile_first
 from tokviz.tui.screens.replay.opened import Opened, open_source
-from tokviz.tui.screens.replay.sources import Source, path_label, source_at_hand
-from tokviz.tui.screens.train.run_folders import runs_folder
+from tokviz.tui.screens.replay.sources import Source, path_label
 
+_COMPILING = (
+    "Making machine code for this computer. It is kept: a large training waits for it only once."
+)
 TAKES = "Type the path of a run folder or of a tokenizer file, or look for one with Ctrl+O."
 
 
@@ -29,17 +33,6 @@ class OpeningActions(ReplayBase):
 
         dialog = SourceDialog("Replay", [self.at_hand()], self.runs(), takes_files=TAKES)
         self.app.push_screen(dialog, self._chosen)
-
-    def at_hand(self) -> Source:
-        """Name the tokenizer of the Tokens screen."""
-        return source_at_hand(self.tokviz.tokenizer, self.settings.tokenizer)
-
-    def runs(self) -> Path | None:
-        """Name the folder of the trainings, None if it cannot be made."""
-        try:
-            return runs_folder()
-        except TokvizError:
-            return None
 
     def _chosen(self, source: Source | None) -> None:
         if source is not None:
@@ -62,6 +55,8 @@ class OpeningActions(ReplayBase):
     def _open(self, source: Source, request: ReplayRequest | None) -> None:
         worker = get_current_worker()
         try:
+            if isinstance(source.opens, str) and is_run(source.opens):
+                compile_first(source.opens, lambda: worker.is_cancelled, self._say_compiling)
             opened = open_source(source)
         except TokvizError as error:
             if not worker.is_cancelled:
@@ -72,6 +67,9 @@ class OpeningActions(ReplayBase):
             return
         if not worker.is_cancelled:
             self.call_here(self._take_opened, opened, request)
+
+    def _say_compiling(self) -> None:
+        self.call_here(self.say, _COMPILING)
 
     def _not_opened(self, source: Source, reason: str) -> None:
         if source is self.opening:

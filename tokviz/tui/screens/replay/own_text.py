@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tokviz.bpe.replay_text import ReplayText
     from tokviz.tui.palette import TokenPalette
 
+_ROOMY_COLUMNS = 46
+"""From this width on there is room for every button."""
 MOST_CHARS = 1_000_000
 """A longer text is cut."""
 
@@ -63,6 +65,7 @@ class OwnText(Vertical):
         self._show_invisibles = show_invisibles
         self._specials: frozenset[int] = frozenset()
         self._editor: TokenEditor | None = None
+        self._counts = ""
 
     def compose(self) -> ComposeResult:
         """Yield the heading and the tokens."""
@@ -123,9 +126,14 @@ class OwnText(Vertical):
         if follow:
             self.tokens.reveal_lit()
 
+    def on_resize(self) -> None:
+        """Show the buttons that there is room for."""
+        self._show_head(self._counts)
+
     def _show_head(self, counts: str) -> None:
+        self._counts = counts
         left = [
-            BarItem((("Your text", "active"),)),
+            BarItem((("Your text", "active"),), "", (("Yours", "active"),)),
             BarItem(((counts, "plain"),), "", ((counts.split(" · ")[0], "plain"),)),
         ]
         if self.is_editing:
@@ -134,7 +142,7 @@ class OwnText(Vertical):
             buttons = [
                 BarItem((("edit", "key"),), "screen.edit_text"),
                 BarItem((("from Tokens", "key"),), "screen.text_at_hand"),
-            ]
+            ][: 2 if self.size.width >= _ROOMY_COLUMNS else 1]
         self.head.show(left, buttons)
 
     # -- editing

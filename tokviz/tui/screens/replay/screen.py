@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 from textual.worker import Worker, WorkerState
 
 from tokviz.bpe.replay_request import ReplayRequest
@@ -110,6 +110,7 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
         self._fit(self.app.size)
         self.keys.show(key_items("replay"))
         self.draw_tabs()
+        self.end_comparison()
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self._show_title()
         self.show_transport()
@@ -178,7 +179,7 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
         self.go_to(START if at is None else clamped(at, replay.n_merges))
         self.draw_tabs()
         if request is not None and request.other is not None:
-            self.compare_with(request.other)
+            self.compare_path(request.other)
 
     # -- where it is
 
@@ -301,6 +302,11 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
         self.pause()
         self.show_view("texts", focus=False)
         self.own.edit()
+
+    def action_select_all(self) -> None:
+        """Select everything where the keyboard is."""
+        if isinstance(self.focused, (Input, TextArea)):
+            self.focused.select_all()
 
     @on(OwnText.Changed)
     def _text_changed(self, event: OwnText.Changed) -> None:
