@@ -13,7 +13,7 @@ import pytest
 
 import tokviz
 from tokviz.bpe.replay import Replay
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.errors import TokvizError
 from tokviz.formats import run as run_folder
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -41,7 +41,7 @@ def write(folder: Path, name: str, arrays: dict[str, np.ndarray]) -> None:
 
 def refused(folder: Path, words: str = "") -> None:
     before = content(folder)
-    with pytest.raises(InputFileError, match=words) as caught:
+    with pytest.raises(TokvizError, match=words) as caught:
         Replay.open(folder)
     assert str(folder) in str(caught.value)
     assert content(folder) == before

@@ -37,7 +37,7 @@ from tokviz.bpe.replay_why import MergeReason, why_merged
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.merging import merge_piece
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, load
 from tokviz.tokenizer import Tokenizer
 
@@ -99,31 +99,32 @@ class Replay:
         self._lock = RLock()
 
     @classmethod
-    def open(cls, source: Source) -> Replay:
+    def open(cls, source: Source, *, prepare: bool = True) -> Replay:
         """Open a training, or any vocabulary.
 
         Args:
             source: A training run or its folder, which know the counts; or a tokenizer, the name of
                 a built-in one, or a file that holds one, which do not.
+            prepare: Whether to call `prepare` too, which takes more than half of the time for a
+                large run: merges, curves and texts need it not.
 
         Raises:
             InputFileError: If a folder is no run, or a file cannot be read, or is damaged.
             UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+            TokvizError: If the history of a run does not fit its pieces.
         """
         if isinstance(source, TrainingRun):
-            return cls(source.tokenizer, source, source.tokenizer.name)
-        if not isinstance(source, (str, PathLike)):
-            return cls(source, None, source.name)
-        named = isinstance(source, str) and is_builtin(source)
-        if not named and os.path.isdir(source):
+            replay = cls(source.tokenizer, source, source.tokenizer.name)
+        elif not isinstance(source, (str, PathLike)):
+            replay = cls(source, None, source.name)
+        elif not (isinstance(source, str) and is_builtin(source)) and os.path.isdir(source):
             run = TrainingRun.load(source)
             replay = cls(run.tokenizer, run, os.fspath(source))
-            try:
-                replay.prepare()
-            except TokvizError as error:
-                raise InputFileError(source, str(error)) from None
-            return replay
-        return cls(load(source), None, source if isinstance(source, str) else os.fspath(source))
+        else:
+            replay = cls(load(source), None, os.fspath(source))
+        if prepare:
+            replay.prepare()
+        return replay
 
     def prepare(self) -> None:
         """Do now what would otherwise delay the first state.
@@ -313,7 +314,10 @@ class Replay:
             if self._corpus is None:
                 offset = self.run.settings.first_byte_id
                 pieces = self.run.piece_counts
-                self._corpus = open_corpus(pieces, self.tokenizer, self._steps, offset)
+                try:
+                    self._corpus = open_corpus(pieces, self.tokenizer, self._steps, offset)
+                except TokvizError as error:
+                    raise TokvizError(f"{self.name}: {error}") from None
             return self._corpus
 
     def _tie_order(self, rule: str | None) -> TieOrder:
