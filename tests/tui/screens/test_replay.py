@@ -535,3 +535,26 @@ async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -
         assert screen.comparison is None
         await settle(pilot)
         assert "Compare this training" in shown(app)
+
+
+# -- views
+
+
+@pytest.mark.parametrize("size", [(120, 40), (120, 30), (80, 24)])
+async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, int]) -> None:
+    app = make_app(ReplayRequest(words, at=2))
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        for view, widget in (
+            ("candidates", screen.candidates),
+            ("merges", screen.merges),
+            ("curves", screen.compression),
+            ("diff", screen.diff),
+            ("texts", screen.own),
+        ):
+            await pilot.press("f2")
+            await settle(pilot)
+            assert screen._recent[0] == view
+            assert widget.is_on_screen and widget.size.height > 2, view
+            if size == (120, 40):
+                assert screen.merges.is_on_screen != screen.diff.is_on_screen

@@ -42,7 +42,7 @@ def card_rows(
         start = f"The start: every byte is a token of its own.{corpus}"
         return flow(words_of(start), width)
     reasons = [word for sentence in why for word in sentence_words(sentence)]
-    numbers = list(_numbers(step))
+    numbers = _numbers(step)
     return [
         *flow(_equation(step, position), width),
         *(flow(numbers, width) if numbers else ()),
@@ -61,24 +61,25 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
         yield (Span("→ "), token)
     else:
         yield (token,)
-    yield (Span(" id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
+    yield (Span("id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
     n_bytes = len(step.token)
-    yield (Span(f" {n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
+    yield (Span(f"{n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
 
 
-def _numbers(step: MergeStep) -> Iterator[Word]:
+def _numbers(step: MergeStep) -> list[Word]:
+    """Give the numbers of a merge, with commas between them."""
     if step.count is None:
-        return
-    yield (Span("count ", "dim"), Span(f"{step.count:,}", "heading"))
+        return []
+    words: list[list[Span]] = [[Span("count ", "dim"), Span(f"{step.count:,}", "heading")]]
     if step.n_tied is not None and step.n_tied > 1:
-        yield (Span(" "), Span(f"tie of {step.n_tied:,} pairs", "warning"))
+        words.append([Span(f"tie of {step.n_tied:,} pairs", "warning")])
     elif step.margin is not None and step.runner_up is not None:
         share = step.margin / max(step.count, 1)
-        yield (Span(" "), Span("ahead by ", "dim"), Span(f"{step.margin:,}"))
-        yield (Span(f"({share:.1%})", "dim"),)
+        words.append([Span("ahead by ", "dim"), Span(f"{step.margin:,} ({share:.1%})")])
     if step.n_tokens_before is not None and step.n_tokens_after is not None:
         tokens = f"{step.n_tokens_before:,} → {step.n_tokens_after:,}"
-        yield (Span(" tokens ", "dim"), Span(tokens))
+        words.append([Span("tokens ", "dim"), Span(tokens)])
+    return [[*word, Span("," if word is not words[-1] else "", "dim")] for word in words]
 
 
 def _label(token: bytes) -> str:

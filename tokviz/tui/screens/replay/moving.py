@@ -110,19 +110,18 @@ class Moving(ReplayBase):
     def action_next_in_text(self) -> None:
         """Go on to the next merge that changes the user's text."""
         text = self.own.prepared
-        number = None if text is None else text.next_change(self.position.n_done)
-        if number is None:
-            self.say("No later merge changes your text.")
-        else:
-            self._go(Position(number, False))
+        if text is not None:
+            self._go_in_text(text.next_change(self.position.number), "later")
 
     def action_previous_in_text(self) -> None:
         """Go back to the merge before that changed the user's text."""
-        text = self.own.prepared
-        here = self.position.number
-        number = None if text is None or not here else text.previous_change(here - 1)
+        text, here = self.own.prepared, self.position.number
+        if text is not None:
+            self._go_in_text(text.previous_change(here - 1) if here else None, "earlier")
+
+    def _go_in_text(self, number: int | None, which: str) -> None:
         if number is None:
-            self.say("No earlier merge changes your text.")
+            self.say(f"No {which} merge changes your text.")
         else:
             self._go(Position(number, False))
 

@@ -48,10 +48,8 @@ VIEWS = (TEXTS, CANDIDATES, MERGES, CURVES, DIFF)
 class Views(ReplayBase):
     """Shows as much as fits, and knows what is behind what."""
 
-    _shown = ("texts", "merges")
-    """The views at the front: in the first column, and in the second one."""
-    _view = "texts"
-    """The view that was brought to the front last: the one where there is one column."""
+    _recent: tuple[str, ...] = ("texts", "merges", "candidates", "curves", "diff")
+    """The views, the one that was brought to the front last at first."""
     _tabs: tuple[tuple[View, ...], ...] = (VIEWS,)
 
     def fit_views(self, size: Size) -> None:
@@ -83,12 +81,10 @@ class Views(ReplayBase):
         return CANDIDATES.title if has_counts else "Made of"
 
     def _is_shown(self, view: str) -> bool:
+        """Tell whether a view is the newest of those that share its place."""
         group = next(group for group in self._tabs if any(view == other.id for other in group))
-        if len(group) == 1:
-            return True
-        if len(self._tabs) == 1:
-            return view == self._view
-        return view in self._shown
+        ids = [other.id for other in group]
+        return view == next(recent for recent in self._recent if recent in ids)
 
     def _title(self, shown: View) -> Content:
         parts: list[Content | str] = []
@@ -104,12 +100,7 @@ class Views(ReplayBase):
 
     def show_view(self, view: str, *, focus: bool = True) -> None:
         """Bring a view to the front."""
-        self._view = view
-        first, second = self._shown
-        if view in (TEXTS.id, CANDIDATES.id):
-            self._shown = (view, second)
-        else:
-            self._shown = (first, view)
+        self._recent = (view, *(other for other in self._recent if other != view))
         self.draw_tabs()
         if focus:
             self.call_after_refresh(self._focus_view, view)
@@ -122,7 +113,7 @@ class Views(ReplayBase):
 
     def _step_view(self, by: int) -> None:
         ids = [view.id for view in VIEWS]
-        self.show_view(ids[(ids.index(self._view) + by) % len(ids)])
+        self.show_view(ids[(ids.index(self._recent[0]) + by) % len(ids)])
 
     def action_next_view(self) -> None:
         """Go to the next view."""
