@@ -132,6 +132,7 @@ class CompiledPairs:
         self._table = new_table(n_slots, pairing.N_COLUMNS)
         self._tokens = np.empty(256 + times.n_merges, np.int64)
         self._n_pairs = 0
+        self._least_wanted = 0
         self._k = -1
 
     def positions_of(self, k: int) -> Int64s:
@@ -179,7 +180,7 @@ class CompiledPairs:
             if n_pairs >= 0:
                 break
             self._table = new_table(2 * len(self._table), pairing.N_COLUMNS)
-        self._n_pairs, self._k = int(n_pairs), k
+        self._n_pairs, self._k, self._least_wanted = int(n_pairs), k, 0
 
     def pair_count(self, left: int, right: int) -> int:
         """Count the occurrences of a pair, overlapping ones too."""
@@ -194,8 +195,17 @@ class CompiledPairs:
         """List the most frequent pairs in the order in which they would be merged."""
         if n < 1:
             return []
-        slots = self._slots_from(int(pairing.nth_highest_count(self._table, n)))
+        least = self._least_wanted
+        slots = self._slots_from(least) if least else np.empty(0, np.int64)
+        if len(slots) < n:
+            slots = self._slots_from(int(pairing.nth_highest_count(self._table, n)))
         pairs, counts = self._table[slots, 0], self._table[slots, pairing.COUNT]
+        if len(counts) > n:
+            least = int(np.partition(counts, -n)[-n])
+            best = counts >= least
+            slots, pairs, counts = slots[best], pairs[best], counts[best]
+            # Steps change the highest counts little: next time one look at the table will do.
+            self._least_wanted = least * 7 // 8
         lefts, rights = pairs >> 32, pairs & 0xFFFFFFFF
         keys = order.keys(lefts, rights, lambda: self._first_places(slots))
         return ranked(lefts, rights, counts, keys, n)
