@@ -205,7 +205,7 @@ async def test_a_list_is_moved_through_and_picked_from() -> None:
             ("picked", 0),
             ("picked", 2),
         ]
-        picks.highlighted = 50_000
+        picks.follow(50_000)
         await pilot.pause()
         rows = [picks.render_line(y).text.strip() for y in range(5)]
         assert rows[2] == "50000", "a row far away comes to the middle"

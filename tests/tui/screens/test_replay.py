@@ -558,3 +558,22 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen
+
+
+async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Path) -> None:
+    import shutil
+
+    mixed = tmp_path / "mixed"
+    shutil.copytree(words, mixed)
+    texts = [f"{word} " * 7 for word in ("other", "words", "entirely", "theme", "item1", "word2")]
+    tokviz.train(texts, 300).save(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "pieces.npz", mixed / "pieces.npz")
+    app = make_app(ReplayRequest(str(mixed)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "mixed cannot be replayed" in shown(app))
+        screen = app.screen
+        assert isinstance(screen, ReplayScreen) and screen.replay is None
+        await pilot.press("space", "right", "end")
+        screen.take_request(ReplayRequest(words))
+        screen = await opened(pilot)
+        assert screen.replay is not None and screen.replay.name == words

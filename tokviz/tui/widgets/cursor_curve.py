@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -86,9 +87,15 @@ class CursorCurve(Widget):
 
     def set_cursor(self, x: int, value: str) -> None:
         """Put the cursor at an x, and say the value there."""
-        if (x, value) != (self._cursor, self._value):
-            self._cursor, self._value = x, value
+        if (x, value) == (self._cursor, self._value):
+            return
+        width, last_x = self.size.width - AXIS_COLUMNS, self._curve.last_x
+        moved = column_of(x, last_x, width) != column_of(self._cursor, last_x, width)
+        self._cursor, self._value = x, value
+        if moved:
             self.refresh()
+        else:
+            self.refresh(Region(0, 0, self.size.width, 1))
 
     def _blocks(self) -> list[str]:
         size = (self.size.width, self.size.height)

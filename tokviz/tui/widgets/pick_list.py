@@ -6,6 +6,7 @@ from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
@@ -37,6 +38,8 @@ class PickList(RowList[RowT], can_focus=True):
         Binding("enter", "pick", show=False),
     ]
 
+    _is_following = False
+
     class Moved(Message):
         """The user moved the highlight by a key."""
 
@@ -54,14 +57,27 @@ class PickList(RowList[RowT], can_focus=True):
     class Picked(Moved):
         """The user pressed Enter on a row, or clicked it."""
 
-    def _reveal(self) -> None:
-        """Bring a row that is far away to the middle of the view."""
-        height = self.scrollable_content_region.height
-        index, top = self.highlighted, round(self.scroll_offset.y)
-        if index is None or not height or top - 1 <= index <= top + height:
-            super()._reveal()
-        else:
+    def follow(self, index: int) -> None:
+        """Highlight a row from outside; one that is out of view comes to its middle."""
+        height, top = self.scrollable_content_region.height, round(self.scroll_offset.y)
+        if height and not top <= index < top + height:
             self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
+            self._is_following = True
+        self.highlighted = index
+        self._is_following = False
+
+    def _reveal(self) -> None:
+        if not self._is_following:
+            super()._reveal()
+
+    def watch_highlighted(self, old: int | None, new: int | None) -> None:  # type: ignore[override]
+        """Draw the two rows that change, and tell."""
+        self._reveal()
+        top = round(self.scroll_offset.y)
+        for index in (old, new):
+            if index is not None and 0 <= index - top < self.size.height:
+                self.refresh(Region(0, index - top, self.size.width, 1))
+        self.post_message(self.Highlighted())
 
     def action_move(self, step: int) -> None:
         """Move the highlight."""

@@ -112,8 +112,9 @@ class TokenText(QuietScroll):
 
     def show_tokens(self, tokens: TextTokens | None) -> None:
         """Show other tokens of the text."""
+        if not _are_equal(tokens, self._tokens):
+            self.refresh()
         self._tokens = tokens
-        self.refresh()
 
     def reveal_lit(self) -> None:
         """Scroll to the first lit token if none is in view."""
@@ -224,6 +225,20 @@ class TokenText(QuietScroll):
         index = int(tokens.byte_ends.searchsorted(byte, "right"))
         if index < len(tokens.ids):
             self.post_message(self.Picked(int(tokens.ids[index])))
+
+
+def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
+    """Tell whether two tokenizations of a text look the same."""
+    if tokens is None or others is None:
+        return tokens is others
+    return all(
+        len(mine) == len(theirs) and bool((mine == theirs).all())
+        for mine, theirs in (
+            (tokens.ids, others.ids),
+            (tokens.byte_ends, others.byte_ends),
+            (tokens.lit_middles, others.lit_middles),
+        )
+    )
 
 
 def char_offsets(text: str, first_byte: int) -> list[int]:

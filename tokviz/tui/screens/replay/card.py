@@ -61,9 +61,9 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
         yield (Span("→ "), token)
     else:
         yield (token,)
-    yield (Span("id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
+    yield (Span(" id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
     n_bytes = len(step.token)
-    yield (Span(f"{n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
+    yield (Span(f" {n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
 
 
 def _numbers(step: MergeStep) -> list[Word]:

@@ -106,7 +106,7 @@ class MergesPanel(Vertical):
             index = self.found.index(number)
         else:
             return
-        self.merges.highlighted = index
+        self.merges.follow(index)
 
 
 class Finding(ReplayBase):

@@ -78,6 +78,11 @@ class Framing(ReplayBase):
             raise
 
     def _make_frame(self, wish: _Wish) -> None:
+        try:
+            wish.replay.prepare()
+        except TokvizError as error:
+            self.call_here(self.show_damage, wish.replay, str(error))
+            return
         known = self._prepared
         if known is None or known[:2] != (wish.replay, wish.revision):
             if len(wish.text) > _LARGE_TEXT:
@@ -109,6 +114,10 @@ class Framing(ReplayBase):
 
     def _text_failed(self, reason: str) -> None:
         self.say(f"Your text cannot be shown. {reason}", "error")
+
+    def show_damage(self, replay: Replay, reason: str) -> None:
+        """Say what is wrong with what was opened, and show it no more."""
+        raise NotImplementedError
 
     def show_text_curve(self, curve: Curve) -> None:
         """Show how the user's text is compressed, where no corpus is known."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.replay import Replay
+from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
+from tokviz.formats.run import is_run
 from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
 from tokviz.tui.screens.replay.frames import TINY_PIECES, ShownPiece, merged
 from tokviz.tui.widgets.cursor_curve import Curve
@@ -62,10 +64,14 @@ class Opened:
 def open_source(source: Source) -> Opened:
     """Open what can be replayed. Takes a moment: for a worker.
 
+    The states of a large training are made ready with the first frame (`Replay.prepare`), so that
+    its merges and curves can be seen before.
+
     Raises:
         TokvizError: If it is damaged, foreign or missing.
     """
-    replay = Replay.open(source.opens)
+    is_training = isinstance(source.opens, str) and is_run(source.opens)
+    replay = Replay.open(source.opens, prepare=False) if is_training else open_merges(source.opens)
     if not replay.n_merges:
         raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")
     return Opened(source, replay, corpus_compression(replay), merge_counts(replay), draw(replay))

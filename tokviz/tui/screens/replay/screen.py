@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.widgets import Input, Static, TextArea
 from textual.worker import Worker, WorkerState
 
+from tokviz.bpe.replay import Replay
 from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.bpe.trace import lineage
 from tokviz.tui.actions.registry import bindings_for
@@ -153,6 +154,13 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
             self.say(text, "error")
         self._show_title()
 
+    def show_damage(self, replay: Replay, reason: str) -> None:
+        """Say what is wrong with what was opened, and show it no more."""
+        if replay is self.replay and self.opened is not None:
+            source, self.opened = self.opened.source, None
+            self.pause()
+            self.show_problem(source, reason)
+
     def _show_message(self, text: str) -> None:
         self.query_one("#problem", Static).update(Content("\n".join(map(safe, text.split("\n")))))
         self.set_class(bool(text), "-message")
@@ -234,14 +242,16 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
 
     def show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
+        is_new = frame is not self.frame
         self.frame = frame
         position = Position(frame.number, self.position.merged)
         if frame.number == self.position.number:
             position = self.position
         self._show_corpus(frame, position)
         self.own.show_frame(frame, position, follow=not self.player.playing)
-        next_index = next((i for i, row in enumerate(frame.candidates) if row.is_next), None)
-        self.candidates.show(frame.candidates, next_index)
+        if is_new:
+            next_index = next((i for i, row in enumerate(frame.candidates) if row.is_next), None)
+            self.candidates.show(frame.candidates, next_index)
         self._show_cursors()
 
     def _show_corpus(self, frame: Frame, position: Position) -> None:
