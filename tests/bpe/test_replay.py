@@ -234,8 +234,8 @@ def test_a_vocabulary_has_no_counts() -> None:
     )  # fmt: skip
     state = replay.state(100)
     assert (state.n_tokens, state.bytes_per_token, state.pair_count(1, 2)) == (None, None, None)
-    assert state.top_pairs() == state.pieces() == state.pieces_of_next() == []
-    assert replay.compression_curve(10) == replay.count_curve(10) == []
+    assert (state.top_pairs(), state.pieces(), state.pieces_of_next()) == ([], [], [])
+    assert (replay.compression_curve(10), replay.count_curve(10)) == ([], [])
     step = replay.step(1)
     assert (step.left, step.right, step.count, step.margin) == (b" ", b"t", None, None)
     assert "not known" in str(replay.why(1))
