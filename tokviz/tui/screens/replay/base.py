@@ -58,6 +58,18 @@ class ReplayBase(TokvizScreen):
         """Show whether it plays, how fast, and where it is."""
         raise NotImplementedError
 
+    def pause(self) -> None:
+        """Stop where it is."""
+        raise NotImplementedError
+
+    def want_frame(self) -> None:
+        """See to it that the frame of the present position is shown."""
+        raise NotImplementedError
+
+    def compare_text(self) -> None:
+        """Compare what becomes of the user's text, now that it is another one."""
+        raise NotImplementedError
+
     def jump_to(self, number: int) -> None:
         """Go to a merge that the user has pointed out."""
         raise NotImplementedError

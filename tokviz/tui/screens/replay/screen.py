@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tokviz.bpe.replay import Replay
@@ -38,6 +38,7 @@ from tokviz.tui.screens.replay.opening import OpeningActions
 from tokviz.tui.screens.replay.own_text import OwnText
 from tokviz.tui.screens.replay.position import START, Player, Position, clamped
 from tokviz.tui.screens.replay.sources import Source
+from tokviz.tui.screens.replay.text_actions import TextActions
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -49,7 +50,7 @@ from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
 
-class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
+class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActions, Views):
     """Go through a training, or through any vocabulary, merge by merge."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("replay")]
@@ -63,7 +64,6 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
         self.player = Player()
         self._framing_lock = Lock()
         self._was_playing = False
-        self._text_taken: tuple[int, str] | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -292,37 +292,7 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, Views):
         self.compression.show(curve)
         self._show_cursors()
 
-    # -- the user's text
-
-    def take_text_at_hand(self) -> None:
-        """Take the text of the Tokens screen, unless the user has given another one here."""
-        live = self.tokviz.tokens_screen.live
-        if not self.own.is_own and self._text_taken != (live.revision, live.text):
-            self.action_text_at_hand()
-
-    def action_text_at_hand(self) -> None:
-        """Take the text of the Tokens screen."""
-        live = self.tokviz.tokens_screen.live
-        self._text_taken = (live.revision, live.text)
-        self.own.end_edit()
-        self.own.set_text(live.text, is_own=False)
-
-    def action_edit_text(self) -> None:
-        """Edit the user's text."""
-        self.pause()
-        self.show_view("texts", focus=False)
-        self.own.edit()
-
-    def action_select_all(self) -> None:
-        """Select everything where the keyboard is."""
-        if isinstance(self.focused, (Input, TextArea)):
-            self.focused.select_all()
-
-    @on(OwnText.Changed)
-    def _text_changed(self, event: OwnText.Changed) -> None:
-        event.stop()
-        self.want_frame()
-        self.compare_text()
+    # -- back
 
     def action_leave(self) -> None:
         """Leave the editor, then the search; else pause."""
