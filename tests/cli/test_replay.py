@@ -58,7 +58,7 @@ def test_one_merge_and_some_merges(tokviz, tiny):
     assert tokviz("replay", tiny, "--print", "--at", 2).text == "".join(TINY.splitlines(True)[-6:])
     first = tokviz("replay", "--print", "--steps", 1, "-t", tiny).text
     assert first.splitlines()[0].startswith("merge 1 of 2")
-    assert first.endswith("… 1 more merges: --at K, --steps N\n")
+    assert first.endswith("… 1 more merge: --at K, --steps N\n")
 
 
 def test_a_text_is_shown_at_every_step(tokviz):

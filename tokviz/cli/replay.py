@@ -147,7 +147,8 @@ def _print_frames(replay: Replay, numbers: Iterable[int], text: ReplayText | Non
         lines = step_lines(replay, k, text, color) if k else start_lines(replay, text)
         print("\n".join(lines))
     if k < replay.n_merges:
-        print(f"… {replay.n_merges - k:,} more merges: --at K, --steps N")
+        n_more = replay.n_merges - k
+        print(f"… {n_more:,} more merge{'s' * (n_more > 1)}: --at K, --steps N")
 
 
 def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
