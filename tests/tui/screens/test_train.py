@@ -370,14 +370,14 @@ async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(
     app = make_app("")
     async with app.run_test() as pilot:
         screen = await start(pilot, book)
-        await pilot.press("ctrl+l", "a")
+        await pilot.press("alt+k", "a")
         trainers[0].on_report(1, REPORT)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
         await pilot.press("b")
         assert isinstance(app.screen, TokensScreen) and app.screen.live.text == "ab"
         assert any("300 tokens" in notice.message for notice in app._notifications)
-        await pilot.press("ctrl+l")
+        await pilot.press("alt+r")
         assert screen.phase == "done" and "300 tokens in 1.0 s" in shown(app)
 
 
