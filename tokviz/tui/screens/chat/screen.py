@@ -1,0 +1,288 @@
+"""The Chat screen: messages, their tokens with the mask, and the lines above and below."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.geometry import Size
+from textual.worker import Worker, WorkerState
+
+from tokviz.chat.lint import Finding
+from tokviz.chat.render import Rendering
+from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
+from tokviz.chat.templates import TEMPLATES
+from tokviz.errors import TokvizError
+from tokviz.live.document import LiveDocument
+from tokviz.tui.actions.registry import bindings_for
+from tokviz.tui.glyphs import safe
+from tokviz.tui.messages import Notice
+from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.copy_actions import CopyActions
+from tokviz.tui.screens.chat.edit_actions import EditActions
+from tokviz.tui.screens.chat.history import History, State
+from tokviz.tui.screens.chat.rendering import RenderActions
+from tokviz.tui.screens.chat.template_actions import TemplateActions
+from tokviz.tui.screens.chat.view_actions import ViewActions
+from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.mask.counts import PartCounts, message_note, part_counts, percent
+
+NARROW_COLUMNS = 110
+"""A narrower terminal has the tokens below the messages."""
+SHORT_LINES = 16
+"""A terminal of fewer lines goes without the key bar and without the tokens."""
+LOW_LINES = 30
+"""A terminal of fewer lines gives the explanation of a token fewer of them."""
+
+
+class ChatScreen(EditActions, TemplateActions, ViewActions, CopyActions, RenderActions):
+    """See which tokens of a conversation a model learns from, and why."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("chat")]
+    CSS_PATH = "screen.tcss"
+    AUTO_FOCUS = "#message-editor"
+    action_group = "chat"
+
+    def __init__(self) -> None:
+        """Begin with a sample; what was asked for is opened when the screen is there."""
+        super().__init__()
+        first = editing.EMPTY
+        self.saved = first
+        self.history = History(State(first, "nanochat", place=PartPlace(0)))
+        self.jinja = {}
+        self.rendering: Rendering | None = None
+        self.problem: TokvizError | None = None
+        self.findings: list[Finding] = []
+        self.max_tokens = DEFAULT_MAX_TOKENS
+        self._counts = PartCounts({}, {})
+        self._counted: Rendering | None = None
+        self._fitted: Size | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        self._fit(self.app.size)
+        palette = self.tokviz.token_palette()
+        self.tokenizer = self.tokviz.tokenizer
+        self.live = LiveDocument("", self.tokenizer, parse_specials=False)
+        self.title_bar = Bar(id="title")
+        self.messages = MessageList(
+            self.live, palette, show_invisibles=self.settings.show_invisibles, id="messages"
+        )
+        self.messages.editor.on_edited = self._edited
+        self.messages.editor.tab_behavior = "focus"
+        self.messages.editor.placeholder = "an empty message"
+        self.left = Container(id="left")
+        self.views = ChatViews(palette)
+        self.status = Bar(id="status")
+        self.keys = Bar(id="keys")
+        yield self.title_bar
+        with Container(id="work"):
+            with self.left:
+                yield self.messages
+            yield self.views
+        yield self.status
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Fill the lines, and show what was asked for."""
+        self.keys.show(key_items("chat"))
+        self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self.call_after_refresh(self._started)
+
+    def _started(self) -> None:
+        request = self.tokviz.opening.take_request()
+        if isinstance(request, ChatRequest):
+            self.max_tokens = request.max_tokens
+        self.show_state()
+
+    def on_screen_resume(self) -> None:
+        """Take up the tokenizer that was chosen on another screen."""
+        if self.is_mounted:
+            self.set_tokenizer(self.tokviz.tokenizer)
+
+    def _change_palette(self) -> None:
+        palette = self.tokviz.token_palette()
+        self.messages.set_palette(palette)
+        self.views.set_palette(palette)
+
+    # -- the conversation has changed
+
+    def _edited(self) -> None:
+        """Show an edit everywhere, in the same frame as the editor does."""
+        self.text_edited()
+        self.messages.show_cursor()
+
+    def show_state(self) -> None:
+        """Show the present state everywhere."""
+        state = self.history.state
+        place = editing.place_in(state.conversation, state.place)
+        self.messages.show(self._blocks(), place, editing.roles_to_add(state.conversation))
+        if place is not None:
+            self.messages.editor.move_cursor(state.location)
+        self.refresh_rendering()
+        self.messages.show_cursor()
+        if place is not None:
+            self.views.show_message(place.message)
+
+    def show_rendering(self) -> None:
+        """Show the newest tokens everywhere."""
+        rendering = self.rendering
+        if rendering is not self._counted:
+            self._counts = PartCounts({}, {}) if rendering is None else part_counts(rendering)
+            self._counted = rendering
+        self.messages.edited(self._blocks())
+        self.messages.set_roles(editing.roles_to_add(self.conversation))
+        self.views.show_rendering(rendering, self.roles, self._counts, self._problem_text())
+        self._show_lines()
+
+    def _problem_text(self) -> str:
+        if self.problem is not None:
+            return f"✗ No tokens. {self.problem}"
+        return ""
+
+    def _blocks(self) -> list[Any]:
+        counts = self._counts
+        by_message = counts.by_message
+        warned = {finding.message_index for finding in self.findings}
+        learned = [
+            [
+                bool((count := counts.by_part.get((index, part))) and count.learned)
+                for part in range(len(message.parts))
+            ]
+            for index, message in enumerate(self.conversation.messages)
+        ]
+        known = self.rendering is not None
+        notes = [
+            (
+                ("! " if index in warned else "")
+                + (message_note(by_message.get(index)) if known else ""),
+                index in warned,
+            )
+            for index in range(len(self.conversation.messages))
+        ]
+        return editing.blocks_of(self.conversation, learned, notes)
+
+    def on_notice(self, message: Notice) -> None:
+        """Show what a widget has to say."""
+        message.stop()
+        self.say(message.text, message.severity)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say so if something in the background failed, rather than go on in silence."""
+        if event.state is WorkerState.ERROR:
+            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+
+    # -- the lines above and below
+
+    def _show_lines(self) -> None:
+        self._show_title()
+        self._show_status()
+
+    def _show_title(self) -> None:
+        origin = self.history.state.origin
+        name = safe(origin.path.name) if origin.path else "conversation"
+        self.left.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
+        template = self.history.state.template
+        title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
+        models = f" ({title})" if title.lower() != template else ""
+        tokenizer = safe(self.tokenizer.name)
+        self.title_bar.show(
+            tab_items("chat"),
+            [
+                BarItem(
+                    ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
+                    "screen.pick_template",
+                    ((f"{safe(template)} ▾", "chip"),),
+                ),
+                BarItem(((tokenizer, "chip"), (" ▾", "key")), "screen.pick_tokenizer"),
+            ],
+        )
+
+    def _show_status(self) -> None:
+        self.status.show(self._status_items(), self._row_items())
+
+    def _status_items(self) -> list[BarItem]:
+        rendering = self.rendering
+        if rendering is None:
+            words = "rendering…" if self.is_waiting else "no tokens"
+            return [BarItem(((words, "chip"),), "screen.show_view('findings')")]
+        n_kept, cut = rendering.n_kept, len(rendering) - rendering.n_kept
+        items = [
+            BarItem(
+                ((f"{n_kept:,}", "chip"), (f" token{'s' * (n_kept != 1)}", "plain")),
+                "screen.show_view('tokens')",
+            ),
+            BarItem(
+                (
+                    (f"● {rendering.n_learned:,}", "chip"),
+                    (f" learned ({percent(rendering.supervised_share)})", "plain"),
+                ),
+                "screen.show_view('roles')",
+                ((f"● {rendering.n_learned:,}", "chip"),),
+            ),
+        ]
+        if self.findings:
+            n = len(self.findings)
+            items.append(
+                BarItem(
+                    ((f"! {n}", "chip"), (f" finding{'s' * (n != 1)}", "plain")),
+                    "screen.show_view('findings')",
+                    ((f"! {n}", "chip"),),
+                )
+            )
+        if cut:
+            items.append(
+                BarItem(
+                    ((f"✂ {cut:,}", "chip"), (f" cut off after {rendering.max_tokens:,}", "plain")),
+                    "screen.set_max_tokens",
+                    ((f"✂ {cut:,}", "chip"),),
+                )
+            )
+        items.append(
+            BarItem(
+                (("mask from ", "plain"), (_SOURCES[rendering.mask_source], "plain")),
+                "screen.show_view('roles')",
+                ((_SOURCES[rendering.mask_source], "plain"),),
+            )
+        )
+        virtual = len(rendering.virtual_specials)
+        if virtual:
+            items.append(
+                BarItem(
+                    ((f"{virtual} special token{'s' * (virtual != 1)} added virtually", "plain"),),
+                    "screen.show_view('roles')",
+                    ((f"{virtual} virtual", "plain"),),
+                )
+            )
+        return items
+
+    def _row_items(self) -> list[BarItem]:
+        return []
+
+    # -- layout
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show what there is room for."""
+        if not self.drop_if_outdated(event) and event.size != self._fitted:
+            self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        self._fitted = size
+        self.set_class(size.width < NARROW_COLUMNS, "-narrow")
+        self.set_class(size.height < SHORT_LINES, "-short")
+        self.set_class(size.height < LOW_LINES, "-low")
+
+
+_SOURCES = {
+    "template": "the template",
+    "generation marks": "generation marks",
+    "role spans": "the roles",
+}

@@ -1,0 +1,422 @@
+"""The list of messages with the editor of one part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.cache import LRUCache
+from textual.containers import Container
+from textual.geometry import Offset
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets.text_area import Selection
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.glyphs import Glyphs
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.conversation.editor import PartEditor
+from tokviz.tui.widgets.conversation.header import (
+    LOOKS,
+    Words,
+    action_at,
+    add_words,
+    header_words,
+    kind_words,
+)
+from tokviz.tui.widgets.conversation.rows import (
+    BlockRow,
+    BlockRows,
+    MessageBlock,
+    PartPlace,
+    Wrapper,
+)
+from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+
+GUTTER = 2
+"""Columns before a text, for the sign of what is learned."""
+_CURSOR = 1
+_SIGNS = ("│ ", "┃ ")
+_STRIPS_KEPT = 512
+
+
+class Blocks(QuietScroll, can_focus=False):
+    """The rows of all messages; those of the part that is edited are behind the editor."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"blocks--{look}" for look in LOOKS}
+    DEFAULT_CSS = """
+    Blocks {
+        layer: blocks;
+        width: 1fr;
+        height: 1fr;
+        .blocks--rule { color: $border-quiet; }
+        .blocks--role { color: $foreground; text-style: bold; }
+        .blocks--live { color: $text-accent; text-style: bold; }
+        .blocks--muted { color: $text-muted; }
+        .blocks--warning { color: $text-warning; }
+        .blocks--button { color: $text-muted; }
+        .blocks--main { color: $text-accent; text-style: bold; }
+        .blocks--text { color: $foreground; }
+        .blocks--learned { color: $text-success; text-style: bold; }
+        .blocks--other { color: $border-quiet; }
+    }
+    """
+
+    class Clicked(Message):
+        """The user clicked a row."""
+
+        def __init__(self, action: str, row: BlockRow, x: int) -> None:
+            """Take what the click asks for, the row, and the column in its text."""
+            super().__init__()
+            self.action = action
+            self.row = row
+            self.x = x
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        super().__init__()
+        self.blocks: Sequence[MessageBlock] = ()
+        self.live: PartPlace | None = None
+        self.roles: Sequence[str] = ()
+        self.glyphs: Glyphs = glyph_table(True)
+        self.rows: BlockRows | None = None
+        self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
+        self._styles: dict[str, Style] = {}
+        self._hovered: tuple[int, str] | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        number = self.top_row + y
+        width = self.row_width
+        if self.rows is None or number >= self.rows.n_rows:
+            return Strip.blank(self.size.width, self.rich_style)
+        row = self.rows.row(number)
+        hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
+        if row.kind in ("header", "kind", "add"):
+            key: object = (tuple(self._words(row)), hovered, width)
+        else:
+            part = self.blocks[row.message].parts[row.part]
+            key = (part.text[row.start : row.end], row.kind, part.learned, width, id(self.glyphs))
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._draw(row, hovered, width)
+        return strip
+
+    def _words(self, row: BlockRow) -> list[Words]:
+        width = self.row_width
+        if row.kind == "add":
+            return add_words(self.roles, width)
+        block = self.blocks[row.message]
+        if row.kind == "header":
+            is_live = self.live is not None and self.live.message == row.message
+            return header_words(block, row.message, width, is_live=is_live)
+        is_live = self.live == (row.message, row.part)
+        gutter = self._gutter(row)
+        return [gutter, *kind_words(block.parts[row.part].kind, width - GUTTER, is_live=is_live)]
+
+    def _gutter(self, row: BlockRow) -> Words:
+        learned = self.blocks[row.message].parts[row.part].learned
+        return Words(_SIGNS[learned], "learned" if learned else "other")
+
+    def _draw(self, row: BlockRow, hovered: str, width: int) -> Strip:
+        base = self.rich_style
+        if row.kind in ("header", "kind", "add"):
+            segments = [
+                Segment(
+                    word.text,
+                    self._style(word.look)
+                    + Style(underline=bool(hovered) and word.action == hovered),
+                )
+                for word in self._words(row)
+            ]
+            return Strip(segments).adjust_cell_length(self.size.width, base)
+        part = self.blocks[row.message].parts[row.part]
+        gutter = self._gutter(row)
+        sign = Segment(gutter.text, self._style(gutter.look))
+        if row.kind == "more":
+            text = Segment("… there is more: click to see it all", self._style("muted"))
+        else:
+            shown = "".join(lay_out(part.text[row.start : row.end], self.glyphs).glyphs)
+            text = Segment(shown, self._style("text"))
+        return Strip([sign, text]).adjust_cell_length(self.size.width, base)
+
+    def _style(self, look: str) -> Style:
+        style = self._styles.get(look)
+        if style is None:
+            component = self.get_component_rich_style(f"blocks--{look}", partial=True)
+            style = self._styles[look] = self.rich_style + component
+        return style
+
+    def notify_style_update(self) -> None:
+        """Draw everything again when the theme changed."""
+        super().notify_style_update()
+        self._styles.clear()
+        self._strips.clear()
+        self.refresh()
+
+    # -- mouse
+
+    def _at(self, event: events.MouseEvent) -> tuple[int, BlockRow, int] | None:
+        offset = event.get_content_offset(self)
+        if offset is None or self.rows is None:
+            return None
+        number = self.top_row + offset.y
+        return None if number >= self.rows.n_rows else (number, self.rows.row(number), offset.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Underline what a click would do."""
+        at = self._at(event)
+        hovered = None
+        if at is not None and at[1].kind in ("header", "kind", "add"):
+            action = action_at(self._words(at[1]), at[2])
+            hovered = (at[0], action) if action else None
+        self._hover(hovered)
+
+    def on_leave(self) -> None:
+        """Underline nothing."""
+        self._hover(None)
+
+    def _hover(self, hovered: tuple[int, str] | None) -> None:
+        if hovered != self._hovered:
+            self._hovered = hovered
+            self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell what was clicked."""
+        at = self._at(event)
+        if at is None:
+            return
+        _, row, x = at
+        is_words = row.kind in ("header", "kind", "add")
+        action = action_at(self._words(row), x) if is_words else ""
+        self.post_message(self.Clicked(action, row, x - GUTTER))
+
+
+class MessageList(Container):
+    """Shows the messages of a conversation, and edits the part at the cursor."""
+
+    DEFAULT_CSS = """
+    MessageList {
+        layers: blocks editor;
+        overflow: hidden hidden;
+    }
+    MessageList > PartEditor { layer: editor; }
+    """
+
+    class Asked(Message):
+        """The user asked by the mouse for something that the screen does."""
+
+        def __init__(self, action: str, place: PartPlace) -> None:
+            """Take "role", "kind", "up", "down", "delete", "delete_part" or "add:ROLE"."""
+            super().__init__()
+            self.action = action
+            self.place = place
+
+    class Moved(Message):
+        """Another part is edited."""
+
+        def __init__(self, place: PartPlace) -> None:
+            """Take the part."""
+            super().__init__()
+            self.place = place
+
+    def __init__(
+        self, live: LiveDocument, palette: TokenPalette, *, show_invisibles: bool, id: str
+    ) -> None:
+        """Take the document of the part that is edited, and how its tokens look."""
+        super().__init__(id=id)
+        self.list = Blocks()
+        self.list.glyphs = glyph_table(show_invisibles)
+        self.editor = PartEditor(
+            live, palette, show_invisibles=show_invisibles, id="message-editor"
+        )
+        self.editor.styles.position = "absolute"
+        self._wrapper = Wrapper()
+        self._fitted: object = None
+
+    def compose(self) -> ComposeResult:
+        """Put the editor above the list."""
+        yield self.list
+        yield self.editor
+
+    # -- what is shown
+
+    @property
+    def place(self) -> PartPlace | None:
+        """The part that is edited, None in an empty conversation."""
+        return self.list.live
+
+    def show(
+        self, blocks: Sequence[MessageBlock], live: PartPlace | None, roles: Sequence[str]
+    ) -> None:
+        """Show messages.
+
+        Args:
+            blocks: The messages.
+            live: The part that is edited; the editor takes its text.
+            roles: What can be added at the end, the role whose turn it is first.
+        """
+        self.list.blocks, self.list.live, self.list.roles = blocks, live, roles
+        if live is not None:
+            text = blocks[live.message].parts[live.part].text
+            if text != self.editor.live.text:
+                self.editor.load_byte_text(text)
+        self._lay_out()
+
+    def edited(self, blocks: Sequence[MessageBlock]) -> None:
+        """Show messages whose live part has become what is in the editor."""
+        self.list.blocks = blocks
+        self._lay_out()
+
+    def set_roles(self, roles: Sequence[str]) -> None:
+        """Offer other roles to add."""
+        self.list.roles = roles
+        self.list.refresh()
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self.editor.set_palette(palette)
+
+    def set_invisibles(self, show: bool) -> None:
+        """Draw invisible characters as glyphs, or not."""
+        self.editor.show_invisibles = show
+        self.list.glyphs = glyph_table(show)
+        self._lay_out()
+
+    # -- layout
+
+    def _lay_out(self) -> None:
+        width = self.list.row_width
+        if not width:
+            return
+        blocks = self.list
+        # One that is longer than the view scrolls by itself.
+        height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
+        text_width = width - GUTTER - _CURSOR
+        blocks.rows = BlockRows(
+            blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
+        )
+        blocks.set_row_count(blocks.rows.n_rows)
+        blocks.refresh()
+        self._place_editor(width - GUTTER, height)
+
+    def _place_editor(self, width: int, height: int) -> None:
+        """Put the editor where the list has left room for it."""
+        live, rows = self.list.live, self.list.rows
+        if live is None or rows is None:
+            self.editor.set_class(True, "-away")
+            return
+        top = rows.top_of(live) - self.list.top_row
+        fitted = (top, width, height)
+        self.editor.set_class(False, "-away")
+        if fitted != self._fitted:
+            self._fitted = fitted
+            styles = self.editor.styles
+            styles.offset = (GUTTER, top)
+            styles.width, styles.height = width, height
+
+    def on_resize(self) -> None:
+        """Lay out for another width."""
+        self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self._lay_out()
+        self.show_cursor()
+
+    def follow_scroll(self) -> None:
+        """Let the editor move with the list."""
+        if self.list.rows is not None and self._fitted is not None:
+            self._place_editor(self.list.row_width - GUTTER, self._fitted[2])  # type: ignore[index]
+
+    def show_cursor(self) -> None:
+        """Bring the row of the cursor into view, and the header above the first one."""
+        live, rows = self.list.live, self.list.rows
+        if live is None or rows is None:
+            return
+        editor = self.editor
+        _, y = editor.wrapped_document.location_to_offset(editor.cursor_location)
+        row = rows.top_of(live) + y - round(editor.scroll_y)
+        top, height = self.list.top_row, self.list.size.height
+        first = rows.header_of(live.message) if y == 0 and live.part == 0 else row
+        if first < top:
+            self.list.scroll_to(y=first, animate=False, force=True)
+        elif row >= top + height:
+            self.list.scroll_to(y=row - height + 1, animate=False, force=True)
+
+    # -- moving
+
+    def go_to(self, place: PartPlace, location: tuple[int, int] | None = None) -> None:
+        """Edit another part, with the cursor at a line and column of its text, or at its end."""
+        blocks = self.list
+        if place != blocks.live:
+            blocks.live = place
+            self.editor.load_byte_text(blocks.blocks[place.message].parts[place.part].text)
+        self.editor.move_cursor(self.editor.document.end if location is None else location)
+        self.editor.record_cursor_width()
+        self._lay_out()
+        self.show_cursor()
+        self.post_message(self.Moved(place))
+
+    def neighbour(self, step: int) -> PartPlace | None:
+        """Find the part before or behind the one that is edited."""
+        places = [
+            PartPlace(message, part)
+            for message, block in enumerate(self.list.blocks)
+            for part in range(len(block.parts))
+        ]
+        if self.place is None or self.place not in places:
+            return None
+        index = places.index(self.place) + step
+        return places[index] if 0 <= index < len(places) else None
+
+    def on_part_editor_left(self, event: PartEditor.Left) -> None:
+        """Go on in the part above or below, in the same column."""
+        event.stop()
+        place = self.neighbour(1 if event.step > 0 else -1)
+        if place is None:
+            edge = self.editor.document.start if event.step < 0 else self.editor.document.end
+            self.editor.move_cursor(edge)
+            return
+        column = self.editor.navigator.last_x_offset
+        self.go_to(place, (0, 0))
+        wrapped = self.editor.wrapped_document
+        y = 0 if event.step > 0 else wrapped.height - 1
+        self.editor.selection = Selection.cursor(wrapped.offset_to_location(Offset(column, y)))
+        self.editor.navigator.last_x_offset = column
+        self.show_cursor()
+
+    def on_blocks_clicked(self, event: Blocks.Clicked) -> None:
+        """Edit the text that was clicked, or ask the screen for what was clicked."""
+        event.stop()
+        row = event.row
+        if event.action:
+            self.post_message(self.Asked(event.action, PartPlace(row.message, row.part)))
+        elif row.kind in ("text", "more", "header", "kind"):
+            self._edit_at(row, event.x)
+            self.editor.focus(scroll_visible=False)
+
+    def _edit_at(self, row: BlockRow, x: int) -> None:
+        place = PartPlace(row.message, row.part)
+        if row.kind != "text":
+            self.go_to(place, (0, 0) if row.kind != "more" else None)
+            return
+        text = self.list.blocks[row.message].parts[row.part].text
+        cells = lay_out(text[row.start : row.end], self.list.glyphs)
+        offset = min(row.start + cells.index_at(max(0, x)), row.end)
+        line = text.count("\n", 0, offset)
+        self.go_to(place, (line, offset - (text.rfind("\n", 0, offset) + 1)))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll the list where the editor has nothing more to scroll."""
+        event.stop()
+        self.list.scroll_relative(y=3, animate=False)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll the list where the editor has nothing more to scroll."""
+        event.stop()
+        self.list.scroll_relative(y=-3, animate=False)

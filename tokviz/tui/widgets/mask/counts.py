@@ -1,0 +1,144 @@
+"""How many tokens there are and how many of them are learned, in all, by role and by message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.content import Content
+
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.flow_layout import segments
+from tokviz.tui.widgets.mask.look import MARKS
+
+if TYPE_CHECKING:
+    from tokviz.chat.render import Rendering
+
+
+class Counts(NamedTuple):
+    """Tokens that are kept, and those of them that are learned."""
+
+    tokens: int = 0
+    learned: int = 0
+
+    def plus(self, tokens: int, learned: int) -> Counts:
+        """Add more."""
+        return Counts(self.tokens + tokens, self.learned + learned)
+
+
+class PartCounts(NamedTuple):
+    """Counts of the parts of every message; -1 stands for what belongs to none."""
+
+    by_part: dict[tuple[int, int], Counts]
+    by_message: dict[int, Counts]
+
+
+def part_counts(rendering: Rendering) -> PartCounts:
+    """Count the kept tokens of a rendering by message and by part."""
+    by_part: dict[tuple[int, int], Counts] = {}
+    by_message: dict[int, Counts] = {}
+    mask, kept = rendering.mask, rendering.n_kept
+    for message, first, stop in segments(rendering.message_of):
+        stop = min(stop, kept)
+        if first >= stop:
+            by_message.setdefault(message, Counts())
+            continue
+        learned = mask.count(1, first, stop)
+        before = by_message.get(message, Counts())
+        by_message[message] = before.plus(stop - first, learned)
+        for part, lo, hi in segments(rendering.part_of[first:stop]):
+            key = (message, part)
+            n_learned = mask.count(1, first + lo, first + hi)
+            by_part[key] = by_part.get(key, Counts()).plus(hi - lo, n_learned)
+    return PartCounts(by_part, by_message)
+
+
+def percent(share: float) -> str:
+    """Spell a share so that neither a little nor nearly all is rounded away.
+
+    >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0)
+    ('50 %', '0.04 %', '99.99 %', '0 %')
+    """
+    value = share * 100
+    if value == round(value):
+        return f"{value:.0f} %"
+    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
+
+
+def roles_content(
+    rendering: Rendering, roles: Sequence[str], counts: PartCounts, width: int, source: str
+) -> Content:
+    """Draw a table of the roles with bars, and where the mask comes from.
+
+    Args:
+        rendering: The tokens.
+        roles: The role of each message.
+        counts: The counts of the rendering.
+        width: The columns there are.
+        source: The sentence that says where the mask comes from.
+    """
+    by_role: dict[str, Counts] = {}
+    for message, count in sorted(counts.by_message.items()):
+        role = roles[message] if 0 <= message < len(roles) else "no message"
+        by_role[role] = by_role.get(role, Counts()).plus(*count)
+    total = Counts(rendering.n_kept, rendering.n_learned)
+    lines = [Content.assemble((f"{'':<12}{'tokens':>9}{'learned':>10}", "$text-muted"))]
+    most = max((count.tokens for count in by_role.values()), default=1) or 1
+    bar_width = max(0, width - 32)
+    for role, count in by_role.items():
+        filled = round(bar_width * count.tokens / most)
+        learned = min(filled, round(bar_width * count.learned / most))
+        if count.learned and bar_width:
+            learned = max(1, learned)
+        lines.append(
+            Content.assemble(
+                (f"{fit(safe(role), 11):<12}", "bold"),
+                f"{count.tokens:>9,}",
+                (f"{count.learned:>10,}", "bold" if count.learned else "$text-muted"),
+                " ",
+                ("█" * learned, "$text-success"),
+                ("░" * max(0, filled - learned), "$text-muted"),
+            )
+        )
+    lines.append(
+        Content.assemble(
+            (f"{'all':<12}", "bold"),
+            f"{total.tokens:>9,}",
+            (f"{total.learned:>10,}", "bold"),
+            f" {MARKS[1]} {percent(rendering.supervised_share)} learned",
+        )
+    )
+    cut = len(rendering) - rendering.n_kept
+    notes = [source]
+    if cut:
+        notes.append(f"{cut:,} more tokens are cut off after {rendering.max_tokens:,}.")
+    if rendering.virtual_specials:
+        notes.append(virtual_sentence(rendering))
+    notes += rendering.notes
+    for note in notes:
+        lines += [Content(""), Content.styled(safe(note), "$text-muted")]
+    return Content("\n").join(lines)
+
+
+def virtual_sentence(rendering: Rendering) -> str:
+    """Say which special tokens the tokenizer was lent."""
+    names = list(rendering.virtual_specials)
+    some = ", ".join(names)
+    one = len(names) == 1
+    return (
+        f"{rendering.tokenizer.name} has no {some}: "
+        f"{'it is' if one else 'they are'} added virtually, with the "
+        f"id{'' if one else 's'} after its last."
+    )
+
+
+def message_note(count: Counts | None) -> str:
+    """Say how many tokens a message has, and how many of them are learned."""
+    if count is None:
+        return "not rendered"
+    return (
+        f"{count.tokens:,} tokens, {count.learned:,} learned"
+        if count.learned
+        else (f"{count.tokens:,} token{'s' * (count.tokens != 1)}")
+    )
