@@ -99,6 +99,11 @@ def moved(conversation: Conversation, index: int, step: int) -> Conversation:
     return replace(conversation, messages=tuple(messages))
 
 
+def with_messages(conversation: Conversation, messages: tuple[Message, ...]) -> Conversation:
+    """Replace all messages."""
+    return replace(conversation, messages=messages)
+
+
 def _with_message(conversation: Conversation, index: int, message: Message) -> Conversation:
     messages = conversation.messages
     return replace(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))

@@ -84,6 +84,16 @@ class History:
         entry = self._entries[self._at]
         entry.state = entry.state._replace(place=place, location=location)
 
+    def relocate(self, origin: Origin) -> None:
+        """Say where the present conversation is from now on: it has been saved there."""
+        entry = self._entries[self._at]
+        entry.state = entry.state._replace(origin=origin)
+
+    def restart(self, first: State) -> None:
+        """Forget all states, and begin with another one."""
+        self._entries = [_Entry(first, 0, None, 0.0, 0)]
+        self._at = 0
+
     def break_run(self) -> None:
         """Let what is typed next be a step of its own."""
         self._entries[self._at].run = None

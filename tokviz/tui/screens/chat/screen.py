@@ -24,6 +24,7 @@ from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.edit_actions import EditActions
+from tokviz.tui.screens.chat.file_actions import FileActions
 from tokviz.tui.screens.chat.history import History, State
 from tokviz.tui.screens.chat.rendering import RenderActions
 from tokviz.tui.screens.chat.template_actions import TemplateActions
@@ -42,7 +43,9 @@ LOW_LINES = 30
 """A terminal of fewer lines gives the explanation of a token fewer of them."""
 
 
-class ChatScreen(EditActions, TemplateActions, ViewActions, CopyActions, RenderActions):
+class ChatScreen(
+    FileActions, EditActions, TemplateActions, ViewActions, CopyActions, RenderActions
+):
     """See which tokens of a conversation a model learns from, and why."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("chat")]
@@ -101,7 +104,15 @@ class ChatScreen(EditActions, TemplateActions, ViewActions, CopyActions, RenderA
         request = self.tokviz.opening.take_request()
         if isinstance(request, ChatRequest):
             self.max_tokens = request.max_tokens
+        self.show_sample()
         self.show_state()
+        self.start_autosave()
+
+    def on_unmount(self) -> None:
+        """Keep what was not saved, and end what runs in the background."""
+        self.end_autosave()
+        for template in self.jinja.values():
+            template.close()
 
     def on_screen_resume(self) -> None:
         """Take up the tokenizer that was chosen on another screen."""
@@ -250,7 +261,7 @@ class ChatScreen(EditActions, TemplateActions, ViewActions, CopyActions, RenderA
             BarItem(
                 (("mask from ", "plain"), (_SOURCES[rendering.mask_source], "plain")),
                 "screen.show_view('roles')",
-                ((_SOURCES[rendering.mask_source], "plain"),),
+                ((f"mask: {rendering.mask_source}", "plain"),),
             )
         )
         virtual = len(rendering.virtual_specials)

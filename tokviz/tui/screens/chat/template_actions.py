@@ -32,7 +32,7 @@ class TemplateActions(ChatBase):
             for t in TEMPLATES.values()
         ]
         options += [
-            Option(name, name, "Jinja", f"{template.help} {template.source}")
+            Option(name, name, "Jinja", f"{template.title}. {template.help}")
             for name, template in self.jinja.items()
         ]
         options.append(
@@ -74,18 +74,23 @@ class TemplateActions(ChatBase):
     @work(thread=True, exclusive=True, group="template", exit_on_error=False)
     def open_template(self, path: str) -> None:
         """Read a Jinja template in a thread, then use it."""
-        from tokviz.chat.jinja_template import JinjaTemplate
+        from tokviz.chat.template_files import read_template
 
         try:
-            template = JinjaTemplate.open(path)
+            template = read_template(Path(path))
         except TokvizError as error:
             self.call_here(self.say, str(error), "error")
             return
         self.call_here(self._use_template, template)
 
     def _use_template(self, template: JinjaTemplate) -> None:
-        self.jinja[template.name] = template
-        self.change(template=template.name)
+        # Most are called the same, so the name of the folder tells them apart.
+        known = self.jinja.get(template.name)
+        name = template.name if known is None or known.title == template.title else template.title
+        if name in self.jinja:
+            self.jinja[name].close()
+        self.jinja[name] = template
+        self.change(template=name)
 
     # -- tokenizer
 

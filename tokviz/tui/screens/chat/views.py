@@ -41,6 +41,9 @@ VIEWS: tuple[ViewKind, ...] = (
 )
 """Every view, in the order of the tabs."""
 
+_WHY_ROWS = 5
+"""Rows in which all there is to say of a token fits."""
+
 
 class ChatViews(Container):
     """Shows a rendering. Only the view in sight is kept up to date."""
@@ -205,7 +208,8 @@ class ChatViews(Container):
 
     def _show_why(self) -> None:
         width = self.why.content_size.width or 40
-        self.why.update(why_content(self.rendering, self.pin, self.roles, width))
+        brief = 0 < self.why.content_size.height < _WHY_ROWS
+        self.why.update(why_content(self.rendering, self.pin, self.roles, width, brief=brief))
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""

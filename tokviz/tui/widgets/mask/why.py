@@ -25,7 +25,12 @@ def reason_words(rendering: Rendering, index: int) -> str:
 
 
 def why_content(
-    rendering: Rendering | None, index: int | None, roles: Sequence[str], width: int
+    rendering: Rendering | None,
+    index: int | None,
+    roles: Sequence[str],
+    width: int,
+    *,
+    brief: bool = False,
 ) -> Content:
     """Say of a token what it is, where it is from, why it is learned or not, and who predicts it.
 
@@ -34,6 +39,7 @@ def why_content(
         index: The token.
         roles: The role of each message.
         width: The columns there are.
+        brief: Whether there are only three rows.
     """
     if rendering is None or index is None or not 0 <= index < len(rendering):
         return Content.styled(HINT, "$text-muted")
@@ -41,15 +47,18 @@ def why_content(
     data = rendering.token_bytes(index)
     kind = _kind(rendering, index)
     facts = f"  id {rendering.ids[index]}, {len(data)} byte{'s' * (len(data) != 1)}{kind}"
-    label = fit(token_label(data), max(8, width - len(facts) - 8))
     verdict = f"{MARKS[learned]} {'learned' if learned else 'not learned'}"
+    look = "$text-success bold" if learned else "bold"
+    room = width - len(facts) - len(str(index)) - 2 - (len(verdict) + 2 if brief else 0)
+    label = fit(token_label(data), max(8, room))
+    first = [(f"#{index} ", "$text-muted"), (label, "bold"), (facts, "$text-muted")]
+    reason = Content(safe(rendering.reason_sentence(index)))
+    if brief:
+        return Content("\n").join([Content.assemble(*first, "  ", (verdict, look)), reason])
     lines = [
-        Content.assemble((f"#{index} ", "$text-muted"), (label, "bold"), (facts, "$text-muted")),
-        Content.assemble(
-            (verdict, "$text-success bold" if learned else "bold"),
-            (f"  {_place(rendering, index, roles)}", "$text-muted"),
-        ),
-        Content(safe(rendering.reason_sentence(index))),
+        Content.assemble(*first),
+        Content.assemble((verdict, look), (f"  {_place(rendering, index, roles)}", "$text-muted")),
+        reason,
         Content.styled(safe(_shifted(rendering, index)), "$text-muted"),
     ]
     return Content("\n").join(lines)
