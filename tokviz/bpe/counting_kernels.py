@@ -103,6 +103,72 @@ def count(
 
 
 @kernel
+def number(
+    buffer: NDArray[np.uint8],
+    pieces: NDArray[np.int64],
+    first: int,
+    n_unique: int,
+    slots: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    numbers: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Number pieces by their first occurrence until all are done or an array is full.
+
+    Invariant: at least half of the slots are free, because `offsets` has room for half of them.
+
+    Args:
+        buffer: Holds the pieces; eight bytes behind the last one may be read.
+        pieces: Shape (n, 2): where each piece starts and ends in the buffer.
+        first: The piece to begin with.
+        n_unique: How many different pieces the table holds.
+        slots: See above.
+        offsets: See above.
+        data: See above.
+        numbers: Takes the index of each piece; shape (n or more,).
+
+    Returns:
+        The piece to go on with (n when all are done) and the new `n_unique`.
+    """
+    source = pointer_to(buffer)
+    table = pointer_to(slots)
+    kept = pointer_to(data)
+    starts = pointer_to(offsets)
+    mask = len(slots) - 1
+    shift = _shift(len(slots))
+    for piece in range(first, len(pieces)):
+        start = pieces[piece, 0]
+        length = pieces[piece, 1] - start
+        key = _key(source, start, length)
+        slot = np.int64((key * _GOLDEN) >> shift)
+        while True:
+            entry = np.int64(table[2 * slot + 1])
+            if entry == 0:
+                end = starts[n_unique] + length
+                if n_unique + 1 == len(offsets) or end > len(data):
+                    return piece, n_unique
+                for i in range(length):
+                    kept[starts[n_unique] + i] = source[start + i]
+                numbers[piece] = n_unique
+                n_unique += 1
+                starts[n_unique] = end
+                table[2 * slot] = key
+                table[2 * slot + 1] = np.uint64(n_unique)
+                break
+            if table[2 * slot] == key and (
+                length < _WORD
+                or (
+                    starts[entry] - starts[entry - 1] == length
+                    and _same(source, start, kept, starts[entry - 1], length)
+                )
+            ):
+                numbers[piece] = entry - 1
+                break
+            slot = (slot + 1) & mask
+    return len(pieces), n_unique
+
+
+@kernel
 def move(slots: NDArray[np.uint64], larger: NDArray[np.uint64]) -> None:
     """Put the entries of a table into a larger, empty one."""
     mask = len(larger) - 1

@@ -82,6 +82,12 @@ class ConversationError(TokvizError):
             places.append(f"key {key!r}")
         super().__init__(f"{', '.join(places)}: {reason}" if places else reason)
 
+    def at(self, place: str) -> ConversationError:
+        """Say the same about a conversation of a file, whose place goes first."""
+        error = ConversationError(self.reason, self.message_index, self.key, self.part_index)
+        error.args = (f"{place}: {self}",)
+        return error
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

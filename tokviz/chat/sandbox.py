@@ -109,7 +109,8 @@ class Sandbox:
         """
         text = self._render(messages, variables, None)
         group = next((group for group in _MARK_GROUPS if set(group).isdisjoint(text)), None)
-        contents, generation = None, []
+        contents: list[tuple[int, int, int, int]] | None = None
+        generation: list[tuple[int, int]] = []
         if group is not None:
             contents, generation = self._find(text, messages, variables, _Marks(group))
         if contents is None:
