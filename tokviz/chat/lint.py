@@ -70,6 +70,7 @@ def lint(
     conversation: Conversation,
     rendering: Rendering | None,
     error: ConversationError | None = None,
+    specials: frozenset[str] = frozenset(),
 ) -> list[Finding]:
     """Find what is wrong with a conversation.
 
@@ -77,11 +78,11 @@ def lint(
         conversation: The conversation.
         rendering: Its tokens; None if it could not be rendered.
         error: Why it could not.
+        specials: Special tokens to look for in the contents, if it could not be rendered.
 
     Returns:
         The findings, the worst first, then in the order of the messages.
     """
-    specials: frozenset[str] = frozenset()
     if rendering is not None:
         specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
     findings = lint_messages(conversation, specials)
@@ -92,6 +93,11 @@ def lint(
         findings = [_with_token(finding, conversation, rendering) for finding in findings]
     if error is not None:
         findings.append(error_finding(NOT_RENDERED, error))
+    return in_order(findings)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings: the worst first, then in the order of the messages."""
     return sorted(findings, key=_order)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -287,6 +287,23 @@ def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dic
     return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
 
 
+def runs_of(spans: Iterable[Span]) -> list[list[Span]]:
+    """Gather spans that are encoded in one go: a special token alone, or plain text."""
+    runs: list[list[Span]] = []
+    is_open = False
+    for span in spans:
+        if span.special:
+            runs.append([span])
+            is_open = False
+        elif span.text:
+            if is_open and not span.apart:
+                runs[-1].append(span)
+            else:
+                runs.append([span])
+            is_open = not span.apart
+    return runs
+
+
 class _Columns:
     """The columns of a rendering as they grow."""
 
@@ -301,19 +318,13 @@ class _Columns:
         self.part_of = array("i")
 
     def add_all(self, spans: Sequence[Span]) -> None:
-        """Add spans, plain text beside plain text in one go."""
-        run: list[Span] = []
-        for span in spans:
-            if run and (span.special or span.apart or run[-1].apart):
+        """Add spans."""
+        for run in runs_of(spans):
+            if run[0].special:
+                self.ids.append(self._special_ids[run[0].text])
+                self._note(run[0], 1)
+            else:
                 self._add_run(run)
-                run = []
-            if span.special:
-                self.ids.append(self._special_ids[span.text])
-                self._note(span, 1)
-            elif span.text:
-                run.append(span)
-        if run:
-            self._add_run(run)
 
     def _add_run(self, run: list[Span]) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""

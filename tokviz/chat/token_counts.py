@@ -26,7 +26,13 @@ _DATA_BYTES = 1 << 24
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of plain texts: special tokens in them are text."""
+    """Counts the tokens of plain texts: special tokens in them are text.
+
+    Attributes:
+        for_many: Whether it is made for many texts.
+    """
+
+    for_many: bool
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Count the tokens of each byte text."""
@@ -35,6 +41,8 @@ class TokenCounter(Protocol):
 
 class EncodingCounter:
     """Counts by encoding."""
+
+    for_many = False
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take the tokenizer."""
@@ -56,6 +64,8 @@ def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
 
 class PieceCounter:
     """Counts by pieces, with compiled loops; exact. For one thread."""
+
+    for_many = True
 
     def __init__(
         self,
