@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokviz.bpe.counting import PieceCounts, Tick
-from tokviz.bpe.counting_kernels import count, move
+from tokviz.bpe.counting_kernels import count, move, number
 from tokviz.compiled import is_compiled
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
@@ -18,7 +18,7 @@ from tokviz.pretokenize.scan_table import scan_table
 
 Number = TypeVar("Number", np.uint8, np.int64)
 
-KERNELS: tuple[Callable[..., object], ...] = (scan, count, move, measure)
+KERNELS: tuple[Callable[..., object], ...] = (scan, count, number, move, measure)
 """What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
 
 _PADDING = 8  # the kernels read words
@@ -148,6 +148,9 @@ def compile_kernels() -> None:
     block = TextBlock(b" long words and short ones ", [0, 3], [3, 27], [False, True])
     counter.add(block, lambda _: False)
     counter.result(1, True)
+    pieces, numbers = np.zeros((1, 2), np.int64), np.zeros(1, np.int64)
+    buffer, slots = np.zeros(_PADDING, np.uint8), np.zeros((2, 2), np.uint64)
+    number(buffer, pieces, 0, 0, slots, np.zeros(2, np.int64), buffer, numbers)
 
 
 def _longer(array: NDArray[Number], length: int) -> NDArray[Number]:

@@ -26,7 +26,14 @@ from tokviz.chat.lint import (
 from tokviz.chat.render import render, runs_of
 from tokviz.chat.spans import Reason, Span
 from tokviz.chat.templates import ChatTemplate
-from tokviz.chat.token_counts import TokenCounter, token_counter
+from tokviz.chat.token_counts import (
+    MANY_BYTES,
+    WORTH_COMPILING_BYTES,
+    EncodingCounter,
+    TokenCounter,
+    compile_in_background,
+    token_counter,
+)
 from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 512
@@ -90,7 +97,8 @@ class DatasetLinter:
             else template.specials_in_use()
         )
         self._specials = special_texts(tokenizer.special_tokens, needed)
-        self._counter: TokenCounter | None = None
+        self._counter: TokenCounter = EncodingCounter(tokenizer)
+        self._compiling = False
         self._n_bytes_counted = 0
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
@@ -149,8 +157,12 @@ class DatasetLinter:
         if not texts:
             return
         self._n_bytes_counted += sum(map(len, texts))
-        if self._counter is None or not self._counter.for_many:
-            self._counter = token_counter(self._tokenizer, self._n_bytes_counted)
+        if not self._counter.for_many and self._n_bytes_counted > WORTH_COMPILING_BYTES:
+            better = token_counter(self._tokenizer, self._n_bytes_counted)
+            self._counter = better if better.for_many else self._counter
+            if not better.for_many and self._n_bytes_counted > MANY_BYTES and not self._compiling:
+                self._compiling = True
+                compile_in_background()
         counts = iter(self._counter.count(texts))
         for row in rows:
             row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
@@ -180,16 +180,16 @@ def _cut_and_set(
 
 
 def _part(span: Span, at: int, start: int, end: int) -> Span:
-    return replace(span, text=span.text[start - at : end - at])
+    return span._replace(text=span.text[start - at : end - at])
 
 
 def _set(span: Span, within: list[tuple[int, int, int]], only_these: bool, end: int) -> Span:
     if not within:
-        return replace(span, learned=False) if only_these else span
+        return span._replace(learned=False) if only_these else span
     message = within[0][2]
     if message < 0:
-        return replace(span, learned=True)
+        return span._replace(learned=True)
     if span.reason is Reason.HEADER:
         reason = Reason.END if span.special and end == within[0][1] else Reason.TOOL_CALL
-        return replace(span, reason=reason, learned=True, message=message)
-    return replace(span, learned=True)
+        return span._replace(reason=reason, learned=True, message=message)
+    return span._replace(learned=True)

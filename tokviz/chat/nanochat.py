@@ -5,8 +5,6 @@ Source: `render_conversation` in karpathy/nanochat `nanochat/tokenizer.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.spans import Reason, Span, content, end, special
 
@@ -83,9 +81,9 @@ def _user(message: Message, index: int, system: Message | None) -> list[Span]:
 def _assistant(message: Message, index: int) -> list[Span]:
     spans = [special(ASSISTANT_START, index)]
     for number, part in enumerate(message.parts):
-        text = content(part.text, "assistant", part.kind, index, number)
+        text = content(part.text, "assistant", part.kind, index, number, apart=True)
         if part.kind == "text":
-            spans.append(replace(text, apart=True))
+            spans.append(text)
         elif part.kind in AROUND:
             before, after = AROUND[part.kind]
             spans.append(_around(before, text))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from tokviz.chat.conversation import TOOL_ROLES
 
@@ -42,8 +42,7 @@ REASON_NAMES = {
 """The reasons in a word or two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of a rendered conversation.
 
     Attributes:
@@ -103,8 +102,10 @@ _OF_KIND = {
 }
 
 
-def content(text: str, role: str, kind: str, message: int, part: int) -> Span:
+def content(
+    text: str, role: str, kind: str, message: int, part: int, *, apart: bool = False
+) -> Span:
     """Make the text of a part: learned if the assistant writes it, not if a tool answers it."""
     reason = _OF_KIND.get(kind) or reason_of_role(role)
     learned = role == "assistant" and reason is not Reason.TOOL_OUTPUT
-    return Span(text, reason, learned, False, False, message, part)
+    return Span(text, reason, learned, False, False, message, part, apart)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tokviz import bytetext
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
 from tokviz.tokenizer import Tokenizer
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 WORTH_COMPILING_BYTES = 4_000_000
 """Up to this size encoding is done before Numba is imported and its code loaded."""
 
+MANY_BYTES = 40_000_000
+"""From this size on it is worth having the loops compiled, should they not be."""
+
+_WORTH_PREPARING_CHARS = 100_000
 _PADDING = 8  # the kernels read words
 _SLOTS = 1 << 20
 _DATA_BYTES = 1 << 24
@@ -47,19 +52,35 @@ class EncodingCounter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take the tokenizer."""
         self._tokenizer = tokenizer
+        self._n_chars = 0
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Count the tokens of each byte text."""
+        if self._n_chars <= _WORTH_PREPARING_CHARS:
+            self._n_chars += sum(map(len, texts))
+            if self._n_chars > _WORTH_PREPARING_CHARS:
+                self._tokenizer.prepare()
         encode = self._tokenizer.encode_byte_text
         return [len(encode(text, parse_specials=False)) for text in texts]
 
 
 def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
-    """Make the counter that is fastest for so many bytes."""
+    """Make the counter that is fastest for so many bytes, without waiting for a compiler."""
     scanner = scanner_of(tokenizer.split_pattern)
     if scanner is None or tokenizer.split_pattern.name == "none" or n_bytes < WORTH_COMPILING_BYTES:
         return EncodingCounter(tokenizer)
-    return PieceCounter(tokenizer, scanner)
+    from tokviz.bpe.compiled_counter import kernels_are_compiled
+
+    return (
+        PieceCounter(tokenizer, scanner) if kernels_are_compiled() else EncodingCounter(tokenizer)
+    )
+
+
+def compile_in_background() -> None:
+    """Have the loops compiled by a child process, for this run if it is long, and for the next."""
+    jobs = JobClient("compile_kernels", keeps_child=False)
+    ignore = RunHandlers(lambda run, body: None, lambda run: None, lambda run, error: None)
+    jobs.run(lambda memory: [{}], ignore)
 
 
 class PieceCounter:
@@ -80,6 +101,7 @@ class PieceCounter:
         """
         import numpy as np
 
+        tokenizer.prepare()
         self._tokenizer = tokenizer
         self._scanner = scanner
         self._slots = np.zeros((n_slots, 2), np.uint64)

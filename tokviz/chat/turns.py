@@ -7,7 +7,6 @@ so a token may reach from a header's newline into the content.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from tokviz.chat import tool_calls
@@ -107,7 +106,7 @@ def _trimmed(spans: list[Span]) -> list[Span]:
             texts[number] = strip(texts[number])
             if texts[number]:
                 break
-    return [replace(span, text=text) for span, text in zip(spans, texts, strict=True)]
+    return [span._replace(text=text) for span, text in zip(spans, texts, strict=True)]
 
 
 def _qwen_system(conversation: Conversation) -> list[Span]:
