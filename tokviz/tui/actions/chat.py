@@ -209,6 +209,14 @@ ACTIONS: tuple[Action, ...] = (
         ("f3",),
     ),
     Action(
+        "escape",
+        "Back",
+        "Stop checking the rows of a dataset, or go back to the messages.",
+        "View",
+        ("escape",),
+        priority=False,
+    ),
+    Action(
         "goto",
         "Go to…",
         "Jump to a row of the dataset (12), a message (m3) or a token (#12).",

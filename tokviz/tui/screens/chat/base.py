@@ -41,6 +41,8 @@ class ChatBase(TokvizScreen):
     problem: TokvizError | None
     """Why the present conversation cannot be rendered, None if it can."""
     max_tokens: int
+    broken: tuple[Conversation, TokvizError] | None = None
+    """A conversation that stands for a row that cannot be read, and why it cannot."""
 
     # -- the state
 

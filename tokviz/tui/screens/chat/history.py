@@ -89,6 +89,12 @@ class History:
         entry = self._entries[self._at]
         entry.state = entry.state._replace(origin=origin)
 
+    def forget_present(self) -> None:
+        """Let the next state take the place of the present one, if there is one before it."""
+        if self._at > 0:
+            del self._entries[self._at :]
+            self._at -= 1
+
     def restart(self, first: State) -> None:
         """Forget all states, and begin with another one."""
         self._entries = [_Entry(first, 0, None, 0.0, 0)]

@@ -9,7 +9,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.lint import Finding, lint
+from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import Rendering, render
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
@@ -72,6 +72,8 @@ class RenderActions(ChatBase):
         )
 
     def _make(self, wanted: Wanted) -> tuple[Rendering | None, TokvizError | None]:
+        if self.broken is not None and wanted.conversation is self.broken[0]:
+            return None, self.broken[1]
         template = self.jinja.get(wanted.template) or wanted.template
         try:
             made = render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
@@ -123,7 +125,10 @@ class RenderActions(ChatBase):
         worker = get_current_worker()
         if error is not None and not isinstance(error, ConversationError):
             error = ConversationError(str(error))
-        found = lint(wanted.conversation, rendering, error)
+        if self.broken is not None and error is self.broken[1] and error is not None:
+            found = [error_finding(UNREADABLE, error)]
+        else:
+            found = lint(wanted.conversation, rendering, error)
         if not worker.is_cancelled:
             self.call_here(self._take_findings, wanted, found)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
 from textual.geometry import Size
+from textual.style import Style
+from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import Rendering
 from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
@@ -23,9 +29,10 @@ from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
+from tokviz.tui.screens.chat.dataset_actions import DatasetActions
+from tokviz.tui.screens.chat.dataset_view import RowsView
 from tokviz.tui.screens.chat.edit_actions import EditActions
-from tokviz.tui.screens.chat.file_actions import FileActions
-from tokviz.tui.screens.chat.history import History, State
+from tokviz.tui.screens.chat.history import History, Origin, State
 from tokviz.tui.screens.chat.rendering import RenderActions
 from tokviz.tui.screens.chat.template_actions import TemplateActions
 from tokviz.tui.screens.chat.view_actions import ViewActions
@@ -44,7 +51,7 @@ LOW_LINES = 30
 
 
 class ChatScreen(
-    FileActions, EditActions, TemplateActions, ViewActions, CopyActions, RenderActions
+    DatasetActions, EditActions, TemplateActions, ViewActions, CopyActions, RenderActions
 ):
     """See which tokens of a conversation a model learns from, and why."""
 
@@ -64,9 +71,11 @@ class ChatScreen(
         self.problem: TokvizError | None = None
         self.findings: list[Finding] = []
         self.max_tokens = DEFAULT_MAX_TOKENS
+        self._previews = OrderedDict()
         self._counts = PartCounts({}, {})
         self._counted: Rendering | None = None
         self._fitted: Size | None = None
+        self._begun = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -82,6 +91,8 @@ class ChatScreen(
         self.messages.editor.tab_behavior = "focus"
         self.messages.editor.placeholder = "an empty message"
         self.left = Container(id="left")
+        self.rows_view = RowsView(self.describe_row, id="rows")
+        self.lengths_table = Static(id="lengths-table")
         self.views = ChatViews(palette)
         self.status = Bar(id="status")
         self.keys = Bar(id="keys")
@@ -89,6 +100,9 @@ class ChatScreen(
         with Container(id="work"):
             with self.left:
                 yield self.messages
+                yield self.rows_view
+                with VerticalScroll(id="lengths"):
+                    yield self.lengths_table
             yield self.views
         yield self.status
         yield self.keys
@@ -105,8 +119,23 @@ class ChatScreen(
         if isinstance(request, ChatRequest):
             self.max_tokens = request.max_tokens
         self.show_sample()
+        self.show_left("conversation")
         self.show_state()
         self.start_autosave()
+        self._begun = True
+        self._answer(request)
+
+    def _answer(self, request: object) -> None:
+        """Show what another part of the app, or the command line, asks for."""
+        if isinstance(request, ChatRequest):
+            if request.template in TEMPLATES:
+                self.history.restart(self.history.state._replace(template=request.template))
+            else:
+                self.open_template(request.template)
+            self.open_path(Path(request.path))
+        elif isinstance(request, Conversation):
+            self.leave_dataset()
+            self.load(request, Origin())
 
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
@@ -118,6 +147,8 @@ class ChatScreen(
         """Take up the tokenizer that was chosen on another screen."""
         if self.is_mounted:
             self.set_tokenizer(self.tokviz.tokenizer)
+            if self._begun:
+                self._answer(self.tokviz.opening.take_request())
 
     def _change_palette(self) -> None:
         palette = self.tokviz.token_palette()
@@ -198,9 +229,7 @@ class ChatScreen(
         self._show_status()
 
     def _show_title(self) -> None:
-        origin = self.history.state.origin
-        name = safe(origin.path.name) if origin.path else "conversation"
-        self.left.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
+        self._draw_left_tabs()
         template = self.history.state.template
         title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
         models = f" ({title})" if title.lower() != template else ""
@@ -276,7 +305,73 @@ class ChatScreen(
         return items
 
     def _row_items(self) -> list[BarItem]:
-        return []
+        """Say which row of which dataset is shown, and how far checking it is."""
+        dataset, row = self.dataset, self.history.state.origin.row
+        if dataset is None or row is None:
+            return []
+        more = "" if dataset.complete else "+"
+        place = f"row {row + 1:,}"
+        items = [
+            BarItem(
+                ((place, "chip"), (f" of {dataset.n_rows:,}{more}", "plain")),
+                "screen.show_rows",
+                ((place, "chip"),),
+            )
+        ]
+        if self.filter_codes:
+            n = len(self.listed())
+            items.append(BarItem(((f"filter: {n:,}", "chip"),), "screen.filter_rows"))
+        progress = self.scan_progress()
+        if progress:
+            items.insert(0, BarItem(((progress, "plain"),), "screen.filter_rows"))
+        return items
+
+    # -- the left side
+
+    def show_left(self, view: str) -> None:
+        """Show the conversation, the rows of the dataset or their lengths."""
+        self.left_view = view
+        for name in ("conversation", "rows", "lengths"):
+            self.set_class(name == view, f"-{name}")
+        self._draw_left_tabs()
+        if view == "lengths":
+            self.call_after_refresh(self.show_lengths)
+        if not self.views.has_focus_within:
+            self.call_after_refresh(self.focus_left)
+
+    def focus_left(self) -> None:
+        """Move the keyboard to what is in sight on the left."""
+        widgets = {"rows": self.rows_view, "lengths": self.query_one("#lengths")}
+        widgets.get(self.left_view, self.messages.editor).focus(scroll_visible=False)
+
+    def _draw_left_tabs(self) -> None:
+        origin = self.history.state.origin
+        name = safe(origin.path.name) if origin.path else "conversation"
+        name += " •" if self.modified else ""
+        if self.dataset is None or origin.row is None:
+            self.left.border_title = Content(f" {name} ")
+            return
+        tabs = [
+            ("conversation", f"{name} {origin.row + 1:,}", "show_conversation"),
+            ("rows", f"Rows {self.dataset.n_rows:,}", "show_rows"),
+            ("lengths", "Lengths", "show_lengths"),
+        ]
+        parts: list[Content | str] = []
+        for view, title, action in tabs:
+            look = "bold $foreground" if view == self.left_view else "$text-muted"
+            click = Style.from_meta({"@click": f"screen.{action}"})
+            parts += ["│"] if parts else []
+            parts.append(Content.styled(f" {title} ", look).stylize(click))
+        self.left.border_title = Content.assemble(*parts)
+
+    def action_escape(self) -> None:
+        """Stop checking rows, or go back to the messages."""
+        if self._scanning is not None:
+            self.action_cancel_scan()
+        elif self.left_view != "conversation":
+            self.show_left("conversation")
+        elif self.views.has_focus_within:
+            self.focus_left()
 
     # -- layout
 

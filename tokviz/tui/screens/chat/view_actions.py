@@ -52,8 +52,8 @@ class ViewActions(ChatBase):
                 self.views.current.action_pick()
 
     def focus_left(self) -> None:
-        """Move the keyboard to the messages."""
-        self.messages.editor.focus(scroll_visible=False)
+        """Move the keyboard to what is in sight on the left."""
+        raise NotImplementedError
 
     def action_toggle_invisibles(self) -> None:
         """Draw invisible characters as glyphs, or not."""

@@ -61,23 +61,28 @@ def break_tokens(cells: Sequence[tuple[str, int]], width: int) -> list[int]:
 
 def segments(message_of: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield the stretches of tokens that belong to the same message: message, first, stop."""
-    n_tokens = len(message_of)
     start = 0
-    while start < n_tokens:
-        message = message_of[start]
-        # Stretches are long, so leap, then halve: a look at every token would cost a key too much.
-        step = 1
-        while start + step < n_tokens and message_of[start + step] == message:
-            step *= 2
-        low, high = start + step // 2, min(start + step, n_tokens)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if message_of[middle] == message:
-                low = middle
-            else:
-                high = middle
-        yield message, start, high
-        start = high
+    while start < len(message_of):
+        stop = _run_stop(message_of, start)
+        yield message_of[start], start, stop
+        start = stop
+
+
+def _run_stop(column: Sequence[int], start: int) -> int:
+    """Find where the values become others than at `start`, without a look at each in Python."""
+    at, step, failed = start + 1, 8, False
+    while at < len(column):
+        stop = min(at + step, len(column))
+        # Values that are all equal to the one before them are all the same.
+        if column[at:stop] == column[at - 1 : stop - 1]:
+            at = stop
+            step = max(1, step // 2) if failed else step * 2
+        elif stop - at == 1:
+            return at
+        else:
+            failed = True
+            step = (stop - at) // 2
+    return at
 
 
 class FlowLayout:
