@@ -26,7 +26,8 @@ class Finding:
     Attributes:
         code: The rule, a key of `RULES`.
         severity: "error" where training would go wrong, "warning" where it may, else "note".
-        message: What is wrong, in a sentence that names the message and the token (from 1).
+        message: What is wrong, in a sentence that names the message (from 1) and the token (from
+            0, as `#0`).
         message_index: The message, counted from 0; None for the whole.
         token_index: The token, counted from 0; None if it is about no token.
     """
@@ -234,7 +235,7 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
     for token in tokens:
         offset -= len(rendering.token_bytes(token))
         if offset < 0:
-            text = f"{finding.message} (from token {token + 1:,})"
+            text = f"{finding.message} (from token #{token})"
             return Finding(finding.code, finding.severity, text, index, token)
     return finding
 
@@ -258,7 +259,7 @@ def _everything_supervised(conversation: Conversation, rendering: Rendering) -> 
         index = rendering.message_of[told[0]]
         yield Place(
             f"message {index + 1}: all that the model is told is learned too, from token "
-            f"{told[0] + 1:,} on",
+            f"#{told[0]} on",
             index,
             told[0],
         )
@@ -276,7 +277,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
         with_end.add(index)
         if not rendering.mask[token]:
             yield Place(
-                f"message {index + 1}: token {token + 1:,} ends the assistant's turn and is not "
+                f"message {index + 1}: token #{token} ends the assistant's turn and is not "
                 "learned: the model does not learn to stop",
                 index,
                 token,
@@ -285,7 +286,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
         is_assistant = conversation.messages[index].role == "assistant"
         if is_assistant and index not in with_end and first < last <= rendering.n_kept:
             yield Place(
-                f"message {index + 1}: no token ends the assistant's turn after token {last:,}",
+                f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
                 index,
                 last - 1,
             )
@@ -313,7 +314,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pl
             continue
         if first < kept:
             yield Place(
-                f"message {index + 1}: the answer is cut off after token {kept:,}; "
+                f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
                 f"{last - kept:,} of its {last - first:,} tokens are lost",
                 index,
                 kept - 1,
@@ -323,7 +324,8 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pl
     if lost:
         others = f" and {len(lost) - 1} more answers" if len(lost) > 1 else ""
         yield Place(
-            f"message {lost[0] + 1}: the answer{others} begins after token {kept:,} and is lost",
+            f"message {lost[0] + 1}: the answer{others} begins after token #{kept - 1}, the "
+            "last that is kept, and is lost",
             lost[0],
             None,
         )

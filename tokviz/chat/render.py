@@ -176,8 +176,8 @@ class Rendering:
         reason = Reason(self.reasons[index])
         if reason is Reason.TRUNCATED:
             return (
-                f"0: cut off. It is token {index + 1:,}, and {self.max_tokens:,} are kept; "
-                "nothing of it is seen in training."
+                f"0: cut off. It is token #{index}, and the first {self.max_tokens:,} are kept; "
+                "training sees nothing of it."
             )
         value = self.mask[index]
         where = self._where(index)
