@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 
 import pytest
@@ -50,7 +51,7 @@ def rendering(max_tokens: int = 2048) -> Rendering:
 def test_segments_are_the_stretches_of_one_message(column: list[int]) -> None:
     found = list(segments(column))
     assert [m for m, first, stop in found for _ in range(first, stop)] == column
-    assert all(a[0] != b[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[0] != b[0] for a, b in itertools.pairwise(found))
 
 
 @given(

@@ -153,6 +153,14 @@ def test_undo_holds_a_bounded_amount_of_text() -> None:
     assert 1 <= steps <= 7
 
 
+def test_a_state_that_was_only_looked_at_is_passed_over() -> None:
+    history = History(state("mine"), Clock())
+    history.record(state("row 1"))
+    history.record(state("row 2"), instead=True)
+    history.undo()
+    assert text_of(history) == "mine"
+
+
 # -- appending
 
 

@@ -80,6 +80,7 @@ class ChatBase(TokvizScreen):
         template: str | None = None,
         origin: Origin | None = None,
         location: tuple[int, int] = (0, 0),
+        instead: bool = False,
     ) -> None:
         """Make a change that undo takes back, and show it everywhere.
 
@@ -89,6 +90,7 @@ class ChatBase(TokvizScreen):
             template: The name of the new template, None for the same.
             origin: Where the new conversation comes from, None for the same.
             location: The line and column of the cursor in another part.
+            instead: Whether undo goes back to what was before the present state.
         """
         old = self.remember_cursor()
         if conversation is None:
@@ -103,7 +105,7 @@ class ChatBase(TokvizScreen):
             n_chars = sum(
                 len(message.text) for message in conversation.messages if id(message) not in known
             )
-        self.history.record(state, n_chars=n_chars)
+        self.history.record(state, n_chars=n_chars, instead=instead)
         self.show_state()
 
     def remember_cursor(self) -> State:

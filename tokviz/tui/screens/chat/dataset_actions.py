@@ -11,6 +11,7 @@ from textual import work
 from textual.widgets import Static
 from textual.worker import Worker, get_current_worker
 
+from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, histogram
@@ -26,6 +27,8 @@ from tokviz.tui.widgets.conversation.rows import PartPlace
 
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2
+_MOST_RAW_BYTES = 20_000
+"""How much is shown of a row that is no conversation."""
 _GOTO = re.compile(r"(?P<sign>[#m]?)\s*(?P<number>[0-9][0-9,_ ]{0,14})")
 _ANY = "any finding"
 _ALL = "all rows"
@@ -68,10 +71,12 @@ class DatasetActions(FileActions):
     def _open(self, path: Path) -> None:
         worker = get_current_worker()
         first: Conversation | ConversationError | None = None
+        raw = b""
         try:
             dataset = Dataset.open(path)
             if dataset.has_row(0):
                 first = _row(dataset, 0)
+                raw = _raw(dataset, 0) if isinstance(first, ConversationError) else b""
         except TokvizError as error:
             text = str(error)
             if str(path) not in text:
@@ -80,16 +85,20 @@ class DatasetActions(FileActions):
             return
         if worker.is_cancelled:
             return
-        self.call_here(self._opened, path, dataset, first)
+        self.call_here(self._opened, path, dataset, first, raw)
         if first is None:
             return
-        while not worker.is_cancelled and dataset.index_more():
-            pass
-        if not worker.is_cancelled:
-            self.call_here(self._indexed, dataset)
+        while dataset.index_more():
+            if get_current_worker().is_cancelled:
+                return
+        self.call_here(self._indexed, dataset)
 
     def _opened(
-        self, path: Path, dataset: Dataset, first: Conversation | ConversationError | None
+        self,
+        path: Path,
+        dataset: Dataset,
+        first: Conversation | ConversationError | None,
+        raw: bytes,
     ) -> None:
         if first is None:
             self.say(f"{path}: there is no conversation in it.", "warning")
@@ -100,7 +109,7 @@ class DatasetActions(FileActions):
         if not is_one:
             self.dataset = dataset
             self.set_timer(_INDEX_SECONDS, self._list_rows)
-        self._show_row(first, Origin(path, None if is_one else 0))
+        self._show_row(first, Origin(path, None if is_one else 0), raw)
         self._list_rows()
         self.show_left("conversation")
 
@@ -146,14 +155,16 @@ class DatasetActions(FileActions):
 
     # -- one row
 
-    def _show_row(self, found: Conversation | ConversationError, origin: Origin) -> None:
+    def _show_row(
+        self, found: Conversation | ConversationError, origin: Origin, raw: bytes = b""
+    ) -> None:
         conversation = Conversation(()) if isinstance(found, ConversationError) else found
         self.broken = (conversation, found) if isinstance(found, ConversationError) else None
+        self.messages.set_raw(bytetext.from_bytes(raw))
         # Looking through rows is no change that one would want to take back step by step.
         here = self.history.state.origin
-        if not self.modified and here.path == origin.path and here.row is not None:
-            self.history.forget_present()
-        self.load(conversation, origin)
+        looked = not self.modified and here.path == origin.path and here.row is not None
+        self.load(conversation, origin, instead=looked)
 
     def go_to_row(self, row: int) -> None:
         """Show a row of the dataset."""
@@ -166,14 +177,15 @@ class DatasetActions(FileActions):
         if not dataset.has_row(row):
             return
         found = _row(dataset, row)
+        raw = _raw(dataset, row) if isinstance(found, ConversationError) else b""
         if not worker.is_cancelled:
-            self.call_here(self._row_read, dataset, row, found)
+            self.call_here(self._row_read, dataset, row, found, raw)
 
     def _row_read(
-        self, dataset: Dataset, row: int, found: Conversation | ConversationError
+        self, dataset: Dataset, row: int, found: Conversation | ConversationError, raw: bytes
     ) -> None:
         if dataset is self.dataset:
-            self._show_row(found, Origin(Path(dataset.path), row))
+            self._show_row(found, Origin(Path(dataset.path), row), raw)
             if self.left_view != "rows":
                 self._n_listed = -1
                 self.list_rows()
@@ -433,6 +445,14 @@ def _row(dataset: Dataset, row: int) -> Conversation | ConversationError:
         return dataset.row(row)
     except ConversationError as error:
         return error
+
+
+def _raw(dataset: Dataset, row: int) -> bytes:
+    """Give the beginning of a row as it is in the file; nothing where it cannot be read."""
+    try:
+        return dataset.raw(row)[:_MOST_RAW_BYTES]
+    except ConversationError:
+        return b""
 
 
 def _int(digits: str) -> int:

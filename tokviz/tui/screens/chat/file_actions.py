@@ -61,12 +61,18 @@ class FileActions(ChatBase):
         if name is not None:
             self.open_path(Path(str(asset_path(_SAMPLES) / name)))
 
-    def load(self, conversation: Conversation, origin: Origin) -> None:
-        """Show another conversation instead of this one; undo brings this one back."""
+    def load(self, conversation: Conversation, origin: Origin, *, instead: bool = False) -> None:
+        """Show another conversation instead of this one; undo brings this one back.
+
+        Args:
+            conversation: The conversation.
+            origin: Where it comes from.
+            instead: Whether undo passes over the present one, which was only looked at.
+        """
         if self.modified:
             self.say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
         self.saved = conversation
-        self.change(conversation, PartPlace(0), origin=origin)
+        self.change(conversation, PartPlace(0), origin=origin, instead=instead)
 
     def on_part_editor_pasted(self, event: PartEditor.Pasted) -> None:
         """Ask what to do with a conversation; everything else is text."""

@@ -89,12 +89,6 @@ class History:
         entry = self._entries[self._at]
         entry.state = entry.state._replace(origin=origin)
 
-    def forget_present(self) -> None:
-        """Let the next state take the place of the present one, if there is one before it."""
-        if self._at > 0:
-            del self._entries[self._at :]
-            self._at -= 1
-
     def restart(self, first: State) -> None:
         """Forget all states, and begin with another one."""
         self._entries = [_Entry(first, 0, None, 0.0, 0)]
@@ -104,14 +98,24 @@ class History:
         """Let what is typed next be a step of its own."""
         self._entries[self._at].run = None
 
-    def record(self, state: State, *, typed_in: PartPlace | None = None, n_chars: int = 0) -> None:
+    def record(
+        self,
+        state: State,
+        *,
+        typed_in: PartPlace | None = None,
+        n_chars: int = 0,
+        instead: bool = False,
+    ) -> None:
         """Go to a new state; what was undone can no longer be done again.
 
         Args:
             state: The state.
             typed_in: The part that was typed in, None for any other change.
             n_chars: How much text the state holds that the one before did not.
+            instead: Whether it takes the place of the present state, if there is one before that.
         """
+        if instead and self._at > 0:
+            self._at -= 1
         del self._entries[self._at + 1 :]
         now = self._clock()
         last = self._entries[-1]

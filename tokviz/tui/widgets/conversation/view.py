@@ -34,6 +34,7 @@ from tokviz.tui.widgets.conversation.rows import (
     MessageBlock,
     PartPlace,
     Wrapper,
+    wrap_text,
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
@@ -85,6 +86,9 @@ class Blocks(QuietScroll, can_focus=False):
         self.roles: Sequence[str] = ()
         self.glyphs: Glyphs = glyph_table(True)
         self.rows: BlockRows | None = None
+        self.raw = ""
+        """What is shown where there is no message: a row of a file that is no conversation."""
+        self.raw_rows: Sequence[tuple[int, int]] = ()
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._styles: dict[str, Style] = {}
         self._hovered: tuple[int, str] | None = None
@@ -94,7 +98,7 @@ class Blocks(QuietScroll, can_focus=False):
         number = self.top_row + y
         width = self.row_width
         if self.rows is None or number >= self.rows.n_rows:
-            return Strip.blank(self.size.width, self.rich_style)
+            return self._raw_row(number)
         row = self.rows.row(number)
         hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
         if row.kind in ("header", "kind", "add"):
@@ -106,6 +110,15 @@ class Blocks(QuietScroll, can_focus=False):
         if strip is None:
             strip = self._strips[key] = self._draw(row, hovered, width)
         return strip
+
+    def _raw_row(self, number: int) -> Strip:
+        at = number - self.rows.n_rows - 1 if self.rows is not None and not self.blocks else -1
+        text = ""
+        if 0 <= at < len(self.raw_rows):
+            start, end = self.raw_rows[at]
+            text = "".join(lay_out(self.raw[start:end], self.glyphs).glyphs)
+        segments = [Segment(" " * GUTTER, self.rich_style), Segment(text, self._style("muted"))]
+        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
 
     def _words(self, row: BlockRow) -> list[Words]:
         width = self.row_width
@@ -273,6 +286,10 @@ class MessageList(Container):
         self.list.blocks = blocks
         self._lay_out()
 
+    def set_raw(self, text: str) -> None:
+        """Take what is shown where there is no message."""
+        self.list.raw = text
+
     def set_roles(self, roles: Sequence[str]) -> None:
         """Offer other roles to add."""
         self.list.roles = roles
@@ -301,7 +318,11 @@ class MessageList(Container):
         blocks.rows = BlockRows(
             blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
         )
-        blocks.set_row_count(blocks.rows.n_rows)
+        n_rows = blocks.rows.n_rows
+        if not blocks.blocks and blocks.raw:
+            blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.glyphs).rows
+            n_rows += 1 + len(blocks.raw_rows)
+        blocks.set_row_count(n_rows)
         blocks.refresh()
         self._place_editor(width - GUTTER, height)
 

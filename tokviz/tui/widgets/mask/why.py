@@ -75,10 +75,11 @@ def _kind(rendering: Rendering, index: int) -> str:
 def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:
     message, part = rendering.message_of[index], rendering.part_of[index]
     origin = "structure" if rendering.from_structure[index] else "content"
-    if not 0 <= message < len(roles):
+    if message < 0:
         return f"no message, {origin}"
     of_part = f", part {part + 1}" if part >= 0 else ""
-    return f"message {message + 1} ({roles[message]}){of_part}, {origin}"
+    role = f" ({roles[message]})" if message < len(roles) else ""
+    return f"message {message + 1}{role}{of_part}, {origin}"
 
 
 def _shifted(rendering: Rendering, index: int) -> str:
