@@ -113,7 +113,7 @@ async def test_a_text_that_is_too_long_is_said_to_be(monkeypatch: pytest.MonkeyP
     app = make_app("words")
     async with app.run_test(size=(120, 40)) as pilot:
         await panel_of(pilot)
-        assert "has no mask here" in shown(app)
+        assert "more than 3 characters" in shown(app)
 
 
 async def test_the_conversation_goes_to_the_chat_screen() -> None:

@@ -126,6 +126,12 @@ ACTIONS: tuple[Action, ...] = (
         "Take the part at the cursor out of its message. Undo brings it back.",
         "Messages",
     ),
+    Action(
+        "join_parts",
+        "Join the parts of the message",
+        "Make them one text, for templates that know no parts. Undo takes them apart again.",
+        "Messages",
+    ),
     Action("undo", "Undo", "Take back the last change, of any kind.", "Messages", ("ctrl+z",)),
     Action("redo", "Redo", "Do again what was taken back.", "Messages", ("ctrl+y",)),
     Action(

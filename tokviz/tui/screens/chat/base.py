@@ -17,6 +17,7 @@ from tokviz.tui.screens.chat.editing import place_in
 from tokviz.tui.screens.chat.history import History, Origin, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.mask.counts import PartCounts
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
@@ -38,6 +39,8 @@ class ChatBase(TokvizScreen):
     """The Jinja templates that were opened, by name."""
     rendering: Rendering | None
     """The newest tokens; None before there are any."""
+    counts: PartCounts
+    """How many tokens each message and each part has."""
     problem: TokvizError | None
     """Why the present conversation cannot be rendered, None if it can."""
     max_tokens: int

@@ -193,6 +193,15 @@ class EditActions(ChatBase):
         parts = self.conversation.messages[place.message].parts
         return parts[place.part].kind if parts else "text"
 
+    def action_join_parts(self) -> None:
+        """Make the parts of the message at the cursor one text."""
+        place = self.place
+        if place is None or isinstance(self.conversation.messages[place.message].content, str):
+            self.say("This message has no parts: it is one text.")
+            return
+        conversation = editing.with_joined_parts(self.conversation, place.message)
+        self.change(conversation, PartPlace(place.message))
+
     def action_delete_part(self) -> None:
         """Delete the part at the cursor; the only one goes with its message."""
         if self.place is not None:

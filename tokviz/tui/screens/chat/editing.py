@@ -92,6 +92,13 @@ def without_part(conversation: Conversation, place: PartPlace) -> Conversation:
     return _with_message(conversation, place.message, replace(message, content=content))
 
 
+def with_joined_parts(conversation: Conversation, index: int) -> Conversation:
+    """Make the parts of a message one text, a line feed between them."""
+    message = conversation.messages[index]
+    text = "\n".join(part.text for part in message.parts)
+    return _with_message(conversation, index, replace(message, content=text))
+
+
 def moved(conversation: Conversation, index: int, step: int) -> Conversation:
     """Let a message change places with the one before (-1) or behind (1)."""
     messages = list(conversation.messages)

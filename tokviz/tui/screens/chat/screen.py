@@ -16,7 +16,7 @@ from textual.style import Style
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import Rendering
 from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
@@ -40,7 +40,7 @@ from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.mask.counts import PartCounts, message_note, part_counts, percent
+from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts, percent
 
 NARROW_COLUMNS = 110
 """A narrower terminal has the tokens below the messages."""
@@ -72,7 +72,7 @@ class ChatScreen(
         self.findings: list[Finding] = []
         self.max_tokens = DEFAULT_MAX_TOKENS
         self._previews = OrderedDict()
-        self._counts = PartCounts({}, {})
+        self.counts = NOTHING
         self._counted: Rendering | None = None
         self._fitted: Size | None = None
         self._begun = False
@@ -178,20 +178,24 @@ class ChatScreen(
         """Show the newest tokens everywhere."""
         rendering = self.rendering
         if rendering is not self._counted:
-            self._counts = PartCounts({}, {}) if rendering is None else part_counts(rendering)
+            self.counts = NOTHING if rendering is None else part_counts(rendering)
             self._counted = rendering
         self.messages.edited(self._blocks())
         self.messages.set_roles(editing.roles_to_add(self.conversation))
-        self.views.show_rendering(rendering, self.roles, self._counts, self._problem_text())
+        self.views.show_rendering(rendering, self.roles, self.counts, self._problem_text())
         self._show_lines()
 
     def _problem_text(self) -> str:
-        if self.problem is not None:
-            return f"✗ No tokens. {self.problem}"
-        return ""
+        problem = self.problem
+        if problem is None:
+            return ""
+        hint = ""
+        if isinstance(problem, ConversationError) and problem.part_index is not None:
+            hint = " (“Join the parts” in the command palette makes the message one text.)"
+        return f"✗ No tokens. {problem}{hint}"
 
     def _blocks(self) -> list[Any]:
-        counts = self._counts
+        counts = self.counts
         by_message = counts.by_message
         warned = {finding.message_index for finding in self.findings}
         learned = [

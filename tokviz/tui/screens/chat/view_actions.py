@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
+from tokviz import bytetext
 from tokviz.chat.lint import Finding
 from tokviz.tui.screens.chat.base import ChatBase
-from tokviz.tui.screens.chat.editing import place_in
+from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
+from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 
 
 class ViewActions(ChatBase):
@@ -18,6 +23,8 @@ class ViewActions(ChatBase):
     views: ChatViews
     findings: list[Finding]
     _finding = -1
+    _came_by_token: Selection | None = None
+    """Where the cursor is because a token was chosen."""
 
     # -- views
 
@@ -55,6 +62,10 @@ class ViewActions(ChatBase):
         """Move the keyboard to what is in sight on the left."""
         raise NotImplementedError
 
+    def show_left(self, view: str) -> None:
+        """Show the conversation, the rows or their lengths."""
+        raise NotImplementedError
+
     def action_toggle_invisibles(self) -> None:
         """Draw invisible characters as glyphs, or not."""
         show = not self.messages.editor.show_invisibles
@@ -71,43 +82,47 @@ class ViewActions(ChatBase):
     def on_mask_view_entered(self, event: MaskView.Entered) -> None:
         """Go to the message of the chosen token."""
         event.stop()
-        rendering, index = self.rendering, self.views.pin
-        if rendering is None or index is None or index >= len(rendering):
-            return
-        message = rendering.message_of[index]
-        if message >= 0:
-            self._go_to_token(message, index)
+        if self.views.pin is not None:
+            self._go_to_token(self.views.pin)
 
-    def _go_to_token(self, message: int, index: int) -> None:
+    def _go_to_token(self, index: int) -> None:
         """Put the cursor at the text of a token; at the message's beginning for structure."""
         rendering = self.rendering
-        assert rendering is not None
-        place = place_in(self.conversation, PartPlace(message, max(0, rendering.part_of[index])))
+        if rendering is None or index >= len(rendering) or rendering.message_of[index] < 0:
+            return
+        place = place_in(
+            self.conversation,
+            PartPlace(rendering.message_of[index], max(0, rendering.part_of[index])),
+        )
         if place is None:
             return
         location = (0, 0)
         if not rendering.from_structure[index]:
-            location = self._location_of(place, index)
+            text = text_at(self.conversation, place)
+            data = bytetext.to_bytes(text)[: byte_of_token(rendering, self.counts, index)]
+            head = bytetext.from_bytes(data)
+            location = (head.count("\n"), len(head) - (head.rfind("\n") + 1))
         self.messages.go_to(place, location)
+        self._came_by_token = self.messages.editor.selection
         self.focus_left()
 
-    def _location_of(self, place: PartPlace, index: int) -> tuple[int, int]:
-        """Find the line and column at which a content token begins in its part."""
-        rendering = self.rendering
-        assert rendering is not None
-        n_bytes = 0
-        for before in range(index - 1, -1, -1):
-            same = (rendering.message_of[before], rendering.part_of[before]) == place
-            if not same:
-                break
-            if not rendering.from_structure[before]:
-                n_bytes += len(rendering.token_bytes(before))
-        message = self.conversation.messages[place.message]
-        text = message.parts[place.part].text if message.parts else ""
-        from tokviz import bytetext
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        """Explain the token at the cursor."""
+        event.stop()
+        self.follow_cursor()
 
-        head = bytetext.from_bytes(bytetext.to_bytes(text)[:n_bytes])
-        return head.count("\n"), len(head) - (head.rfind("\n") + 1)
+    def follow_cursor(self) -> None:
+        """Choose the token at the cursor, unless the cursor went there because of a token."""
+        editor, place, rendering = self.messages.editor, self.place, self.rendering
+        if rendering is None or place is None or not editor.has_focus:
+            return
+        if editor.selection == self._came_by_token:
+            return
+        self._came_by_token = None
+        row, column = editor.cursor_location
+        offset = self.live.byte_offset(self.live.line_start(row) + column)
+        index = token_at_byte(rendering, self.counts, place.message, place.part, offset)
+        self.pick_token(index)
 
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
         """Choose the token that is explained."""
@@ -140,12 +155,14 @@ class ViewActions(ChatBase):
             return
         self._finding = index
         finding = self.findings[index]
+        self.show_left("conversation")
         if finding.token_index is not None and self.rendering is not None:
             self.set_class(False, "-no-side")
             if not isinstance(self.views.current, MaskView):
                 self.views.show_view("tokens")
+            self._go_to_token(finding.token_index)
             self.pick_token(finding.token_index)
-        if finding.message_index is not None:
+        elif finding.message_index is not None:
             self.go_to_message(finding.message_index)
 
     def go_to_message(self, message: int) -> None:

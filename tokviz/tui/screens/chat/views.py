@@ -18,7 +18,7 @@ from tokviz.tui.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.counts import PartCounts, roles_content
+from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
@@ -56,7 +56,7 @@ class ChatViews(Container):
         self.roles: Sequence[str] = ()
         self.pin: int | None = None
         self._findings: Sequence[Finding] = ()
-        self._counts = PartCounts({}, {})
+        self._counts = NOTHING
         self._problem = ""
         self._synced: dict[str, object] = {}
         self._views: dict[str, Widget] = {

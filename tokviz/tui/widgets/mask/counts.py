@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
@@ -28,30 +28,74 @@ class Counts(NamedTuple):
 
 
 class PartCounts(NamedTuple):
-    """Counts of the parts of every message; -1 stands for what belongs to none."""
+    """Counts of the parts of every message; -1 stands for what belongs to none.
+
+    Attributes:
+        by_part: The counts of each part.
+        by_message: The counts of each message, its header included.
+        spans: Where each part's tokens stand, also those that are cut off: first, and behind last.
+    """
 
     by_part: dict[tuple[int, int], Counts]
     by_message: dict[int, Counts]
+    spans: dict[tuple[int, int], list[tuple[int, int]]]
+
+
+NOTHING = PartCounts({}, {}, {})
+"""The counts of no tokens."""
 
 
 def part_counts(rendering: Rendering) -> PartCounts:
     """Count the kept tokens of a rendering by message and by part."""
-    by_part: dict[tuple[int, int], Counts] = {}
-    by_message: dict[int, Counts] = {}
+    counts = PartCounts({}, {}, {})
+    by_part, by_message, spans = counts
     mask, kept = rendering.mask, rendering.n_kept
     for message, first, stop in segments(rendering.message_of):
-        stop = min(stop, kept)
-        if first >= stop:
-            by_message.setdefault(message, Counts())
-            continue
-        learned = mask.count(1, first, stop)
-        before = by_message.get(message, Counts())
-        by_message[message] = before.plus(stop - first, learned)
+        n_kept = max(0, min(stop, kept) - first)
+        learned = mask.count(1, first, first + n_kept)
+        by_message[message] = by_message.get(message, Counts()).plus(n_kept, learned)
         for part, lo, hi in segments(rendering.part_of[first:stop]):
-            key = (message, part)
-            n_learned = mask.count(1, first + lo, first + hi)
-            by_part[key] = by_part.get(key, Counts()).plus(hi - lo, n_learned)
-    return PartCounts(by_part, by_message)
+            lo, hi = first + lo, first + hi
+            spans.setdefault((message, part), []).append((lo, hi))
+            hi = min(hi, kept)
+            if lo < hi:
+                count = by_part.get((message, part), Counts())
+                by_part[message, part] = count.plus(hi - lo, mask.count(1, lo, hi))
+    return counts
+
+
+def content_tokens(
+    rendering: Rendering, counts: PartCounts, message: int, part: int
+) -> Iterator[int]:
+    """Yield the tokens of a part's own text, in order."""
+    for first, stop in counts.spans.get((message, part), ()):
+        for index in range(first, stop):
+            if not rendering.from_structure[index]:
+                yield index
+
+
+def token_at_byte(
+    rendering: Rendering, counts: PartCounts, message: int, part: int, offset: int
+) -> int | None:
+    """Find the token of a byte of a part's text, or the last one; None if it has no tokens."""
+    found = None
+    for index in content_tokens(rendering, counts, message, part):
+        found = index
+        offset -= len(rendering.token_bytes(index))
+        if offset < 0:
+            break
+    return found
+
+
+def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
+    """Find where a token begins in the text of its part, in bytes."""
+    n_bytes = 0
+    message, part = rendering.message_of[index], rendering.part_of[index]
+    for before in content_tokens(rendering, counts, message, part):
+        if before >= index:
+            break
+        n_bytes += len(rendering.token_bytes(before))
+    return n_bytes
 
 
 def percent(share: float) -> str:
