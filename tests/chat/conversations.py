@@ -11,7 +11,9 @@ from tests.oracles.nanochat import SPECIALS
 TEXTS = st.one_of(
     st.text(max_size=12),
     st.lists(
-        st.sampled_from([*SPECIALS, "<|im_end|>", " ", "\n", "\n\n", "a", "Hello", " wor", "1", "é"]),
+        st.sampled_from(
+            [*SPECIALS, "<|im_end|>", " ", "\n", "\n\n", "a", "Hello", " wor", "1", "é"]
+        ),
         max_size=6,
     ).map("".join),
 )

@@ -139,12 +139,12 @@ class Sandbox:
         return None, [] if read is None else read[1]
 
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
-        """Find the message with which the template begins to fail; None if it always does."""
-        for n in range(1, min(len(messages), _MAX_PREFIXES) + 1):
+        """Find the message with which the template begins to fail; None if it does without any."""
+        for n in range(min(len(messages), _MAX_PREFIXES) + 1):
             try:
                 self._render(messages[:n], variables, None)
             except TemplateFailure:
-                return n - 1
+                return n - 1 if n else None
         return None
 
     def _render(

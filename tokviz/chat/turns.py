@@ -135,10 +135,12 @@ def _qwen_tools(tools: Any) -> str:
 
 
 def _qwen_tool_calls(message: Message, index: int) -> list[Span]:
-    spans = [special(IM_START, index), header("assistant", index)]
+    # The prompt for the assistant ends with a newline; the model writes what follows.
+    spans = [special(IM_START, index), header("assistant\n", index)]
     texts = [(n, part) for n, part in enumerate(message.parts) if part.kind != "tool_call"]
+    newline = ""
     if any(part.text for _, part in texts):
-        spans.append(header("\n", index))
+        newline = "\n"
         for number, part in texts:
             if part.kind != "text":
                 _texts(message, index, "qwen")
@@ -155,7 +157,8 @@ def _qwen_tool_calls(message: Message, index: int) -> list[Span]:
                 )
             written = f'{call["name"]}", "arguments": {_to_json(call.get("arguments"))}'
             # The model writes the tags too, so they are learned with the call.
-            around = ('\n<tool_call>\n{"name": "', "}\n</tool_call>")
+            around = (f'{newline}<tool_call>\n{{"name": "', "}\n</tool_call>")
+            newline = "\n"
             spans += [
                 Span(around[0], Reason.TOOL_CALL, True, False, True, index, number),
                 content(written, "assistant", "tool_call", index, number),
