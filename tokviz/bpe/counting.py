@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
@@ -165,15 +166,17 @@ def count_pieces(
             compiled_counter.compile_kernels()
         counter = compiled_counter.CompiledCounter(scanner)
     documents = _DocumentCount()
-    for block in chain(head, blocks):
-        counter.add(block, watch.tick)
-        if watch.tick(counter.n_unique):
-            break
-        documents.add(block)
-    complete = not watch.stopped
-    if complete:
-        watch.report(counter.n_unique)
-    return counter.result(documents.n, complete)
+    with closing(counter):
+        for block in chain(head, blocks):
+            counter.add(block, watch.tick)
+            if watch.tick(counter.n_unique):
+                break
+            documents.add(block)
+        counter.finish(watch.tick)
+    result = counter.result(documents.n, complete=not watch.stopped)
+    if result.complete:
+        watch.report(len(result))
+    return result
 
 
 def _read_small(blocks: Iterable[TextBlock]) -> tuple[list[TextBlock], bool]:
@@ -236,6 +239,12 @@ class PlainCounter:
             self._count(text, tick)
             if tick(self.n_unique):
                 return
+
+    def finish(self, tick: Tick) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _count(self, text: str, tick: Tick) -> None:
         if self._counted_at_once(text):
