@@ -149,5 +149,6 @@ def test_weights_beyond_31_bits_are_exact():
 
 
 def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pieces():
-    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), n_merges=1_000) == 4 * 4 + 2 * 2
-    assert python_work(piece_counts([b"a" * 1_000], [1]), n_merges=10) == 10_000
+    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), 1_000, 99) == 4 * 4 + 2 * 2
+    assert python_work(piece_counts([b"a" * 1_000], [1]), 10, 99_999) == 10_000
+    assert python_work(piece_counts([b"abcd"] * 9, [1] * 9), 1_000, 30) == 32

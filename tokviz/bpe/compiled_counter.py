@@ -123,14 +123,12 @@ class CompiledCounter:
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        import numpy as np
-
         table = self._joined()
         totals = table.measure()
         return PieceCounts(
-            data=np.frombuffer(table.data, np.uint8),
-            offsets=np.frombuffer(table.offsets, np.int64),
-            counts=np.frombuffer(table.counts, np.int64),
+            data=table.data,
+            offsets=table.offsets,
+            counts=table.counts,
             n_bytes=totals.n_bytes,
             n_chars=totals.n_chars,
             n_invalid=totals.n_invalid,

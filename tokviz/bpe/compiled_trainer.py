@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from typing import Any
 
 from tokviz.bpe import kernels, layout_kernels, merge_state
@@ -113,22 +114,19 @@ class CompiledTrainer:
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""
-        import numpy as np
-
         n = self.n_merges
         state = self._state
-        merges = np.array(state.merges[: 2 * n]).reshape(-1, 2)
-        runners_up = np.array(state.runner_up[: 2 * n]).reshape(-1, 2)
+        n_tokens = array("q", (left + self._n_single for left in state.tokens_left[:n].tolist()))
         return TrainingHistory(
-            left_id=merges[:, 0].copy(),
-            right_id=merges[:, 1].copy(),
-            new_id=np.arange(N_BYTES, N_BYTES + n, dtype=np.int32),
-            count=np.array(state.merge_count[:n]),
-            n_tied=np.array(state.merge_tied[:n]),
-            runner_up_left=runners_up[:, 0].copy(),
-            runner_up_right=runners_up[:, 1].copy(),
-            runner_up_count=np.array(state.runner_up_count[:n]),
-            n_tokens=np.array(state.tokens_left[:n]) + self._n_single,
+            left_id=_copy(state.merges[: 2 * n : 2]),
+            right_id=_copy(state.merges[1 : 2 * n : 2]),
+            new_id=memoryview(array("i", range(N_BYTES, N_BYTES + n))),
+            count=_copy(state.merge_count[:n]),
+            n_tied=_copy(state.merge_tied[:n]),
+            runner_up_left=_copy(state.runner_up[: 2 * n : 2]),
+            runner_up_right=_copy(state.runner_up[1 : 2 * n : 2]),
+            runner_up_count=_copy(state.runner_up_count[:n]),
+            n_tokens=memoryview(n_tokens),
         )
 
     def _make_room(self) -> None:
@@ -176,6 +174,11 @@ def _note_capacities(state: State) -> None:
     state.numbers[merge_state.MOST_GROUPS] = 2 * len(state.left_group)
 
 
+def _copy(memory: memoryview) -> memoryview:
+    """Copy items that may lie apart."""
+    return memoryview(array(memory.format, memory.tobytes()))
+
+
 class _Layout:
     """How much room the merge loop needs, and its state before the first merge.
 
@@ -188,7 +191,8 @@ class _Layout:
         """Measure the pieces."""
         self._pieces = pieces
         self._sizes = zeros(layout_kernels.N_SIZES, "q")
-        layout_kernels.measure_pieces(pieces.offsets, pieces.counts, len(pieces), self._sizes)
+        offsets, counts = pieces.memory["offsets"], pieces.memory["counts"]
+        layout_kernels.measure_pieces(offsets, counts, len(pieces), self._sizes)
         self.n_cells = self._sizes[layout_kernels.N_CELLS]
         self.n_single = self._sizes[layout_kernels.N_SINGLE]
 
@@ -198,7 +202,7 @@ class _Layout:
         cells, text = zeros(3 * n_cells, "i"), zeros(n_cells, "B")
         large = zeros(sizes[layout_kernels.N_LARGE], "q")
         pair_of_bytes = zeros(2 * layout_kernels.N_PAIRS_OF_BYTES, "q")
-        source = pieces.data, pieces.offsets, pieces.counts, len(pieces)
+        source = *(pieces.memory[name] for name in ("data", "offsets", "counts")), len(pieces)
         n_tokens = layout_kernels.lay_out(*source, cells, text, large, pair_of_bytes, sizes)
         n_positions = sizes[layout_kernels.N_POSITIONS]
         n_fresh = 2 * sizes[layout_kernels.MOST_POSITIONS]
