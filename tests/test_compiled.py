@@ -226,6 +226,7 @@ def test_markers_mean_in_python_what_they_mean_in_machine_code() -> None:
     assert compiled.word(-1) == 2**64 - 1
     assert compiled.integer(2**64 - 1) == -1
     assert compiled.integer(5) == 5
+    assert [compiled.trailing_zeros(word) for word in (0, 1, 8, 2**63)] == [64, 0, 3, 63]
 
 
 @pytest.mark.parametrize(

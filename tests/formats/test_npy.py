@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from array import array
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tokviz.formats.npy import write_npy, write_npz
 
-ARRAYS = [
+ARRAYS: list[Any] = [
     np.arange(-3, 9, dtype=np.int32),
     np.arange(5, dtype=np.int64),
     np.array([0, 255], np.uint8),

@@ -128,8 +128,9 @@ def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
         parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
         offsets = array("q", accumulate(map(len, parts), initial=0))
         counts, sums = array("q", [1] * len(parts)), array("q", [0, 0])
-        table = scan_table.scan_table()
-        n = scan_kernels.measure(b"".join(parts), offsets, counts, len(parts), table, sums)
+        table, lengths = scan_table.scan_table(), array("q", counts)
+        n = scan_kernels.measure(b"".join(parts), offsets, counts, len(parts), table, lengths, sums)
+        assert list(lengths) == list(map(len, parts))
         texts = [bytetext.from_bytes(part) for part in parts]
         assert n == sum(map(len, parts))
         expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))]

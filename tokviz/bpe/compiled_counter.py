@@ -129,6 +129,7 @@ class CompiledCounter:
             data=table.data,
             offsets=table.offsets,
             counts=table.counts,
+            lengths=totals.lengths,
             n_bytes=totals.n_bytes,
             n_chars=totals.n_chars,
             n_invalid=totals.n_invalid,

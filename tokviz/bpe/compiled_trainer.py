@@ -208,13 +208,14 @@ class _Layout:
         n_fresh = 2 * sizes[layout_kernels.MOST_POSITIONS]
         n_ids = N_BYTES + n_merges
         n_groups = min(n_fresh, 2 * n_ids) + 1
-        n_pairs = sizes[layout_kernels.N_KINDS] + n_groups + n_positions // 4
+        # Memory that is never touched costs nothing: so much is seldom exceeded.
+        n_pairs = sizes[layout_kernels.N_KINDS] + n_groups + n_positions
         state = State(
             cells=cells,
             large=large,
             text=text,
             numbers=zeros(merge_state.N_NUMBERS, "q"),
-            occurrences=zeros(n_positions * 5 // 4 + n_fresh, "i"),
+            occurrences=zeros(3 * n_positions + n_fresh, "i"),
             pair_count=zeros(n_pairs, "q"),
             pair_start=zeros(n_pairs, "q"),
             pair_length=zeros(n_pairs, "i"),

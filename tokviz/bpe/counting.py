@@ -64,6 +64,7 @@ class PieceCounts:
         offsets: Memory,
         counts: Memory,
         *,
+        lengths: Memory | None = None,
         n_bytes: int,
         n_chars: int,
         n_invalid: int,
@@ -72,6 +73,7 @@ class PieceCounts:
     ) -> None:
         """Take the pieces and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
+        self._lengths = lengths
         self.n_bytes = n_bytes
         self.n_chars = n_chars
         self.n_invalid = n_invalid
@@ -82,10 +84,12 @@ class PieceCounts:
         """Count the different pieces."""
         return len(self.memory["counts"])
 
-    def lengths(self) -> array[int]:
+    def lengths(self) -> Memory:
         """Give the length of every piece in bytes, as 64 bits."""
-        offsets = self.memory["offsets"].tolist()
-        return array("q", map(sub, offsets[1:], offsets))
+        if self._lengths is None:
+            offsets = self.memory["offsets"].tolist()
+            self._lengths = memoryview(array("q", map(sub, offsets[1:], offsets)))
+        return self._lengths
 
     def pieces(self) -> Iterator[tuple[bytes, int]]:
         """Give each piece with its count."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, word
-from tokviz.pretokenize.scan_kernels import UNDECIDED, end_of_piece
+from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
+from tokviz.pretokenize.scan_kernels import find_pieces, load_word
 
 DONE, PAUSED, FULL = range(3)
 """Why a kernel came back."""
@@ -22,11 +22,15 @@ DONE, PAUSED, FULL = range(3)
     MOST_PIECES,
     MOST_BYTES,
     WANTED_BYTES,
-    TEXT,
-    POSITION,
     N_NUMBERS,
-) = range(8)
+) = range(6)
 """The places of `Table.numbers`."""
+
+TEXT, POSITION = range(2)
+"""The places of `Table.reached`."""
+
+BATCH = 512
+"""How many pieces are looked up at once."""
 
 _WORD = 8
 _LONG = 0xFF << 56  # in the place of a short piece's length
@@ -45,8 +49,10 @@ class Table(NamedTuple):
         offsets: Where each piece starts in `data`; the next one's start is its end.
         data: The bytes of all pieces, in the order of their first occurrence.
         numbers: How many pieces and slots there are, and how many pieces and bytes there is room
-            for; the length of the piece for which there was none; the text and the position in it
-            to go on with.
+            for; the length of the piece for which there was none.
+        reached: The text to go on with, and the position in it.
+        pieces: Shape (BATCH, 2): where the pieces under way start and end.
+        keys: Their keys.
     """
 
     slots: Int64s
@@ -54,6 +60,9 @@ class Table(NamedTuple):
     offsets: Int64s
     data: Bytes
     numbers: Int64s
+    reached: Int64s
+    pieces: Int64s
+    keys: Int64s
 
 
 @kernel
@@ -83,38 +92,57 @@ def count_texts(
         family: Which family's pieces; see `scan_kernels`.
         max_digits: How many digits a piece may hold, for families that ask.
         flags: The flags of all characters, from `scan_table`.
-        table: Where to count; its numbers say where to go on.
+        table: Where to count, and to go on.
         budget: When to come back.
     """
-    numbers = table.numbers
-    shift = _shift(numbers[N_SLOTS])
-    text = numbers[TEXT]
-    position = numbers[POSITION]
-    while text < n_texts:
-        end = ends[text]
-        at_end = UNDECIDED if is_open and text == n_texts - 1 else end
-        while position < end:
-            piece_end = end_of_piece(source, position, end, at_end, family, max_digits, flags)
-            if piece_end == UNDECIDED:
-                numbers[POSITION] = position
-                return DONE
-            length = piece_end - position
-            if not _add(table, shift, source, n_bytes, position, length, 1):
-                numbers[TEXT] = text
-                numbers[POSITION] = position
+    shift = _shift(table.numbers[N_SLOTS])
+    reached = table.reached
+    pieces = table.pieces
+    while budget > 0:
+        before = reached[POSITION]
+        n_found = find_pieces(
+            source,
+            starts,
+            ends,
+            n_texts,
+            is_open,
+            family,
+            max_digits,
+            flags,
+            reached,
+            pieces,
+            BATCH,
+        )
+        # The table is larger than the near caches: have what is needed fetched while others are.
+        for i in range(n_found):
+            start = pieces[2 * i]
+            key = _key(source, n_bytes, start, pieces[2 * i + 1] - start)
+            table.keys[i] = integer(key)
+            prefetch(table.slots, 2 * _slot(key, shift))
+        for i in range(n_found):
+            entry = table.slots[2 * _slot(word(table.keys[i]), shift) + 1]
+            prefetch(table.counts, entry - 1)
+            prefetch(table.offsets, entry - 1)
+        for i in range(n_found):
+            start = pieces[2 * i]
+            key = word(table.keys[i])
+            if not _add(table, shift, key, source, start, pieces[2 * i + 1] - start, 1):
+                _go_back(reached, start, starts, n_texts)
                 return FULL
-            budget -= length
-            position = piece_end
-            if budget < 0:
-                numbers[TEXT] = text
-                numbers[POSITION] = position
-                return PAUSED
-        text += 1
-        if text < n_texts:
-            position = starts[text]
-    numbers[TEXT] = text
-    numbers[POSITION] = position
-    return DONE
+        if n_found < BATCH:
+            return DONE
+        budget -= abs(reached[POSITION] - before)
+    return PAUSED
+
+
+@helper
+def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
+    """Go back to a piece that has been found already."""
+    text = reached[TEXT]
+    while text == n_texts or starts[text] > position:
+        text -= 1
+    reached[TEXT] = text
+    reached[POSITION] = position
 
 
 @kernel
@@ -129,7 +157,8 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
     for piece in range(first, last):
         start = other.offsets[piece]
         length = other.offsets[piece + 1] - start
-        if not _add(table, shift, other.data, n_bytes, start, length, other.counts[piece]):
+        key = _key(other.data, n_bytes, start, length)
+        if not _add(table, shift, key, other.data, start, length, other.counts[piece]):
             return piece
     return last
 
@@ -142,7 +171,7 @@ def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
     for old in range(n_slots):
         if slots[2 * old + 1] == 0:
             continue
-        new = integer((word(slots[2 * old]) * _GOLDEN) >> shift)
+        new = _slot(word(slots[2 * old]), shift)
         while larger[2 * new + 1] != 0:
             new = (new + 1) & mask
         larger[2 * new] = slots[2 * old]
@@ -151,14 +180,13 @@ def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
 
 @helper
 def _add(
-    table: Table, shift: int, source: Bytes, n_bytes: int, start: int, length: int, times: int
+    table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
     """Count a piece; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
     mask = numbers[N_SLOTS] - 1
-    key = _key(source, n_bytes, start, length)
-    slot = integer((key * _GOLDEN) >> shift)
+    slot = _slot(key, shift)
     while True:
         entry = table.slots[2 * slot + 1]
         if entry == 0:
@@ -199,11 +227,9 @@ def _shift(n_slots: int) -> int:
 
 
 @helper
-def _load_word(data: Bytes, at: int) -> int:
-    """Read eight bytes as one number; the compiler makes one load of it."""
-    low = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
-    high = data[at + 4] | data[at + 5] << 8 | data[at + 6] << 16 | data[at + 7] << 24
-    return word(low) | word(high) << 32
+def _slot(key: int, shift: int) -> int:
+    """Where to look for a key first."""
+    return integer((key * _GOLDEN) >> shift)
 
 
 @helper
@@ -211,7 +237,7 @@ def _key(source: Bytes, n_bytes: int, start: int, length: int) -> int:
     """Make the key of a piece."""
     if length < _WORD:
         if start + _WORD <= n_bytes:
-            bits = _load_word(source, start) & (word(1 << 8 * length) - word(1))
+            bits = load_word(source, start) & (word(1 << 8 * length) - word(1))
         else:
             bits = word(0)
             for i in range(length):
@@ -220,10 +246,10 @@ def _key(source: Bytes, n_bytes: int, start: int, length: int) -> int:
     mixed = word(_SEED)
     last = start + length - _WORD
     while start < last:
-        mixed = (mixed ^ _load_word(source, start)) * _MIXER
+        mixed = (mixed ^ load_word(source, start)) * _MIXER
         mixed ^= mixed >> 32
         start += _WORD
-    mixed = (mixed ^ _load_word(source, last)) * _MIXER
+    mixed = (mixed ^ load_word(source, last)) * _MIXER
     mixed ^= mixed >> 32
     return mixed | _LONG
 
@@ -234,7 +260,7 @@ def _same(one: Bytes, at_one: int, other: Bytes, at_other: int, length: int) -> 
     last = length - _WORD
     i = 0
     while i < last:
-        if _load_word(one, at_one + i) != _load_word(other, at_other + i):
+        if load_word(one, at_one + i) != load_word(other, at_other + i):
             return 0
         i += _WORD
-    return int(_load_word(one, at_one + last) == _load_word(other, at_other + last))
+    return int(load_word(one, at_one + last) == load_word(other, at_other + last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
@@ -61,11 +62,11 @@ def python_work(pieces: PieceCounts, n_merges: int, limit: int) -> int:
     looked at.
     """
     work = 0
-    for length in pieces.lengths():
-        work += length * min(length, n_merges)
+    for start, end in pairwise(pieces.memory["offsets"]):
+        work += (end - start) * min(end - start, n_merges)
         if work > limit:
             break
-    return work
+    return int(work)
 
 
 class PythonTrainer:

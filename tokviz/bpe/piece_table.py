@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting_kernels import (
+    BATCH,
     DONE,
     FULL,
     MOST_BYTES,
@@ -33,8 +34,9 @@ _BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over all occurrences of all pieces; see `PieceCounts`."""
+    """The pieces' lengths, and sums over all their occurrences; see `PieceCounts`."""
 
+    lengths: memoryview
     n_bytes: int
     n_chars: int
     n_invalid: int
@@ -51,6 +53,9 @@ class PieceTable:
             offsets=zeros(n_slots // 2 + 1, "q"),
             data=zeros(_FIRST_DATA_BYTES, "B"),
             numbers=zeros(N_NUMBERS, "q"),
+            reached=zeros(2, "q"),
+            pieces=zeros(2 * BATCH, "q"),
+            keys=zeros(BATCH, "q"),
         )
         self._note_sizes()
 
@@ -83,8 +88,8 @@ class PieceTable:
 
         That is the end of the last text unless it is open, or unless somebody asked to stop.
         """
-        numbers = self._table.numbers
-        numbers[TEXT], numbers[POSITION] = 0, block.starts[0]
+        reached = self._table.reached
+        reached[TEXT], reached[POSITION] = 0, block.starts[0]
         starts, ends = array("q", block.starts), array("q", block.ends)
         texts = block.data, len(block.data), starts, ends, len(starts), block.is_open
         kind = scanner.family_number, scanner.max_digits, scan_table()
@@ -93,7 +98,7 @@ class PieceTable:
             if reason == FULL:
                 self._make_room()
             elif reason == DONE or should_stop():
-                return numbers[POSITION]
+                return reached[POSITION]
 
     def add(self, other: PieceTable, first: int, last: int) -> None:
         """Add the pieces `first` to `last` of another table."""
@@ -105,9 +110,10 @@ class PieceTable:
     def measure(self) -> Totals:
         """Sum up all occurrences."""
         sums = array("q", [0, 0])
-        table = self._table
-        n_bytes = measure(table.data, table.offsets, table.counts, len(self), scan_table(), sums)
-        return Totals(n_bytes, *sums)
+        lengths = zeros(len(self), "q")
+        pieces = self.data, self.offsets, self.counts, len(self)
+        n_bytes = measure(*pieces, scan_table(), lengths, sums)
+        return Totals(lengths, n_bytes, *sums)
 
     def _make_room(self) -> None:
         """Make room for the piece for which there was none."""

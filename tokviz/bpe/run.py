@@ -89,7 +89,7 @@ class TrainingRun:
             history=self.history.memory,
             pieces={
                 "data": pieces.memory["data"],
-                "lengths": memoryview(pieces.lengths()),
+                "lengths": pieces.lengths(),
                 "counts": pieces.memory["counts"],
             },
             token_lengths=memoryview(self._token_lengths()),

@@ -50,6 +50,15 @@ def integer(value: int) -> int:
     return (value ^ _SIGN) - _SIGN
 
 
+def trailing_zeros(value: int) -> int:
+    """Count the lowest bits of a word that are 0."""
+    return (value & -value).bit_length() - 1 if value else 64
+
+
+def prefetch(memory: Bytes | Int32s | Int64s, index: int) -> None:
+    """Ask the processor to fetch an item that is needed soon; any index will do."""
+
+
 def helper(function: Function) -> Function:
     """Let kernels call a function."""
     _helpers.add(cast(FunctionType, function))

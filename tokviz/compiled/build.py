@@ -15,8 +15,19 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+import numba.extending
+from llvmlite import ir
 
-from tokviz.compiled import Kernel, fields_of, integer, is_helper, kernels_of, word
+from tokviz.compiled import (
+    Kernel,
+    fields_of,
+    integer,
+    is_helper,
+    kernels_of,
+    prefetch,
+    trailing_zeros,
+    word,
+)
 from tokviz.compiled.machine_code import host_machine
 
 _LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
@@ -29,6 +40,35 @@ _POINTERS = {
     "Int32s": _types.CPointer(_types.int32),
     "Int64s": _types.CPointer(_types.int64),
 }
+
+
+def _generate_prefetch(_: Any, memory: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        item = builder.gep(arguments[0], [arguments[1]])
+        address = builder.bitcast(item, ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+        builder.call(hint, [address, number(0), number(3), number(1)])  # read, keep, data
+        return context.get_dummy_value()
+
+    return _types.void(memory, index), generate
+
+
+def _generate_trailing_zeros(_: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return _types.uint64(_types.uint64), generate
+
+
+_MARKERS: dict[Any, Any] = {
+    word: _types.uint64,
+    integer: _types.int64,
+    prefetch: numba.extending.intrinsic(_generate_prefetch),
+    trailing_zeros: numba.extending.intrinsic(_generate_trailing_zeros),
+}
+"""What stands in machine code for functions of `tokviz.compiled`."""
 
 
 def compile_module(module: ModuleType) -> bytes:
@@ -81,8 +121,8 @@ def _dispatcher(function: FunctionType, dispatchers: dict[FunctionType, Any]) ->
         names = dict(function.__globals__)
         for name in function.__code__.co_names:
             value: Any = names.get(name)
-            if value in (word, integer):
-                names[name] = _types.uint64 if value is word else _types.int64
+            if isinstance(value, FunctionType) and value in _MARKERS:
+                names[name] = _MARKERS[value]
             elif is_helper(value):
                 names[name] = _dispatcher(value, dispatchers)
         copy = FunctionType(function.__code__, names, function.__name__)

@@ -12,7 +12,7 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
-from tokviz.compiled import Bytes, Int64s, helper, kernel
+from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, trailing_zeros, word
 from tokviz.pretokenize.scan_table import (
     CASELESS,
     FLAGS_AT,
@@ -46,9 +46,37 @@ _LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
 _LONG_S_0, _LONG_S_1 = _LONG_S
 _ASCII_CASE = 0x20
 
+_WORD = 8
+_EACH = 0x0101010101010101
+_CASES = _ASCII_CASE * _EACH
+_ASCII = 0x7F * _EACH
+_HIGHEST = 0x80 * _EACH
+_FROM_A = (0x80 - ord("a")) * _EACH
+_ABOVE_Z = (0x7F - ord("z")) * _EACH
+
 
 @kernel
 def scan(
+    data: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
+    family: int,
+    max_digits: int,
+    table: Bytes,
+    reached: Int64s,
+    pieces: Int64s,
+    most: int,
+) -> int:
+    """Find pieces: see `find_pieces`."""
+    return find_pieces(
+        data, starts, ends, n_texts, is_open, family, max_digits, table, reached, pieces, most
+    )
+
+
+@helper
+def find_pieces(
     data: Bytes,
     starts: Int64s,
     ends: Int64s,
@@ -82,24 +110,28 @@ def scan(
         The number of pieces found.
     """
     n_found = 0
-    while reached[0] < n_texts:
-        text = reached[0]
+    text = reached[0]
+    position = reached[1]
+    while text < n_texts:
         end = ends[text]
         at_end = UNDECIDED if is_open and text == n_texts - 1 else end
-        while reached[1] < end:
+        while position < end:
             if n_found == most:
-                return n_found
-            position = reached[1]
+                break
             piece_end = end_of_piece(data, position, end, at_end, family, max_digits, table)
             if piece_end == UNDECIDED:
-                return n_found
+                break
             pieces[2 * n_found] = position
             pieces[2 * n_found + 1] = piece_end
             n_found += 1
-            reached[1] = piece_end
-        reached[0] = text + 1
-        if text + 1 < n_texts:
-            reached[1] = starts[text + 1]
+            position = piece_end
+        if position < end:
+            break
+        text += 1
+        if text < n_texts:
+            position = starts[text]
+    reached[0] = text
+    reached[1] = position
     return n_found
 
 
@@ -180,6 +212,28 @@ def _run(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
 
 
 @helper
+def load_word(data: Bytes, at: int) -> int:
+    """Read eight bytes as one number; the compiler makes one load of it."""
+    low = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
+    high = data[at + 4] | data[at + 5] << 8 | data[at + 6] << 16 | data[at + 7] << 24
+    return word(low) | word(high) << 32
+
+
+@helper
+def _letters(data: Bytes, i: int, end: int, table: Bytes) -> int:
+    """Skip letters; those of ASCII eight at a time, without asking for each whether it is one."""
+    n = _WORD
+    while n == _WORD and i + _WORD <= end:
+        eight = load_word(data, i)
+        lower = (eight | _CASES) & _ASCII
+        # The highest bit of a byte tells: from "a" on, not above "z", not beyond ASCII.
+        found = (lower + _FROM_A) & ~(lower + _ABOVE_Z) & ~eight & _HIGHEST
+        n = integer(trailing_zeros(found ^ _HIGHEST) >> 3)
+        i += n
+    return _run(data, i, end, _LETTER, table)
+
+
+@helper
 def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
     r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
 
@@ -245,8 +299,10 @@ def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     flags, width = _character(data, j, end, table)
     if flags & SPACE:
         return _end_of_space(data, i, end, at_end, False, table)
-    wanted = _LETTER if flags & _LETTER else NUMBER if flags & NUMBER else _VISIBLE
-    j = _run(data, j + width, end, wanted, table)
+    if flags & _LETTER:
+        j = _letters(data, j + width, end, table)
+    else:
+        j = _run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
     return at_end if j >= end else j
 
 
@@ -256,7 +312,7 @@ def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table
     first, width = _character(data, i, end, table)
     j = i + width
     if first & _LETTER:
-        j = _run(data, j, end, _LETTER, table)
+        j = _letters(data, j, end, table)
         return at_end if j >= end else j
     if first & NUMBER:
         return _end_of_number(data, j, end, at_end, max_digits, table)
@@ -271,7 +327,7 @@ def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table
     if data[i] != _LF and data[i] != _CR:
         second, second_width = _character(data, j, end, table)
         if second & _LETTER:
-            j = _run(data, j + second_width, end, _LETTER, table)
+            j = _letters(data, j + second_width, end, table)
             return at_end if j >= end else j
         if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
             return _end_of_space(data, i, end, at_end, True, table)
@@ -372,7 +428,13 @@ def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
 
 @kernel
 def measure(
-    data: Bytes, offsets: Int64s, counts: Int64s, n: int, table: Bytes, sums: Int64s
+    data: Bytes,
+    offsets: Int64s,
+    counts: Int64s,
+    n: int,
+    table: Bytes,
+    lengths: Int64s,
+    sums: Int64s,
 ) -> int:
     """Count the characters of pieces, and the bytes in them that are not UTF-8.
 
@@ -382,6 +444,7 @@ def measure(
         counts: How often each counts.
         n: How many there are.
         table: The flags of all characters, from `scan_table`.
+        lengths: Receives the bytes of each.
         sums: Receives the number of characters, and of bytes that are no part of one; these count
             as both.
 
@@ -393,7 +456,8 @@ def measure(
     n_invalid = 0
     for piece in range(n):
         position = offsets[piece]
-        n_bytes += counts[piece] * (offsets[piece + 1] - position)
+        lengths[piece] = offsets[piece + 1] - position
+        n_bytes += counts[piece] * lengths[piece]
         while position < offsets[piece + 1]:
             n_chars += counts[piece]
             if data[position] < 0x80:
