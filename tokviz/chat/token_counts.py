@@ -7,27 +7,23 @@ pattern has a compiled scanner, each different piece is encoded once, and the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tokviz import bytetext
 from tokviz.child.runner import JobClient, RunHandlers
-from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
+from tokviz.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 WORTH_COMPILING_BYTES = 4_000_000
-"""Up to this size encoding is done before Numba is imported and its code loaded."""
+"""Up to this size encoding is done before the compiled loops are loaded."""
 
 MANY_BYTES = 40_000_000
 """From this size on it is worth having the loops compiled, should they not be."""
 
+MOST_PIECES = 2_000_000
+"""How many different pieces are kept before all are forgotten."""
+
 _WORTH_PREPARING_CHARS = 100_000
-_PADDING = 8  # the kernels read words
-_SLOTS = 1 << 20
-_DATA_BYTES = 1 << 24
 
 
 class TokenCounter(Protocol):
@@ -89,81 +85,25 @@ class PieceCounter:
     for_many = True
 
     def __init__(
-        self,
-        tokenizer: Tokenizer,
-        scanner: Scanner,
-        n_slots: int = _SLOTS,
-        n_data_bytes: int = _DATA_BYTES,
+        self, tokenizer: Tokenizer, scanner: Scanner, most_pieces: int = MOST_PIECES
     ) -> None:
-        """Take the tokenizer, its scanner, and the size of the table of pieces.
-
-        A full table is emptied, so memory is bounded.
-        """
-        import numpy as np
+        """Take the tokenizer, its scanner, and how many pieces are kept."""
+        from tokviz.bpe.piece_table import PieceTable
 
         tokenizer.prepare()
         self._tokenizer = tokenizer
         self._scanner = scanner
-        self._slots = np.zeros((n_slots, 2), np.uint64)
-        self._offsets = np.zeros(n_slots // 2 + 1, np.int64)
-        self._data = np.zeros(n_data_bytes, np.uint8)
-        self._n_tokens = np.zeros(n_slots // 2, np.int64)
-        self._n_unique = 0
-        self._numbers = np.zeros(BATCH, np.int64)
+        self._most_pieces = most_pieces
+        self._new_table = PieceTable
+        self._table = PieceTable()
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Count the tokens of each byte text."""
-        import numpy as np
-
-        parts = [bytetext.to_bytes(text) for text in texts]
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-        edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        filled = np.flatnonzero(lengths)
-        totals = np.zeros(len(parts), np.int64)
-        buffer = np.frombuffer(bytearray(b"".join(parts)) + bytes(_PADDING), np.uint8)
-        starts, ends = edges[:-1][filled], edges[1:][filled]
-        for pieces in self._scanner.batches(buffer, starts, ends):
-            counts = self._look_up(buffer, pieces)
-            text_of = np.searchsorted(edges, pieces[:, 0], side="right") - 1
-            totals += np.bincount(text_of, weights=counts, minlength=len(parts)).astype(np.int64)
-        return [int(n) for n in totals]
-
-    def _look_up(self, buffer: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the number of tokens of each piece."""
-        import numpy as np
-
-        from tokviz.bpe.counting_kernels import number
-
-        counts = np.empty(len(pieces), np.int64)
-        done = 0
-        while done < len(pieces):
-            known, first = self._n_unique, done
-            done, self._n_unique = number(
-                buffer,
-                pieces,
-                first,
-                known,
-                self._slots,
-                self._offsets,
-                self._data,
-                self._numbers,
-            )
-            self._encode_new(known)
-            counts[first:done] = self._n_tokens[self._numbers[first:done]]
-            if done < len(pieces) and not self._n_unique:
-                # No table is large enough for this piece.
-                start, end = pieces[done]
-                counts[done] = self._encode(buffer[start:end].tobytes())
-                done += 1
-            elif done < len(pieces):
-                self._slots[:] = 0
-                self._n_unique = 0
-        return counts
-
-    def _encode_new(self, known: int) -> None:
-        for index in range(known, self._n_unique):
-            piece = self._data[self._offsets[index] : self._offsets[index + 1]].tobytes()
-            self._n_tokens[index] = self._encode(piece)
+        if not texts:
+            return []
+        if len(self._table) > self._most_pieces:
+            self._table = self._new_table()
+        return self._table.sums(list(map(bytetext.to_bytes, texts)), self._scanner, self._encode)
 
     def _encode(self, piece: bytes) -> int:
         text = bytetext.from_bytes(piece)
