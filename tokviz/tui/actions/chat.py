@@ -30,7 +30,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "append_jsonl",
-        "Append the conversation to a JSONL file…",
+        "Append to a JSONL file…",
         "Add it as one more line at the end of a file, which is made if there is none.",
         "File",
         ("alt+j",),
@@ -50,7 +50,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "restore_conversation",
-        "Restore the recovered conversation",
+        "Restore the conversation",
         "Bring back the conversation that was open when tokviz last ended without saving it.",
         "File",
     ),
@@ -244,14 +244,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "next_row",
-        "Next conversation of the dataset",
+        "Next row of the dataset",
         "Show the next row, of those that the filter lets through.",
         "Dataset",
         ("ctrl+right_square_bracket", "alt+n"),
     ),
     Action(
         "previous_row",
-        "Previous conversation of the dataset",
+        "Previous row of the dataset",
         "Show the row before, of those that the filter lets through.",
         "Dataset",
         ("ctrl+backslash",),

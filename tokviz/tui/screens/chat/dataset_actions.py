@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
 from textual import work
-from textual.widgets import Static
-from textual.worker import Worker, get_current_worker
+from textual.worker import get_current_worker
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.dataset_lint import DatasetLinter, histogram
-from tokviz.chat.lint import RULES
 from tokviz.errors import TokvizError
-from tokviz.tui.dialogs.ask_text import AskDialog
-from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.chat.dataset_view import RowsView, RowWords, lengths_content
+from tokviz.tui.screens.chat.dataset_view import RowsView, RowWords
 from tokviz.tui.screens.chat.file_actions import FileActions
 from tokviz.tui.screens.chat.history import Origin
-from tokviz.tui.screens.chat.scan import Scan, Scanned, scan_rows
-from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.screens.chat.scan import Scan
 
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2
 _MOST_RAW_BYTES = 20_000
 """How much is shown of a row that is no conversation."""
-_GOTO = re.compile(r"(?P<sign>[#m]?)\s*(?P<number>[0-9][0-9,_ ]{0,14})")
-_ANY = "any finding"
-_ALL = "all rows"
 
 
 class DatasetActions(FileActions):
@@ -39,14 +30,12 @@ class DatasetActions(FileActions):
 
     dataset: Dataset | None = None
     rows_view: RowsView
-    lengths_table: Static
     left_view = "conversation"
     """Which of "conversation", "rows" and "lengths" is in sight."""
     filter_codes: tuple[str, ...] = ()
     """The findings that a row must have to be listed, none for all rows."""
     scan: Scan | None = None
     _n_listed = 0
-    _scanning: Worker[None] | None = None
     _previews: OrderedDict[int, RowWords]
     _previewing = False
 
@@ -112,6 +101,10 @@ class DatasetActions(FileActions):
         self._show_row(first, Origin(path, None if is_one else 0), raw)
         self._list_rows()
         self.show_left("conversation")
+
+    def show_left(self, view: str) -> None:
+        """Show the conversation, the rows or their lengths."""
+        raise NotImplementedError
 
     def leave_dataset(self) -> None:
         """Forget the rows; the conversation stays."""
@@ -200,11 +193,8 @@ class DatasetActions(FileActions):
 
     def _step_row(self, step: int) -> None:
         rows, here = self.listed(), self.history.state.origin.row
-        if self.dataset is None or here is None:
-            self.say("This is no dataset: open a file with more than one conversation.")
+        if not self.is_dataset() or here is None:
             return
-        from bisect import bisect_left, bisect_right
-
         at = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
         if 0 <= at < len(rows):
             self.go_to_row(rows[at])
@@ -256,188 +246,17 @@ class DatasetActions(FileActions):
                 self._previews.popitem(last=False)
             self.rows_view.refresh()
 
-    # -- checking all rows
-
-    def start_scan(self) -> None:
-        """Check all rows in the background, unless that is done or under way."""
-        dataset = self.dataset
-        if dataset is None:
-            return
-        meaning = (self.tokenizer, self.history.state.template, self.max_tokens)
-        known = self.scan is not None and self.scan.meaning == meaning
-        if known and (self._scanning is not None or (self.scan and self.scan.complete)):
-            return
-        self.cancel_scan()
-        self.scan = Scan(meaning)
-        linter = DatasetLinter(self.tokenizer, self.template, self.max_tokens, with_lengths=True)
-        self._scanning = self._scan_rows(self.scan, linter, dataset)
-
-    @work(thread=True, exclusive=True, group="scan", description="check rows", exit_on_error=False)
-    def _scan_rows(self, scan: Scan, linter: DatasetLinter, dataset: Dataset) -> None:
-        worker = get_current_worker()
-        scan_rows(
-            linter,
-            dataset,
-            lambda some: self.call_here(self._take_scanned, scan, some),
-            lambda: worker.is_cancelled,
-        )
-        if not worker.is_cancelled:
-            self.call_here(self._scan_complete, scan)
-
-    def _take_scanned(self, scan: Scan, some: Scanned) -> None:
-        if scan is self.scan:
-            scan.add(some)
-            self._show_scan()
-
-    def _scan_complete(self, scan: Scan) -> None:
-        if scan is self.scan:
-            scan.complete = True
-            self._scanning = None
-            self._show_scan()
-            found = sum(map(len, scan.codes.values()))
-            self.say(
-                f"All {len(scan.lengths):,} rows are checked: "
-                + (f"{found:,} findings in {len(scan.warned):,} rows." if found else "no findings.")
-            )
-
-    def action_cancel_scan(self) -> None:
-        """Stop checking; what was found stays."""
-        if self._scanning is not None:
-            self.cancel_scan()
-            self.say("Checking has stopped. What was found so far stays.")
-            self._show_scan()
+    # -- what else the screen does
 
     def cancel_scan(self) -> None:
         """Stop checking rows."""
-        if self._scanning is not None:
-            self._scanning.cancel()
-            self._scanning = None
-
-    def _show_scan(self) -> None:
-        self.list_rows()
-        if self.left_view == "lengths":
-            self.show_lengths()
-
-    def scan_progress(self) -> str:
-        """Say how far checking is, in a few words; empty if nobody asked for it."""
-        if self.scan is None or self.dataset is None:
-            return ""
-        n, total = len(self.scan.lengths), self.dataset.n_rows
-        if self.scan.complete:
-            return f"{len(self.scan.warned):,} rows with findings"
-        share = f" of {total:,}" if self.dataset.complete else ""
-        return f"checked {n:,}{share}" + (", Esc stops" if self._scanning else ", stopped")
-
-    # -- lists, filter, lengths
-
-    def show_left(self, view: str) -> None:
-        """Show the conversation, the rows or their lengths."""
         raise NotImplementedError
 
-    def action_show_conversation(self) -> None:
-        """Show the messages."""
-        self.show_left("conversation")
-
-    def action_show_rows(self) -> None:
-        """Show the rows of the dataset, or the messages again."""
-        if self._is_dataset():
-            self.show_left("conversation" if self.left_view == "rows" else "rows")
-
-    def action_show_lengths(self) -> None:
-        """Show how long the conversations of the dataset are."""
-        if self._is_dataset():
-            self.start_scan()
-            self.show_left("conversation" if self.left_view == "lengths" else "lengths")
-
-    def _is_dataset(self) -> bool:
+    def is_dataset(self) -> bool:
+        """Tell whether there are rows; say so if there are none."""
         if self.dataset is None:
             self.say("This is no dataset: open a file with more than one conversation.")
         return self.dataset is not None
-
-    def show_lengths(self) -> None:
-        """Draw the histogram of what has been counted."""
-        scan = self.scan
-        if scan is None or self.dataset is None:
-            return
-        width = max(20, self.lengths_table.content_size.width or 40)
-        found = histogram(scan.counted(), self.max_tokens)
-        self.lengths_table.update(lengths_content(found, width, self.scan_progress()))
-
-    def action_filter_rows(self) -> None:
-        """Choose which finding a row must have to be listed."""
-        if not self._is_dataset():
-            return
-        self.start_scan()
-        scan = self.scan
-        assert scan is not None
-        options = [
-            Option(_ALL, _ALL, f"{self.dataset.n_rows:,}" if self.dataset else ""),
-            Option(_ANY, _ANY, f"{len(scan.warned):,}"),
-        ]
-        options += [
-            Option(
-                code, rule.title, f"{len(scan.codes.get(code, ())):,}", f"{rule.severity}: {code}"
-            )
-            for code, rule in RULES.items()
-        ]
-        current = _ALL
-        if self.filter_codes:
-            current = _ANY if len(self.filter_codes) > 1 else self.filter_codes[0]
-        checked = "" if scan.complete else " (still checking)"
-        dialog = PickDialog(f"Show rows with{checked}", options, current=current)
-        self.app.push_screen(dialog, self._filter_picked)
-
-    def _filter_picked(self, choice: str | None) -> None:
-        if choice is None:
-            return
-        self.filter_codes = {_ALL: (), _ANY: tuple(RULES)}.get(choice, (choice,))
-        self._n_listed = -1
-        self.list_rows()
-        self.show_left("rows")
-        rows = self.listed()
-        here = self.history.state.origin.row
-        if rows and here not in rows:
-            self.go_to_row(rows[0])
-
-    # -- go to
-
-    def action_goto(self) -> None:
-        """Jump to a row, a message or a token."""
-        n_rows = self.dataset.n_rows if self.dataset is not None else 0
-        n_messages = len(self.conversation.messages)
-        n_tokens = 0 if self.rendering is None else len(self.rendering)
-        kinds = []
-        if n_rows:
-            kinds.append(f"12 row, 1 to {n_rows:,}")
-        kinds.append(f"m3 message, 1 to {n_messages:,}")
-        kinds.append(f"#12 token, 0 to {max(0, n_tokens - 1):,}")
-
-        def check(text: str) -> str:
-            match = _GOTO.fullmatch(text)
-            if match is None:
-                return "Type " + ", ".join(kinds) + "."
-            number = _int(match["number"])
-            if match["sign"] == "#":
-                return "" if number < n_tokens else f"The tokens go from 0 to {n_tokens - 1:,}."
-            if match["sign"] == "m" or not n_rows:
-                ok = 1 <= number <= n_messages
-                return "" if ok else f"The messages go from 1 to {n_messages:,}."
-            return "" if 1 <= number <= n_rows else f"The rows go from 1 to {n_rows:,}."
-
-        def go(text: str | None) -> None:
-            match = _GOTO.fullmatch(text or "")
-            if match is None:
-                return
-            number = _int(match["number"])
-            if match["sign"] == "#":
-                self.pick_token(number)
-            elif match["sign"] == "m" or not n_rows:
-                self.messages.go_to(PartPlace(number - 1), (0, 0))
-            else:
-                self.go_to_row(number - 1)
-
-        dialog = AskDialog("Go to", "; ".join(kinds), check, placeholder="12   m3   #12")
-        self.app.push_screen(dialog, go)
 
 
 def _row(dataset: Dataset, row: int) -> Conversation | ConversationError:
@@ -453,7 +272,3 @@ def _raw(dataset: Dataset, row: int) -> bytes:
         return dataset.raw(row)[:_MOST_RAW_BYTES]
     except ConversationError:
         return b""
-
-
-def _int(digits: str) -> int:
-    return int(re.sub("[,_ ]", "", digits))

@@ -218,7 +218,7 @@ class FileActions(ChatBase):
         self._recovered = recovered
         self.notify(
             f"A conversation from {recovered.when:%Y-%m-%d %H:%M} was not saved. “Restore the "
-            "recovered conversation” in the command palette brings it back.",
+            "conversation” in the command palette brings it back.",
             title="Recovered",
             timeout=15,
             markup=False,

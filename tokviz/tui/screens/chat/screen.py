@@ -29,18 +29,20 @@ from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
-from tokviz.tui.screens.chat.dataset_actions import DatasetActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
 from tokviz.tui.screens.chat.edit_actions import EditActions
+from tokviz.tui.screens.chat.goto_actions import GotoActions
 from tokviz.tui.screens.chat.history import History, Origin, State
+from tokviz.tui.screens.chat.lines import row_items, status_items
 from tokviz.tui.screens.chat.rendering import RenderActions
+from tokviz.tui.screens.chat.scan_actions import ScanActions
 from tokviz.tui.screens.chat.template_actions import TemplateActions
 from tokviz.tui.screens.chat.view_actions import ViewActions
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts, percent
+from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
 
 NARROW_COLUMNS = 110
 """A narrower terminal has the tokens below the messages."""
@@ -51,7 +53,13 @@ LOW_LINES = 30
 
 
 class ChatScreen(
-    DatasetActions, EditActions, TemplateActions, ViewActions, CopyActions, RenderActions
+    ScanActions,
+    GotoActions,
+    EditActions,
+    TemplateActions,
+    ViewActions,
+    CopyActions,
+    RenderActions,
 ):
     """See which tokens of a conversation a model learns from, and why."""
 
@@ -161,6 +169,7 @@ class ChatScreen(
         """Show an edit everywhere, in the same frame as the editor does."""
         self.text_edited()
         self.messages.show_cursor()
+        self.follow_cursor()
 
     def show_state(self) -> None:
         """Show the present state everywhere."""
@@ -196,7 +205,6 @@ class ChatScreen(
 
     def _blocks(self) -> list[Any]:
         counts = self.counts
-        by_message = counts.by_message
         warned = {finding.message_index for finding in self.findings}
         learned = [
             [
@@ -208,8 +216,7 @@ class ChatScreen(
         known = self.rendering is not None
         notes = [
             (
-                ("! " if index in warned else "")
-                + (message_note(by_message.get(index)) if known else ""),
+                ("! " if index in warned else "") + (message_note(counts, index) if known else ""),
                 index in warned,
             )
             for index in range(len(self.conversation.messages))
@@ -251,84 +258,17 @@ class ChatScreen(
         )
 
     def _show_status(self) -> None:
-        self.status.show(self._status_items(), self._row_items())
-
-    def _status_items(self) -> list[BarItem]:
-        rendering = self.rendering
-        if rendering is None:
-            words = "rendering…" if self.is_waiting else "no tokens"
-            return [BarItem(((words, "chip"),), "screen.show_view('findings')")]
-        n_kept, cut = rendering.n_kept, len(rendering) - rendering.n_kept
-        items = [
-            BarItem(
-                ((f"{n_kept:,}", "chip"), (f" token{'s' * (n_kept != 1)}", "plain")),
-                "screen.show_view('tokens')",
-            ),
-            BarItem(
-                (
-                    (f"● {rendering.n_learned:,}", "chip"),
-                    (f" learned ({percent(rendering.supervised_share)})", "plain"),
-                ),
-                "screen.show_view('roles')",
-                ((f"● {rendering.n_learned:,}", "chip"),),
-            ),
-        ]
-        if self.findings:
-            n = len(self.findings)
-            items.append(
-                BarItem(
-                    ((f"! {n}", "chip"), (f" finding{'s' * (n != 1)}", "plain")),
-                    "screen.show_view('findings')",
-                    ((f"! {n}", "chip"),),
-                )
-            )
-        if cut:
-            items.append(
-                BarItem(
-                    ((f"✂ {cut:,}", "chip"), (f" cut off after {rendering.max_tokens:,}", "plain")),
-                    "screen.set_max_tokens",
-                    ((f"✂ {cut:,}", "chip"),),
-                )
-            )
-        items.append(
-            BarItem(
-                (("mask from ", "plain"), (_SOURCES[rendering.mask_source], "plain")),
-                "screen.show_view('roles')",
-                ((f"mask: {rendering.mask_source}", "plain"),),
-            )
-        )
-        virtual = len(rendering.virtual_specials)
-        if virtual:
-            items.append(
-                BarItem(
-                    ((f"{virtual} special token{'s' * (virtual != 1)} added virtually", "plain"),),
-                    "screen.show_view('roles')",
-                    ((f"{virtual} virtual", "plain"),),
-                )
-            )
-        return items
+        items = status_items(self.rendering, len(self.findings), is_waiting=self.is_waiting)
+        self.status.show(items, self._row_items())
 
     def _row_items(self) -> list[BarItem]:
-        """Say which row of which dataset is shown, and how far checking it is."""
         dataset, row = self.dataset, self.history.state.origin.row
         if dataset is None or row is None:
             return []
-        more = "" if dataset.complete else "+"
-        place = f"row {row + 1:,}"
-        items = [
-            BarItem(
-                ((place, "chip"), (f" of {dataset.n_rows:,}{more}", "plain")),
-                "screen.show_rows",
-                ((place, "chip"),),
-            )
-        ]
-        if self.filter_codes:
-            n = len(self.listed())
-            items.append(BarItem(((f"filter: {n:,}", "chip"),), "screen.filter_rows"))
-        progress = self.scan_progress()
-        if progress:
-            items.insert(0, BarItem(((progress, "plain"),), "screen.filter_rows"))
-        return items
+        listed = len(self.listed()) if self.filter_codes else None
+        return row_items(
+            row, dataset.n_rows, self.scan_progress(), listed, complete=dataset.complete
+        )
 
     # -- the left side
 
@@ -389,10 +329,3 @@ class ChatScreen(
         self.set_class(size.width < NARROW_COLUMNS, "-narrow")
         self.set_class(size.height < SHORT_LINES, "-short")
         self.set_class(size.height < LOW_LINES, "-low")
-
-
-_SOURCES = {
-    "template": "the template",
-    "generation marks": "generation marks",
-    "role spans": "the roles",
-}

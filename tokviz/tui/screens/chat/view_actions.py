@@ -23,7 +23,7 @@ class ViewActions(ChatBase):
     views: ChatViews
     findings: list[Finding]
     _finding = -1
-    _came_by_token: Selection | None = None
+    _came_by_token: tuple[PartPlace, Selection] | None = None
     """Where the cursor is because a token was chosen."""
 
     # -- views
@@ -103,7 +103,7 @@ class ViewActions(ChatBase):
             head = bytetext.from_bytes(data)
             location = (head.count("\n"), len(head) - (head.rfind("\n") + 1))
         self.messages.go_to(place, location)
-        self._came_by_token = self.messages.editor.selection
+        self._came_by_token = (place, self.messages.editor.selection)
         self.focus_left()
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
@@ -114,9 +114,10 @@ class ViewActions(ChatBase):
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
         editor, place, rendering = self.messages.editor, self.place, self.rendering
+        editor.set_marks(None, editor.token_at_cursor())
         if rendering is None or place is None or not editor.has_focus:
             return
-        if editor.selection == self._came_by_token:
+        if (place, editor.selection) == self._came_by_token:
             return
         self._came_by_token = None
         row, column = editor.cursor_location
@@ -134,6 +135,7 @@ class ViewActions(ChatBase):
         self.remember_cursor()
         self.history.break_run()
         self.views.show_message(event.place.message)
+        self.follow_cursor()
 
     # -- findings
 

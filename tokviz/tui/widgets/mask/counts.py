@@ -34,26 +34,30 @@ class PartCounts(NamedTuple):
         by_part: The counts of each part.
         by_message: The counts of each message, its header included.
         spans: Where each part's tokens stand, also those that are cut off: first, and behind last.
+        cut: How many tokens of each message are cut off.
     """
 
     by_part: dict[tuple[int, int], Counts]
     by_message: dict[int, Counts]
     spans: dict[tuple[int, int], list[tuple[int, int]]]
+    cut: dict[int, int]
 
 
-NOTHING = PartCounts({}, {}, {})
+NOTHING = PartCounts({}, {}, {}, {})
 """The counts of no tokens."""
 
 
 def part_counts(rendering: Rendering) -> PartCounts:
     """Count the kept tokens of a rendering by message and by part."""
-    counts = PartCounts({}, {}, {})
-    by_part, by_message, spans = counts
+    counts = PartCounts({}, {}, {}, {})
+    by_part, by_message, spans, cut = counts
     mask, kept = rendering.mask, rendering.n_kept
     for message, first, stop in segments(rendering.message_of):
         n_kept = max(0, min(stop, kept) - first)
         learned = mask.count(1, first, first + n_kept)
         by_message[message] = by_message.get(message, Counts()).plus(n_kept, learned)
+        if first + n_kept < stop:
+            cut[message] = cut.get(message, 0) + stop - first - n_kept
         for part, lo, hi in segments(rendering.part_of[first:stop]):
             lo, hi = first + lo, first + hi
             spans.setdefault((message, part), []).append((lo, hi))
@@ -177,12 +181,16 @@ def virtual_sentence(rendering: Rendering) -> str:
     )
 
 
-def message_note(count: Counts | None) -> str:
-    """Say how many tokens a message has, and how many of them are learned."""
+def message_note(counts: PartCounts, message: int) -> str:
+    """Say how many tokens a message has, how many of them are learned, and how many are lost."""
+    count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
     if count is None:
-        return "not rendered"
-    return (
-        f"{count.tokens:,} tokens, {count.learned:,} learned"
-        if count.learned
-        else (f"{count.tokens:,} token{'s' * (count.tokens != 1)}")
+        return "no tokens"
+    parts = (
+        [f"{count.tokens:,} token{'s' * (count.tokens != 1)}"] if count.tokens or not cut else []
     )
+    if count.learned:
+        parts.append(f"{count.learned:,} learned")
+    if cut:
+        parts.append(f"✂ {cut:,} cut off")
+    return ", ".join(parts)
