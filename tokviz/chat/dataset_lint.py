@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tokviz import bytetext
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import (
@@ -21,6 +21,8 @@ from tokviz.chat.lint import (
     in_order,
     lint,
     lint_messages,
+    roles_are_wrong,
+    search_of,
     special_texts,
 )
 from tokviz.chat.render import render, runs_of
@@ -38,6 +40,7 @@ from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 512
 _BATCH_BYTES = 1 << 20
+_MOST_FORMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,29 @@ class _Row:
     texts: Sequence[str] = ()
     n_specials: int = 0
     n_tokens: int | None = None
+    is_good: bool = False
+
+
+Form = tuple[tuple[str, tuple[str, ...] | None], ...]
+"""What a template asks of a conversation but for its texts: roles and kinds of parts."""
+
+
+def _form_of(conversation: Conversation) -> Form | None:
+    """Give the form; None where a template also looks at the texts: tools and their calls."""
+    form = tuple(
+        [
+            (message.role, None)
+            if isinstance(message.content, str)
+            else (message.role, tuple([part.kind for part in message.content]))
+            for message in conversation.messages
+        ]
+    )
+    if conversation.extra.get("tools"):
+        return None
+    for role, kinds in form:
+        if role in TOOL_ROLES or (kinds is not None and "tool_call" in kinds):
+            return None
+    return form
 
 
 class DatasetLinter:
@@ -99,6 +125,7 @@ class DatasetLinter:
         self._specials = special_texts(tokenizer.special_tokens, needed)
         self._counter: TokenCounter = EncodingCounter(tokenizer)
         self._compiling = False
+        self._good_forms: dict[Form, int] = {}
         self._n_bytes_counted = 0
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
@@ -137,19 +164,49 @@ class DatasetLinter:
     # -- built-in templates
 
     def _write(self, template: ChatTemplate, row: _Row) -> None:
+        """Write a row, unless it is of a form that is known to be in order, and surely fits."""
         assert row.conversation is not None
+        form = _form_of(row.conversation)
+        overhead = self._good_forms.get(form) if form is not None else None
+        if overhead is not None:
+            row.is_good = self._has_good_texts(row.conversation)
+            most = overhead + sum(bytetext.n_bytes(m.text) for m in row.conversation.messages)
+            if row.is_good and most <= self._max_tokens and not self._with_lengths:
+                return
         try:
             row.spans = template.write(row.conversation)
         except ConversationError as error:
             row.findings = tuple(lint(row.conversation, None, error, self._specials))
             row.conversation = None
             return
+        if form is not None and overhead is None:
+            self._note_form(form, row.conversation, row.spans)
         runs = runs_of(row.spans)
         row.n_specials = sum(1 for run in runs if run[0].special)
         texts = ["".join(span.text for span in run) for run in runs if not run[0].special]
         most = row.n_specials + sum(map(bytetext.n_bytes, texts))
         if self._with_lengths or most > self._max_tokens:
             row.texts = texts or ("",)
+
+    def _note_form(self, form: Form, conversation: Conversation, spans: Sequence[Span]) -> None:
+        """Remember a form if all that does not depend on the texts is in order."""
+        if not _is_learned_well(conversation, spans) or roles_are_wrong(conversation):
+            return
+        if len(self._good_forms) >= _MOST_FORMS:
+            self._good_forms.clear()
+        written = (span for span in spans if span.special or span.structure)
+        self._good_forms[form] = sum(
+            1 if span.special else bytetext.n_bytes(span.text) for span in written
+        )
+
+    def _has_good_texts(self, conversation: Conversation) -> bool:
+        """Tell whether the rules of messages find nothing in the texts."""
+        search = search_of(self._specials)
+        for message in conversation.messages:
+            text = message.text
+            if not text or text.isspace() or search(text) is not None:
+                return False
+        return True
 
     def _count(self, rows: Sequence[_Row]) -> None:
         """Count the tokens of rows, all in one go."""
@@ -172,6 +229,9 @@ class DatasetLinter:
         if conversation is None:
             return
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
+        if row.is_good and not is_cut:
+            row.n_tokens = row.n_tokens if self._with_lengths else None
+            return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         if is_cut or names_token or not _is_learned_well(conversation, row.spans):

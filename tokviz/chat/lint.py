@@ -151,6 +151,11 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
         before = role
 
 
+def roles_are_wrong(conversation: Conversation) -> bool:
+    """Tell whether the roles are out of order."""
+    return any(True for _ in _roles_out_of_order(conversation, frozenset()))
+
+
 def _wrong_place(role: str, before: str, index: int) -> str | None:
     if role in ("system", "developer"):
         return (
@@ -176,7 +181,7 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
 
 
 def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
-    search = _search_of(specials)
+    search = search_of(specials)
     for index, message in enumerate(conversation.messages):
         for part in message.parts:
             found = search(part.text)
@@ -191,8 +196,8 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
 
 
 @lru_cache(maxsize=32)
-def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
-    """Make a search for any of the special tokens: the leftmost, then the longest."""
+def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
+    """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
     if not specials:
         return lambda text: None
     pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
@@ -220,7 +225,7 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
         return finding
     index = finding.message_index
     specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    found = _search_of(specials)(conversation.messages[index].text)
+    found = search_of(specials)(conversation.messages[index].text)
     tokens = [
         token
         for token, (message, structure) in enumerate(

@@ -14,7 +14,7 @@ from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer import Tokenizer
 
-WORTH_COMPILING_BYTES = 4_000_000
+WORTH_COMPILING_BYTES = 500_000
 """Up to this size encoding is done before the compiled loops are loaded."""
 
 MANY_BYTES = 40_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -48,7 +47,6 @@ chat_template.jinja. A tokenizer that lacks a template's special tokens gets the
 """
 
 _FINDINGS = 1
-_COLLECT_EVERY = 200_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,8 +149,6 @@ class _Work:
     def _lint(self, name: str, dataset: Dataset, first: int) -> None:
         from tokviz.chat.dataset_lint import DatasetLinter
 
-        # Rows come and go by the thousand and leave no cycles: looking for some takes a sixth.
-        gc.set_threshold(_COLLECT_EVERY)
         linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
         reports: Iterable[RowReport] = linter.reports(dataset, first)
         if self._arguments.row is not None:
