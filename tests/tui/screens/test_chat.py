@@ -494,6 +494,82 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
         assert list(screen.listed()) == [7, 8]
 
 
+async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        await pilot.press("alt+o")
+        await settle(pilot)
+        await pilot.press("end")
+        await settle(pilot)
+        await pilot.press("enter", "ctrl+down")
+        await settle(pilot)
+        assert screen.history.state.origin.row == 49
+        editor = screen.messages.editor
+        assert editor.wrapped_document.height > 3
+        assert editor.size.height == editor.wrapped_document.height
+        assert contents(screen)[1].split()[0] in screen_text(app)
+        assert_exact(screen)
+
+
+async def test_the_filter_counts_while_rows_are_checked(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot)
+        await settle(pilot)
+        await pilot.press("ctrl+f")
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+        assert {"empty-turn": "5", "unreadable": "2"}.items() <= {
+            option.value: option.note for option in app.screen._options
+        }.items()
+
+
+async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path, 8_000))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        screen.start_scan()
+        while screen.scan is None or not screen.scan.lengths:
+            await pilot.pause(0.05)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not screen.scan.complete
+        assert 0 < len(screen.scan.lengths) < 8_000
+        assert "stopped" in screen.scan_progress()
+
+
+async def test_the_cursor_explains_the_token_at_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        for place in (PartPlace(1), PartPlace(3)):
+            screen.messages.go_to(place, (0, 0))
+            await pilot.press("right")
+            await settle(pilot)
+            index = screen.views.pin
+            assert index is not None and screen.rendering is not None
+            assert screen.rendering.message_of[index] == place.message
+            assert not screen.rendering.from_structure[index]
+        await pilot.press("end", *" there")
+        assert screen.rendering.token_bytes(screen.views.pin or 0) == b" there"
+
+
+async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.change(template="chatml")
+        await settle(pilot)
+        assert "Join the parts" in screen_text(app)
+        screen.messages.go_to(PartPlace(2), (0, 0))
+        screen.action_join_parts()
+        assert screen.rendering is not None
+        assert_exact(screen)
+
+
 async def test_lengths_are_those_of_the_renderings(tmp_path: Path) -> None:
     app = make_app(ChatRequest(str(dataset(tmp_path))))
     async with app.run_test(size=(120, 40)) as pilot:

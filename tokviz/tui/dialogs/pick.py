@@ -92,6 +92,16 @@ class PickDialog(Dialog[str]):
         """Show all of them."""
         self._show("")
 
+    def show_options(self, title: str, options: Sequence[Option]) -> None:
+        """Show other words for the same values; what is typed and highlighted stays."""
+        self.dialog_title, self._options = title, options
+        if not self.is_mounted:
+            return
+        self.query_one("#dialog").border_title = title
+        row = self._list.row
+        self._first = self._first if row is None else row.value
+        self._show(self.query_one(Field).value, self._first)
+
     def wanted_height(self) -> int:
         """Leave room for every option."""
         return len(self._options) + (3 if self._plain else 7)
@@ -104,7 +114,7 @@ class PickDialog(Dialog[str]):
     def _filter(self, event: Input.Changed) -> None:
         self._show(event.value)
 
-    def _show(self, query: str) -> None:
+    def _show(self, query: str, highlighted: str = "") -> None:
         wanted = query.casefold().strip()
         found = [
             option
@@ -112,7 +122,8 @@ class PickDialog(Dialog[str]):
             if wanted in f"{option.value} {option.title} {option.note}".casefold()
         ]
         values = [option.value for option in found]
-        at = values.index(self._first) if not wanted and self._first in values else 0
+        value = highlighted or ("" if wanted else self._first)
+        at = values.index(value) if value in values else 0
         self._list.show(found, at if found else None)
 
     @on(RowList.Highlighted)

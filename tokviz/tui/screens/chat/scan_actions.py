@@ -23,6 +23,7 @@ class ScanActions(DatasetActions):
 
     lengths_table: Static
     _scanning: Worker[None] | None = None
+    _filter_dialog: PickDialog | None = None
 
     # -- checking all rows
 
@@ -85,6 +86,8 @@ class ScanActions(DatasetActions):
         self.list_rows()
         if self.left_view == "lengths":
             self.show_lengths()
+        if self._filter_dialog is not None:
+            self._filter_dialog.show_options(*self._filter_options())
 
     def scan_progress(self) -> str:
         """Say how far checking is, in a few words; empty if nobody asked for it."""
@@ -127,10 +130,18 @@ class ScanActions(DatasetActions):
         if not self.is_dataset():
             return
         self.start_scan()
-        scan = self.scan
-        assert scan is not None
+        current = _ALL
+        if self.filter_codes:
+            current = _ANY if len(self.filter_codes) > 1 else self.filter_codes[0]
+        self._filter_dialog = PickDialog(*self._filter_options(), current=current)
+        self.app.push_screen(self._filter_dialog, self._filter_picked)
+
+    def _filter_options(self) -> tuple[str, list[Option]]:
+        """Give the title of the dialog, and every filter with the rows that it lets through."""
+        scan, dataset = self.scan, self.dataset
+        assert scan is not None and dataset is not None
         options = [
-            Option(_ALL, _ALL, f"{self.dataset.n_rows:,}" if self.dataset else ""),
+            Option(_ALL, _ALL, f"{dataset.n_rows:,}"),
             Option(_ANY, _ANY, f"{len(scan.warned):,}"),
         ]
         options += [
@@ -139,14 +150,10 @@ class ScanActions(DatasetActions):
             )
             for code, rule in RULES.items()
         ]
-        current = _ALL
-        if self.filter_codes:
-            current = _ANY if len(self.filter_codes) > 1 else self.filter_codes[0]
-        checked = "" if scan.complete else " (still checking)"
-        dialog = PickDialog(f"Show rows with{checked}", options, current=current)
-        self.app.push_screen(dialog, self._filter_picked)
+        return f"Show rows with{'' if scan.complete else ' (still checking)'}", options
 
     def _filter_picked(self, choice: str | None) -> None:
+        self._filter_dialog = None
         if choice is None:
             return
         self.filter_codes = {_ALL: (), _ANY: tuple(RULES)}.get(choice, (choice,))

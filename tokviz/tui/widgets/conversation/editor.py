@@ -20,6 +20,20 @@ class PartEditor(TokenEditor):
     }
     """
 
+    text_width = 0
+    """The cells of a row, told by the list: it must know the rows before the editor has a size."""
+
+    @property
+    def wrap_width(self) -> int:
+        """The cells of a row."""
+        return self.text_width
+
+    def set_text_width(self, width: int) -> None:
+        """Wrap at another width."""
+        if width != self.text_width:
+            self.text_width = width
+            self._rewrap_and_refresh_virtual_size()
+
     class Left(Message):
         """The cursor wants to go on above the first row, or below the last one."""
 

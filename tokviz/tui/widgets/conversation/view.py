@@ -131,9 +131,10 @@ class MessageList(Container):
         if not width:
             return
         blocks = self.list
+        text_width = width - GUTTER - _CURSOR
+        self.editor.set_text_width(text_width)
         # One that is longer than the view scrolls by itself.
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
-        text_width = width - GUTTER - _CURSOR
         blocks.rows = BlockRows(
             blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
         )
@@ -162,6 +163,10 @@ class MessageList(Container):
 
     def on_resize(self) -> None:
         """Lay out for another width."""
+        self.call_after_refresh(self._resized)
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the list was hidden."""
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:
