@@ -147,8 +147,8 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
         problem = _wrong_place(role, before, index)
         if problem:
             yield Place(f"message {index + 1}: {problem}", index)
-        # A tool's answer or a second system message leaves open whose turn it is.
-        before = role
+        else:
+            before = role
 
 
 def roles_are_wrong(conversation: Conversation) -> bool:
@@ -327,10 +327,10 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pl
         else:
             lost.append(index)
     if lost:
-        others = f" and {len(lost) - 1} more answers" if len(lost) > 1 else ""
+        others = f", and {len(lost) - 1} more behind it" if len(lost) > 1 else ""
         yield Place(
-            f"message {lost[0] + 1}: the answer{others} begins after token #{kept - 1}, the "
-            "last that is kept, and is lost",
+            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last that is "
+            f"kept, and is lost{others}",
             lost[0],
             None,
         )
