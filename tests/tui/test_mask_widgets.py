@@ -49,7 +49,7 @@ def rendering(max_tokens: int = 2048) -> Rendering:
 
 @given(st.lists(st.integers(-1, 3), max_size=60))
 def test_segments_are_the_stretches_of_one_message(column: list[int]) -> None:
-    found = list(segments(column))
+    found = segments(column)
     assert [m for m, first, stop in found for _ in range(first, stop)] == column
     assert all(a[0] != b[0] for a, b in itertools.pairwise(found))
 

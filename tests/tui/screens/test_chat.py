@@ -241,8 +241,10 @@ async def test_a_finding_leads_to_its_message_and_its_token() -> None:
         await pilot.press("f3")
         assert screen.place == PartPlace(3)
         assert screen.views.pin == screen.findings[0].token_index
-        assert screen.rendering is not None and screen.views.pin is not None
-        assert screen.rendering.message_of[screen.views.pin] == 3
+        pin = screen.views.pin
+        assert pin is not None
+        assert screen.rendering is not None
+        assert screen.rendering.message_of[pin] == 3
 
 
 async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
@@ -554,7 +556,9 @@ async def test_the_cursor_explains_the_token_at_it() -> None:
             assert screen.rendering.message_of[index] == place.message
             assert not screen.rendering.from_structure[index]
         await pilot.press("end", *" there")
-        assert screen.rendering.token_bytes(screen.views.pin or 0) == b" there"
+        rendering, pin = screen.rendering, screen.views.pin
+        assert rendering is not None and pin is not None
+        assert rendering.token_bytes(pin) == b" there"
 
 
 async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:

@@ -167,10 +167,11 @@ class MaskPanel(Vertical):
             or old.tokenizer is not rendering.tokenizer
             or old.virtual_specials != rendering.virtual_specials
         )
-        self.flow.show(rendering, ids_changed=changed)
-        self._about.update(self._about_content(masked, problem))
         pin = self._pin
-        self._set_pin(pin if rendering and pin is not None and pin < len(rendering) else None)
+        pin = pin if rendering and pin is not None and pin < len(rendering) else None
+        self.flow.show(rendering, ids_changed=changed, pin=pin)
+        self._about.update(self._about_content(masked, problem))
+        self._set_pin(pin)
 
     def _about_content(self, masked: MaskedText | None, problem: str) -> Content:
         if masked is None:

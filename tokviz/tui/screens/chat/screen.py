@@ -84,6 +84,7 @@ class ChatScreen(
         self._counted: Rendering | None = None
         self._fitted: Size | None = None
         self._begun = False
+        self._drawn_tabs: object = None
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -189,9 +190,10 @@ class ChatScreen(
         if rendering is not self._counted:
             self.counts = NOTHING if rendering is None else part_counts(rendering)
             self._counted = rendering
-        self.messages.edited(self._blocks())
-        self.messages.set_roles(editing.roles_to_add(self.conversation))
-        self.views.show_rendering(rendering, self.roles, self.counts, self._problem_text())
+        self.messages.edited(self._blocks(), editing.roles_to_add(self.conversation))
+        self.views.show_rendering(
+            rendering, self.roles, self.counts, self._problem_text(), self.wanted_pin()
+        )
         self._show_lines()
 
     def _problem_text(self) -> str:
@@ -292,14 +294,18 @@ class ChatScreen(
         origin = self.history.state.origin
         name = safe(origin.path.name) if origin.path else "conversation"
         name += " •" if self.modified else ""
-        if self.dataset is None or origin.row is None:
-            self.left.border_title = Content(f" {name} ")
+        tabs = [("conversation", name, "show_conversation")]
+        if self.dataset is not None and origin.row is not None:
+            tabs = [
+                ("conversation", f"{name} {origin.row + 1:,}", "show_conversation"),
+                ("rows", f"Rows {self.dataset.n_rows:,}", "show_rows"),
+                ("lengths", "Lengths", "show_lengths"),
+            ]
+        drawn = (tabs, self.left_view)
+        if drawn == self._drawn_tabs:
+            # A new title would draw all of the side again, at every key.
             return
-        tabs = [
-            ("conversation", f"{name} {origin.row + 1:,}", "show_conversation"),
-            ("rows", f"Rows {self.dataset.n_rows:,}", "show_rows"),
-            ("lengths", "Lengths", "show_lengths"),
-        ]
+        self._drawn_tabs = drawn
         parts: list[Content | str] = []
         for view, title, action in tabs:
             look = "bold $foreground" if view == self.left_view else "$text-muted"

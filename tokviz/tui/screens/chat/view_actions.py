@@ -113,17 +113,22 @@ class ViewActions(ChatBase):
 
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
-        editor, place, rendering = self.messages.editor, self.place, self.rendering
+        editor = self.messages.editor
         editor.set_marks(None, editor.token_at_cursor())
+        if editor.has_focus:
+            self.pick_token(self.wanted_pin())
+
+    def wanted_pin(self) -> int | None:
+        """Give the token to explain: the one at the cursor, unless another one was chosen."""
+        editor, place, rendering = self.messages.editor, self.place, self.rendering
         if rendering is None or place is None or not editor.has_focus:
-            return
+            return self.views.pin
         if (place, editor.selection) == self._came_by_token:
-            return
+            return self.views.pin
         self._came_by_token = None
         row, column = editor.cursor_location
         offset = self.live.byte_offset(self.live.line_start(row) + column)
-        index = token_at_byte(rendering, self.counts, place.message, place.part, offset)
-        self.pick_token(index)
+        return token_at_byte(rendering, self.counts, place.message, place.part, offset)
 
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
         """Choose the token that is explained."""

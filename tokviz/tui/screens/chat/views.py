@@ -58,6 +58,8 @@ class ChatViews(Container):
         self._findings: Sequence[Finding] = ()
         self._counts = NOTHING
         self._problem = ""
+        self._table_rows = 0
+        self._explained: object = None
         self._synced: dict[str, object] = {}
         self._views: dict[str, Widget] = {
             "tokens": MaskFlow(palette, "text", id="view-tokens"),
@@ -130,6 +132,7 @@ class ChatViews(Container):
         roles: Sequence[str],
         counts: PartCounts,
         problem: str,
+        pin: int | None,
     ) -> None:
         """Show other tokens.
 
@@ -138,13 +141,16 @@ class ChatViews(Container):
             roles: The role of each message.
             counts: The counts of the rendering.
             problem: Why the tokens are not those of the present conversation, empty if they are.
+            pin: The token to explain.
         """
         self.rendering, self.roles, self._counts = rendering, roles, counts
-        self._problem = problem
-        self.problem_line.update(Content(safe(problem)))
-        self.problem_line.set_class(bool(problem), "-shown")
-        if self.pin is not None and (rendering is None or self.pin >= len(rendering)):
-            self.pin = None
+        if problem != self._problem:
+            self._problem = problem
+            self.problem_line.update(Content(safe(problem)))
+            self.problem_line.set_class(bool(problem), "-shown")
+        self.pin = (
+            pin if rendering is not None and pin is not None and pin < len(rendering) else None
+        )
         self._sync()
         self._show_why()
 
@@ -168,7 +174,7 @@ class ChatViews(Container):
                 changed = self._synced.get(f"{self.shown} ids") != meaning
                 self._synced[self.shown] = rendering
                 self._synced[f"{self.shown} ids"] = meaning
-                view.show(rendering, ids_changed=changed)
+                view.show(rendering, ids_changed=changed, pin=self.pin)
             view.set_pin(self.pin)
         elif self.shown == "roles":
             self._show_roles()
@@ -183,7 +189,9 @@ class ChatViews(Container):
             return
         width = self.current.scrollable_content_region.width or 40
         source = MASK_SOURCES[self.rendering.mask_source]
-        table.update(roles_content(self.rendering, self.roles, self._counts, width, source))
+        shown = roles_content(self.rendering, self.roles, self._counts, width, source)
+        before, self._table_rows = self._table_rows, shown.plain.count("\n")
+        table.update(shown, layout=self._table_rows != before)
 
     def on_resize(self) -> None:
         """Fit the words to the width."""
@@ -209,7 +217,13 @@ class ChatViews(Container):
     def _show_why(self) -> None:
         width = self.why.content_size.width or 40
         brief = 0 < self.why.content_size.height < _WHY_ROWS
-        self.why.update(why_content(self.rendering, self.pin, self.roles, width, brief=brief))
+        explained = (self.rendering, self.pin, width, brief)
+        if explained == self._explained:
+            return
+        self._explained = explained
+        why = why_content(self.rendering, self.pin, self.roles, width, brief=brief)
+        # Its height is given, so no layout is needed.
+        self.why.update(why, layout=False)
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""

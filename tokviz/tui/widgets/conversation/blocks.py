@@ -23,7 +23,7 @@ from tokviz.tui.widgets.conversation.header import (
 )
 from tokviz.tui.widgets.conversation.rows import BlockRow, BlockRows, MessageBlock, PartPlace
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 
 GUTTER = 2
 """Columns before a text, for the sign of what is learned."""
@@ -31,7 +31,7 @@ _SIGNS = ("│ ", "┃ ")
 _STRIPS_KEPT = 512
 
 
-class Blocks(QuietScroll, can_focus=False):
+class Blocks(DiffedScroll, can_focus=False):
     """The rows of all messages; those of the part that is edited are behind the editor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"blocks--{look}" for look in LOOKS}
@@ -70,6 +70,8 @@ class Blocks(QuietScroll, can_focus=False):
         self.live: PartPlace | None = None
         self.roles: Sequence[str] = ()
         self.glyphs: Glyphs = glyph_table(True)
+        self.cells = 0
+        """The columns of a row, told with the rows: asking for them at every row takes time."""
         self.rows: BlockRows | None = None
         self.raw = ""
         """What is shown where there is no message: a row of a file that is no conversation."""
@@ -78,10 +80,10 @@ class Blocks(QuietScroll, can_focus=False):
         self._styles: dict[str, Style] = {}
         self._hovered: tuple[int, str] | None = None
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
-        width = self.row_width
+        width = self.cells
         if self.rows is None or number >= self.rows.n_rows:
             return self._raw_row(number)
         row = self.rows.row(number)
@@ -106,7 +108,7 @@ class Blocks(QuietScroll, can_focus=False):
         return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
 
     def _words(self, row: BlockRow) -> list[Words]:
-        width = self.row_width
+        width = self.cells
         if row.kind == "add":
             return add_words(self.roles, width)
         block = self.blocks[row.message]
@@ -182,7 +184,7 @@ class Blocks(QuietScroll, can_focus=False):
     def _hover(self, hovered: tuple[int, str] | None) -> None:
         if hovered != self._hovered:
             self._hovered = hovered
-            self.refresh()
+            self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
         """Tell what was clicked."""

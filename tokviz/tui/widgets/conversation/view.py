@@ -100,19 +100,14 @@ class MessageList(Container):
                 self.editor.load_byte_text(text)
         self._lay_out()
 
-    def edited(self, blocks: Sequence[MessageBlock]) -> None:
-        """Show messages whose live part has become what is in the editor."""
-        self.list.blocks = blocks
+    def edited(self, blocks: Sequence[MessageBlock], roles: Sequence[str]) -> None:
+        """Show messages whose live part has become what is in the editor; see `show`."""
+        self.list.blocks, self.list.roles = blocks, roles
         self._lay_out()
 
     def set_raw(self, text: str) -> None:
         """Take what is shown where there is no message."""
         self.list.raw = text
-
-    def set_roles(self, roles: Sequence[str]) -> None:
-        """Offer other roles to add."""
-        self.list.roles = roles
-        self.list.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
@@ -135,6 +130,7 @@ class MessageList(Container):
         self.editor.set_text_width(text_width)
         # One that is longer than the view scrolls by itself.
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
+        blocks.cells = width
         blocks.rows = BlockRows(
             blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
         )
@@ -143,7 +139,7 @@ class MessageList(Container):
             blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.glyphs).rows
             n_rows += 1 + len(blocks.raw_rows)
         blocks.set_row_count(n_rows)
-        blocks.refresh()
+        blocks.refresh_changed()
         self._place_editor(width - GUTTER, height)
 
     def _place_editor(self, width: int, height: int) -> None:

@@ -11,7 +11,7 @@ from textual.message import Message
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.tokens import Labels, MaskedTokens
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 
 
 class MaskTokenPicked(Message):
@@ -23,7 +23,7 @@ class MaskTokenPicked(Message):
         self.index = index
 
 
-class MaskView(QuietScroll):
+class MaskView(DiffedScroll):
     """Shows the tokens of a rendering in rows; one can be chosen.
 
     A subclass says where tokens stand.
@@ -58,13 +58,21 @@ class MaskView(QuietScroll):
 
     # -- what is shown
 
-    def show(self, tokens: MaskedTokens | None, *, ids_changed: bool = False) -> None:
+    def show(
+        self,
+        tokens: MaskedTokens | None,
+        *,
+        ids_changed: bool = False,
+        pin: int | None = None,
+    ) -> None:
         """Show other tokens.
 
         Args:
             tokens: The tokens, None for none.
             ids_changed: Whether the same ids may stand for other tokens than before.
+            pin: The token that is explained.
         """
+        self._pin = pin
         if ids_changed:
             self.labels.clear()
         self.tokens = tokens
@@ -95,7 +103,7 @@ class MaskView(QuietScroll):
         """Mark the token that is explained, and bring it into view if asked to."""
         if index != self._pin:
             self._pin = index
-            self.refresh()
+            self.refresh_changed()
         if scroll and index is not None and self.size and 0 <= index < self.n_tokens:
             self.show_row(self.row_of(index))
 
@@ -147,7 +155,7 @@ class MaskView(QuietScroll):
     def _hover_at(self, index: int | None) -> None:
         if index != self._hover:
             self._hover = index
-            self.refresh()
+            self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
         """Choose the token under the pointer; twice goes to its message."""

@@ -52,19 +52,24 @@ def part_counts(rendering: Rendering) -> PartCounts:
     counts = PartCounts({}, {}, {}, {})
     by_part, by_message, spans, cut = counts
     mask, kept = rendering.mask, rendering.n_kept
-    for message, first, stop in segments(rendering.message_of):
-        n_kept = max(0, min(stop, kept) - first)
-        learned = mask.count(1, first, first + n_kept)
+    parts = iter(segments(rendering.part_of))
+    part, _, stop = next(parts, (0, 0, 0))
+    for message, start, end in segments(rendering.message_of):
+        n_kept = max(0, min(end, kept) - start)
+        learned = mask.count(1, start, start + n_kept)
         by_message[message] = by_message.get(message, Counts()).plus(n_kept, learned)
-        if first + n_kept < stop:
-            cut[message] = cut.get(message, 0) + stop - first - n_kept
-        for part, lo, hi in segments(rendering.part_of[first:stop]):
-            lo, hi = first + lo, first + hi
-            spans.setdefault((message, part), []).append((lo, hi))
-            hi = min(hi, kept)
-            if lo < hi:
+        if start + n_kept < end:
+            cut[message] = cut.get(message, 0) + end - start - n_kept
+        while start < end:
+            last = min(stop, end)
+            spans.setdefault((message, part), []).append((start, last))
+            n_kept = min(last, kept) - start
+            if n_kept > 0:
                 count = by_part.get((message, part), Counts())
-                by_part[message, part] = count.plus(hi - lo, mask.count(1, lo, hi))
+                by_part[message, part] = count.plus(n_kept, mask.count(1, start, start + n_kept))
+            start = last
+            if last == stop:
+                part, _, stop = next(parts, (0, stop, stop))
     return counts
 
 

@@ -29,13 +29,19 @@ class MaskFlow(MaskView):
         self.shown = shown
         self._layout = FlowLayout()
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
-        self._laid_out: tuple[object, int] = (None, 0)
+        self._laid_out: tuple[object, int] = (self, 0)
 
-    def show(self, tokens: MaskedTokens | None, *, ids_changed: bool = False) -> None:
+    def show(
+        self,
+        tokens: MaskedTokens | None,
+        *,
+        ids_changed: bool = False,
+        pin: int | None = None,
+    ) -> None:
         """Show other tokens."""
         if ids_changed:
             self._layout.forget()
-        super().show(tokens, ids_changed=ids_changed)
+        super().show(tokens, ids_changed=ids_changed, pin=pin)
 
     def sync(self) -> None:
         """Lay out what changed, and draw it."""
@@ -49,7 +55,7 @@ class MaskFlow(MaskView):
             self._layout.lay_out(tokens.ids, tokens.message_of, width, self._cells)
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
-        self.refresh()
+        self.refresh_changed()
 
     def on_resize(self) -> None:
         """Lay out for another width, and keep the chosen token in view."""
@@ -112,9 +118,9 @@ class MaskFlow(MaskView):
             if not self.top_row <= row < self.top_row + max(1, height - 2):
                 self.scroll_to(y=max(0, row - 1), animate=False, force=True)
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
         """Draw one row of the view."""
-        if self._laid_out != (self.tokens, self.row_width):
+        if self._laid_out[0] is not self.tokens:
             self.sync()
         number = self.top_row + y
         styles = self.styles_of
@@ -143,7 +149,7 @@ class MaskFlow(MaskView):
         gutter = self._gutter
         number = str(row.message + 1) if row.begins and row.message >= 0 else ""
         parts = [Segment(f"{number:<{gutter}}", styles.muted)]
-        room = max(1, self.row_width - gutter)
+        room = max(1, self._laid_out[1] - gutter)
         cells = self._cells(row.first, row.stop)
         for index, (text, width) in enumerate(cells, row.first):
             look = self.look(index, tokens.is_special(index))

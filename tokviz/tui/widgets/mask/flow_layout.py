@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import ne
 from typing import NamedTuple
 
 from textual.cache import LRUCache
@@ -59,30 +60,29 @@ def break_tokens(cells: Sequence[tuple[str, int]], width: int) -> list[int]:
     return stops
 
 
-def segments(message_of: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the stretches of tokens that belong to the same message: message, first, stop."""
+Segment = tuple[int, int, int]
+"""A stretch of tokens with the same value: the value, the first token, and behind the last one."""
+
+
+def segments(column: Sequence[int]) -> list[Segment]:
+    """Find the stretches of tokens that have the same value, such as the same message.
+
+    >>> segments([0, 0, 1])
+    [(0, 0, 2), (1, 2, 3)]
+    """
+    if not column:
+        return []
+    # Most tokens are like the one before: only where they are not is there work for Python.
+    changes = bytes(map(ne, column, column[1:]))
+    found: list[Segment] = []
     start = 0
-    while start < len(message_of):
-        stop = _run_stop(message_of, start)
-        yield message_of[start], start, stop
-        start = stop
-
-
-def _run_stop(column: Sequence[int], start: int) -> int:
-    """Find where the values become others than at `start`, without a look at each in Python."""
-    at, step, failed = start + 1, 8, False
-    while at < len(column):
-        stop = min(at + step, len(column))
-        # Values that are all equal to the one before them are all the same.
-        if column[at:stop] == column[at - 1 : stop - 1]:
-            at = stop
-            step = max(1, step // 2) if failed else step * 2
-        elif stop - at == 1:
-            return at
-        else:
-            failed = True
-            step = (stop - at) // 2
-    return at
+    at = changes.find(1)
+    while at >= 0:
+        found.append((column[start], start, at + 1))
+        start = at + 1
+        at = changes.find(1, start)
+    found.append((column[start], start, len(column)))
+    return found
 
 
 class FlowLayout:
@@ -92,7 +92,7 @@ class FlowLayout:
         """Begin with no tokens."""
         self._kept: LRUCache[tuple[bytes, int], list[int]] = LRUCache(_KEPT)
         self._tops: list[int] = [0]
-        self._spans: list[tuple[int, int, int]] = []
+        self._spans: list[Segment] = []
         self._stops: list[list[int]] = []
 
     @property
@@ -119,7 +119,7 @@ class FlowLayout:
             width: The cells of a row.
             cells: Gives what is drawn for the tokens from one index to behind another.
         """
-        self._spans = list(segments(message_of))
+        self._spans = segments(message_of)
         self._stops = []
         self._tops = [0]
         for _, first, stop in self._spans:

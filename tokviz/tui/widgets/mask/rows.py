@@ -57,7 +57,7 @@ class MaskRows(MaskView):
         """Draw what has become of the tokens."""
         if self.size:
             self.set_row_count(self._n_rows + 1 if self._n_rows else 0)
-            self.refresh()
+            self.refresh_changed()
 
     def on_resize(self) -> None:
         """Keep the chosen token in view."""
@@ -89,7 +89,7 @@ class MaskRows(MaskView):
 
     # -- drawing
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
         styles = self.styles_of
