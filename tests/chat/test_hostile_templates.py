@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tokviz.chat import jinja_template
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.jinja_spans import MarkedText
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 
 PATIENCE = 0.6
@@ -75,7 +74,6 @@ def test_there_are_enough_of_them():
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_it_ends_in_an_error_that_says_why(name):
     template = JinjaTemplate("hostile", HOSTILE[name])
-    begun = time.monotonic()
     try:
         with pytest.raises(ChatTemplateError) as caught:
             template.marked(CONVERSATION)
@@ -83,7 +81,6 @@ def test_it_ends_in_an_error_that_says_why(name):
         template.close()
     assert "the chat template hostile" in str(caught.value)
     assert len(str(caught.value)) < 1000
-    assert time.monotonic() - begun < 30  # a machine under load: starting the child counts
 
 
 def test_after_a_hostile_template_the_next_rendering_works():
@@ -95,7 +92,9 @@ def test_after_a_hostile_template_the_next_rendering_works():
         first, second, third = template.marked_all([CONVERSATION, good, good])
         assert isinstance(first, ChatTemplateError)
         assert "took longer" in str(first)
-        assert second.text == third.text == "x"
+        assert isinstance(second, MarkedText)
+        assert second == third
+        assert second.text == "x"
     finally:
         template.close()
 
@@ -103,11 +102,10 @@ def test_after_a_hostile_template_the_next_rendering_works():
 def test_a_template_that_never_ends_is_not_tried_for_every_row():
     template = JinjaTemplate("t", NESTED_LOOPS)
     try:
-        begun = time.monotonic()
         results = list(template.marked_all([CONVERSATION] * 1000))
         assert len(results) == 1000
         assert all(isinstance(result, ChatTemplateError) for result in results)
-        assert time.monotonic() - begun < 60
+        assert len(set(map(id, results))) == 3  # the third is the last that was waited for
     finally:
         template.close()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,7 +166,7 @@ def test_raw_bytes_of_a_file_are_encoded_exactly():
 
 
 def test_json_holds_what_training_sees():
-    record = rendering_to_json(render(BYTES, CONVERSATION, max_tokens=9))
+    record: dict[str, Any] = rendering_to_json(render(BYTES, CONVERSATION, max_tokens=9))
     assert record["n_tokens"] == 16
     assert record["mask"] == [0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert record["reasons"][-1] == "assistant text"

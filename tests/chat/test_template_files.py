@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError
 from tokviz.errors import InputFileError
@@ -14,6 +15,12 @@ from tokviz.errors import InputFileError
 def write(path, value) -> str:
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     return str(path)
+
+
+def load_jinja(path: str) -> JinjaTemplate:
+    template = load_template(path)
+    assert isinstance(template, JinjaTemplate)
+    return template
 
 
 def test_a_name_is_a_built_in_template():
@@ -32,25 +39,25 @@ def test_a_tokenizer_config_gives_template_variables_and_special_tokens(tmp_path
             "3": {"content": "<think>", "special": False},
         },
     }
-    template = load_template(write(tmp_path / "tokenizer_config.json", config))
+    template = load_jinja(write(tmp_path / "tokenizer_config.json", config))
     assert template.source == "{{ bos_token }}"
     assert template.variables == {"bos_token": "<s>", "eos_token": "</s>"}
     assert template.special_tokens == ("<s>", "</s>")
     assert template.specials_in_use() == ["<s>"]
-    assert load_template(str(tmp_path)) == template
+    assert load_jinja(str(tmp_path)) == template
 
 
 def test_a_jinja_file_takes_its_variables_from_the_config_beside_it(tmp_path):
     write(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
     path = write(tmp_path / "chat_template.jinja", "{{ eos_token }}<|end|>")
-    assert load_template(path).variables == {"eos_token": "</s>"}
-    assert load_template(path).specials_in_use() == ["</s>", "<|end|>"]
+    assert load_jinja(path).variables == {"eos_token": "</s>"}
+    assert load_jinja(path).specials_in_use() == ["</s>", "<|end|>"]
 
 
 def test_of_several_templates_the_default_is_taken(tmp_path):
     several = [{"name": "tool_use", "template": "a"}, {"name": "default", "template": "b"}]
     path = write(tmp_path / "tokenizer_config.json", {"chat_template": several})
-    assert load_template(path).source == "b"
+    assert load_jinja(path).source == "b"
 
 
 @pytest.mark.parametrize(

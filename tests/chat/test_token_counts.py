@@ -79,3 +79,14 @@ def test_encoding_prepares_the_tokenizer_once_it_is_worth_it(monkeypatch):
     counter.count(["a"])
     counter.count(["a"])
     assert prepared == [True]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "o200k_base"])
+@settings(max_examples=60)
+@given(texts=TEXTS, most=st.integers(0, 60))
+def test_at_most_is_decided_without_counting_all(name, texts, most):
+    counter = EncodingCounter(load(name))
+    texts = [text * 3 for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_counts, "_LEAST_BLOCK", 3)
+        assert counter.is_at_most(texts, most) == (sum(counter.count(texts)) <= most)

@@ -70,6 +70,7 @@ class _Row:
     n_specials: int = 0
     n_tokens: int | None = None
     is_good: bool = False
+    is_cut: bool = False
 
 
 Form = tuple[tuple[str, tuple[str, ...] | None], ...]
@@ -220,21 +221,26 @@ class DatasetLinter:
             if not better.for_many and self._n_bytes_counted > MANY_BYTES and not self._compiling:
                 self._compiling = True
                 compile_in_background()
+        if isinstance(self._counter, EncodingCounter) and not self._with_lengths:
+            for row in rows:
+                most = self._max_tokens - row.n_specials
+                row.is_cut = not self._counter.is_at_most(row.texts, most)
+            return
         counts = iter(self._counter.count(texts))
         for row in rows:
             row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
+            row.is_cut = row.n_tokens > self._max_tokens
 
     def _judge(self, row: _Row) -> None:
         conversation = row.conversation
         if conversation is None:
             return
-        is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
-        if row.is_good and not is_cut:
+        if row.is_good and not row.is_cut:
             row.n_tokens = row.n_tokens if self._with_lengths else None
             return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
-        if is_cut or names_token or not _is_learned_well(conversation, row.spans):
+        if row.is_cut or names_token or not _is_learned_well(conversation, row.spans):
             rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
             findings = lint(conversation, rendering)
         row.findings = tuple(in_order(findings))

@@ -165,7 +165,7 @@ def _wrong_place(role: str, before: str, index: int) -> str | None:
     if role == "user":
         return "two user messages in a row" if before == "user" else None
     if first:
-        return f"the first message after the system's is from {role!r}, not from 'user'"
+        return f"the conversation begins with {role!r}, not with 'user'"
     if role == "assistant":
         return "two assistant messages in a row" if before == "assistant" else None
     return "a tool answers the user" if before == "user" else None
@@ -226,12 +226,11 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
     index = finding.message_index
     specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
     found = search_of(specials)(conversation.messages[index].text)
+    first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
     tokens = [
         token
-        for token, (message, structure) in enumerate(
-            zip(rendering.message_of, rendering.from_structure, strict=True)
-        )
-        if message == index and not structure
+        for token in range(first, last)
+        if rendering.message_of[token] == index and not rendering.from_structure[token]
     ]
     if found is None or not tokens:
         return finding
@@ -257,16 +256,17 @@ def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Ite
 
 def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
     kept = rendering.n_kept
-    told = [i for i in range(kept) if rendering.reasons[i] in _TOLD]
     if kept and rendering.n_learned == kept:
         yield Place("every token is learned, also what the user says", None, 0)
-    elif told and all(rendering.mask[i] for i in told):
-        index = rendering.message_of[told[0]]
+        return
+    told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
+    mask = rendering.mask
+    if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
         yield Place(
-            f"message {index + 1}: all that the model is told is learned too, from token "
-            f"#{told[0]} on",
-            index,
-            told[0],
+            f"message {told[0].message + 1}: all that the model is told is learned too, from "
+            f"token #{told[0].first} on",
+            told[0].message,
+            told[0].first,
         )
 
 

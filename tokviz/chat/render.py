@@ -47,6 +47,22 @@ class Target(NamedTuple):
     learned: bool
 
 
+class Run(NamedTuple):
+    """Neighbouring tokens of one origin.
+
+    Attributes:
+        first: The first token.
+        last: One past the last.
+        message: Their message, -1 for none.
+        reason: Their reason, whether they are kept or not.
+    """
+
+    first: int
+    last: int
+    message: int
+    reason: Reason
+
+
 @dataclass(frozen=True)
 class Rendering:
     """The tokens of a conversation. All columns have one item for each token.
@@ -65,6 +81,7 @@ class Rendering:
             if any of its bytes is.
         message_of: The message a token belongs to, counted from 0, -1 for none; typecode "i".
         part_of: The part of that message, -1 for none; typecode "i".
+        runs: The tokens again, many at once.
         max_tokens: Where the rendering is cut off.
         virtual_specials: Special tokens that the template needs and the tokenizer lacks, with the
             ids they were given: those after its last.
@@ -80,6 +97,7 @@ class Rendering:
     from_structure: bytes
     message_of: array[int]
     part_of: array[int]
+    runs: tuple[Run, ...]
     max_tokens: int
     virtual_specials: Mapping[str, int]
     mask_source: str = TEMPLATE_MASK
@@ -127,19 +145,10 @@ class Rendering:
     @cached_property
     def message_spans(self) -> list[tuple[int, int]]:
         """First token and one past the last, for each message; a message without any is empty."""
-        n_messages = max(self.message_of, default=-1) + 1
-        spans: list[tuple[int, int]] = [(0, 0)] * n_messages
-        seen: set[int] = set()
-        column = self.message_of
-        index = 0
-        while index < len(column):
-            message, start = column[index], index
-            while index < len(column) and column[index] == message:
-                index += 1
-            if message >= 0:
-                spans[message] = (spans[message][0] if message in seen else start, index)
-                seen.add(message)
-        return spans
+        spans: dict[int, tuple[int, int]] = {}
+        for first, last, message, _ in self.runs:
+            spans[message] = (spans.get(message, (first, 0))[0], last)
+        return [spans.get(message, (0, 0)) for message in range(max(spans, default=-1) + 1)]
 
     def targets(self) -> list[Target]:
         """Shift the kept tokens by one: position i is trained on token i + 1."""
@@ -158,18 +167,12 @@ class Rendering:
     def counts_by_message(self) -> dict[int, tuple[int, int]]:
         """Count kept tokens for each message: all, and learned ones; -1 stands for none."""
         counts: dict[int, tuple[int, int]] = {}
-        kept = self.message_of[: self.n_kept]
-        for message in sorted(set(kept)):
-            counts[message] = (kept.count(message), 0)
-        learned: dict[int, int] = {}
-        position = self.mask.find(1)
-        while position >= 0:
-            until = self.mask.find(0, position)
-            until = len(self.mask) if until < 0 else until
-            for index in range(position, until):
-                learned[self.message_of[index]] = learned.get(self.message_of[index], 0) + 1
-            position = self.mask.find(1, until)
-        return {m: (n, learned.get(m, 0)) for m, (n, _) in counts.items()}
+        for first, last, message, _ in self.runs:
+            n = min(last, self.n_kept) - first
+            if n > 0:
+                before = counts.get(message, (0, 0))
+                counts[message] = (before[0] + n, before[1] + self.mask.count(1, first, last))
+        return counts
 
     def reason_sentence(self, index: int) -> str:
         """Say in a sentence why a token has its mask."""
@@ -274,6 +277,7 @@ def render_spans(
         bytes(columns.from_structure),
         columns.message_of,
         columns.part_of,
+        tuple(columns.runs),
         max_tokens,
         virtual,
         mask_source,
@@ -316,6 +320,7 @@ class _Columns:
         self.from_structure = bytearray()
         self.message_of = array("i")
         self.part_of = array("i")
+        self.runs: list[Run] = []
 
     def add_all(self, spans: Sequence[Span]) -> None:
         """Add spans."""
@@ -351,6 +356,11 @@ class _Columns:
             first = last
 
     def _note(self, span: Span, n: int) -> None:
+        """Note the origin of the next n tokens, whose ids are there."""
+        if not n:
+            return
+        noted = len(self.mask)
+        self.runs.append(Run(noted, noted + n, span.message, span.reason))
         self.mask.extend(b"\1" * n if span.learned else bytes(n))
         self.reasons.extend(bytes([span.reason]) * n)
         self.from_structure.extend(b"\1" * n if span.structure else bytes(n))
