@@ -256,8 +256,10 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert screen.views.pin == 0
         assert "not learned" in screen_text(app)
         await pilot.click(flow, offset=(24, 2))
-        assert screen.views.pin is not None and screen.rendering is not None
-        assert screen.rendering.mask[screen.views.pin] == 1
+        pin = screen.views.pin
+        assert pin is not None
+        assert screen.rendering is not None
+        assert screen.rendering.mask[pin] == 1
 
 
 async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
