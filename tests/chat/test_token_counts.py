@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokviz.chat import token_counts
-from tokviz.chat.token_counts import EncodingCounter, PieceCounter, token_counter
+from tokviz.chat.token_counts import EncodingCounter, PieceCounter, SafeCuts, token_counter
 from tokviz.formats.registry import load
 from tokviz.pretokenize.scan import scanner_of
 from tokviz.tokenizer import Tokenizer
@@ -81,12 +81,24 @@ def test_encoding_prepares_the_tokenizer_once_it_is_worth_it(monkeypatch):
     assert prepared == [True]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "o200k_base"])
-@settings(max_examples=60)
-@given(texts=TEXTS, most=st.integers(0, 60))
-def test_at_most_is_decided_without_counting_all(name, texts, most):
-    counter = EncodingCounter(load(name))
-    texts = [text * 3 for text in texts]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_counts, "_LEAST_BLOCK", 3)
-        assert counter.is_at_most(texts, most) == (sum(counter.count(texts)) <= most)
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
+@settings(max_examples=100)
+@given(texts=TEXTS, around=TEXTS, n_chars=st.integers(0, 30))
+def test_a_block_has_the_same_tokens_wherever_it_stands(name, texts, around, n_chars):
+    tokenizer = load(name)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_byte_text(text, parse_specials=False))
+
+    for text in texts:
+        block = SafeCuts(tokenizer).block(text * 3, n_chars)
+        if not block:
+            continue
+        before, _, after = (text * 3).partition(block)
+        outer = ["", ""] if not around else [around[0], around[-1]]
+        whole = count(outer[0] + before + block + after + outer[1])
+        assert whole == count(outer[0] + before) + count(block) + count(after + outer[1])
+
+
+def test_a_custom_pattern_has_no_blocks():
+    assert SafeCuts(Tokenizer(BYTES, [], split_pattern=r"\w+|\W+")).block("a b c d", 2) == ""

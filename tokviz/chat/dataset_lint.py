@@ -32,6 +32,7 @@ from tokviz.chat.token_counts import (
     MANY_BYTES,
     WORTH_COMPILING_BYTES,
     EncodingCounter,
+    SafeCuts,
     TokenCounter,
     compile_in_background,
     token_counter,
@@ -41,6 +42,7 @@ from tokviz.tokenizer import Tokenizer
 _BATCH_ROWS = 512
 _BATCH_BYTES = 1 << 20
 _MOST_FORMS = 10_000
+_BYTES_FOR_EACH_SAVED = 1.5  # words have four bytes a token or so: three of four are saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,10 @@ class RowReport:
     n_tokens: int | None
 
 
+Form = tuple[tuple[str, tuple[str, ...] | None], ...]
+"""What a template asks of a conversation but for its texts: roles and kinds of parts."""
+
+
 @dataclass(slots=True)
 class _Row:
     """A row on its way: read, written by the template, its texts to be counted."""
@@ -69,12 +75,8 @@ class _Row:
     texts: Sequence[str] = ()
     n_specials: int = 0
     n_tokens: int | None = None
-    is_good: bool = False
+    form: Form | None = None
     is_cut: bool = False
-
-
-Form = tuple[tuple[str, tuple[str, ...] | None], ...]
-"""What a template asks of a conversation but for its texts: roles and kinds of parts."""
 
 
 def _form_of(conversation: Conversation) -> Form | None:
@@ -125,6 +127,7 @@ class DatasetLinter:
         )
         self._specials = special_texts(tokenizer.special_tokens, needed)
         self._counter: TokenCounter = EncodingCounter(tokenizer)
+        self._cuts = SafeCuts(tokenizer)
         self._compiling = False
         self._good_forms: dict[Form, int] = {}
         self._n_bytes_counted = 0
@@ -148,10 +151,11 @@ class DatasetLinter:
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, readable)
         else:
-            for row in readable:
+            rest = readable if self._with_lengths else self._without_the_good(readable)
+            for row in rest:
                 self._write(self._template, row)
-            self._count([row for row in readable if row.texts])
-            for row in readable:
+            self._count([row for row in rest if row.texts])
+            for row in rest:
                 self._judge(row)
         for row in rows:
             yield RowReport(row.number, row.findings, row.n_tokens)
@@ -164,24 +168,54 @@ class DatasetLinter:
 
     # -- built-in templates
 
+    def _without_the_good(self, rows: Sequence[_Row]) -> list[_Row]:
+        """Leave out rows of a form that is known to be in order, with good texts, that surely fit.
+
+        A row has no more tokens than bytes. Where these are too many, stretches of it are counted:
+        their tokens and the bytes of the rest are as good.
+        """
+        rest: list[_Row] = []
+        doubtful: list[tuple[_Row, int, list[str]]] = []
+        for row in rows:
+            assert row.conversation is not None
+            row.form = _form_of(row.conversation)
+            overhead = None if row.form is None else self._good_forms.get(row.form)
+            if overhead is None or not self._has_good_texts(row.conversation):
+                rest.append(row)
+                continue
+            texts = [message.text for message in row.conversation.messages]
+            excess = overhead + sum(map(bytetext.n_bytes, texts)) - self._max_tokens
+            if excess > 0:
+                doubtful.append((row, excess, self._blocks(texts, excess)))
+        counts = iter(self._counts([block for *_, blocks in doubtful for block in blocks]))
+        for row, excess, blocks in doubtful:
+            if sum(bytetext.n_bytes(block) - next(counts) for block in blocks) < excess:
+                rest.append(row)
+        return rest
+
+    def _blocks(self, texts: Sequence[str], excess: int) -> list[str]:
+        """Choose stretches with surely so many tokens less than bytes, if texts are like words."""
+        wanted = excess * _BYTES_FOR_EACH_SAVED
+        blocks = []
+        for text in sorted(texts, key=len, reverse=True):
+            if wanted <= 0:
+                break
+            block = self._cuts.block(text, int(wanted))
+            blocks.append(block)
+            wanted -= len(block)
+        return blocks
+
     def _write(self, template: ChatTemplate, row: _Row) -> None:
-        """Write a row, unless it is of a form that is known to be in order, and surely fits."""
+        """Let the template write a row, and see whether its tokens have to be counted."""
         assert row.conversation is not None
-        form = _form_of(row.conversation)
-        overhead = self._good_forms.get(form) if form is not None else None
-        if overhead is not None:
-            row.is_good = self._has_good_texts(row.conversation)
-            most = overhead + sum(bytetext.n_bytes(m.text) for m in row.conversation.messages)
-            if row.is_good and most <= self._max_tokens and not self._with_lengths:
-                return
         try:
             row.spans = template.write(row.conversation)
         except ConversationError as error:
             row.findings = tuple(lint(row.conversation, None, error, self._specials))
             row.conversation = None
             return
-        if form is not None and overhead is None:
-            self._note_form(form, row.conversation, row.spans)
+        if row.form is not None and row.form not in self._good_forms:
+            self._note_form(row.form, row.conversation, row.spans)
         runs = runs_of(row.spans)
         row.n_specials = sum(1 for run in runs if run[0].special)
         texts = ["".join(span.text for span in run) for run in runs if not run[0].special]
@@ -211,9 +245,13 @@ class DatasetLinter:
 
     def _count(self, rows: Sequence[_Row]) -> None:
         """Count the tokens of rows, all in one go."""
-        texts = [text for row in rows for text in row.texts]
-        if not texts:
-            return
+        counts = iter(self._counts([text for row in rows for text in row.texts]))
+        for row in rows:
+            row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
+            row.is_cut = row.n_tokens > self._max_tokens
+
+    def _counts(self, texts: Sequence[str]) -> list[int]:
+        """Count the tokens of texts, the faster the more there have been."""
         self._n_bytes_counted += sum(map(len, texts))
         if not self._counter.for_many and self._n_bytes_counted > WORTH_COMPILING_BYTES:
             better = token_counter(self._tokenizer, self._n_bytes_counted)
@@ -221,22 +259,11 @@ class DatasetLinter:
             if not better.for_many and self._n_bytes_counted > MANY_BYTES and not self._compiling:
                 self._compiling = True
                 compile_in_background()
-        if isinstance(self._counter, EncodingCounter) and not self._with_lengths:
-            for row in rows:
-                most = self._max_tokens - row.n_specials
-                row.is_cut = not self._counter.is_at_most(row.texts, most)
-            return
-        counts = iter(self._counter.count(texts))
-        for row in rows:
-            row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
-            row.is_cut = row.n_tokens > self._max_tokens
+        return self._counter.count(texts)
 
     def _judge(self, row: _Row) -> None:
         conversation = row.conversation
         if conversation is None:
-            return
-        if row.is_good and not row.is_cut:
-            row.n_tokens = row.n_tokens if self._with_lengths else None
             return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)

@@ -25,7 +25,7 @@ MOST_PIECES = 2_000_000
 """How many different pieces are kept before all are forgotten."""
 
 _WORTH_PREPARING_CHARS = 100_000
-_LEAST_BLOCK = 256
+_LAST_CHARS = 100
 
 
 class TokenCounter(Protocol):
@@ -49,8 +49,6 @@ class EncodingCounter:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take the tokenizer."""
-        safe_cut = tokenizer.split_pattern.safe_cut
-        self._safe_cut = None if safe_cut is None else re.compile(safe_cut)
         self._tokenizer = tokenizer
         self._n_chars = 0
 
@@ -63,29 +61,25 @@ class EncodingCounter:
         encode = self._tokenizer.encode_byte_text
         return [len(encode(text, parse_specials=False)) for text in texts]
 
-    def is_at_most(self, texts: Sequence[str], most: int) -> bool:
-        """Tell whether texts have at most so many tokens, encoding no more than that takes.
 
-        A text has no more tokens than bytes; the longest ones are encoded, block by block, until
-        that is sure.
-        """
-        bound = sum(map(bytetext.n_bytes, texts))
-        for text in sorted(texts, key=len, reverse=True):
-            start = 0
-            while bound > most and start < len(text):
-                # Words have four bytes a token or so: three of four are gained.
-                end = self._next_cut(text, start + max(_LEAST_BLOCK, (bound - most) * 4 // 3))
-                block = text[start:end]
-                bound += self.count([block])[0] - bytetext.n_bytes(block)
-                start = end
-        return bound <= most
+class SafeCuts:
+    """Finds stretches of a text whose tokens are the same in whatever text they stand."""
 
-    def _next_cut(self, text: str, at: int) -> int:
-        """Find a place from a position on where a piece ends in any case, perhaps the end."""
-        if self._safe_cut is None or at >= len(text):
-            return len(text)
-        match = self._safe_cut.search(text, at)
-        return len(text) if match is None else match.start()
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Take the tokenizer."""
+        safe_cut = tokenizer.split_pattern.safe_cut
+        self._search = None if safe_cut is None else re.compile(safe_cut).search
+
+    def block(self, text: str, n_chars: int) -> str:
+        """Give a stretch of about so many characters, less where the text ends; "" if none."""
+        first = None if self._search is None else self._search(text, 1)
+        if self._search is None or first is None:
+            return ""
+        start = first.start()
+        last = self._search(text, start + n_chars)
+        if last is None:
+            last = self._search(text, max(start, len(text) - _LAST_CHARS))
+        return "" if last is None else text[start : last.start()]
 
 
 def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
