@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from tokviz.bpe.progress import TrainProgress
     from tokviz.bpe.run import TrainingRun
     from tokviz.bpe.train import train, train_bpe
+    from tokviz.chat.contract import render_conversation, render_for_completion
     from tokviz.chat.conversation import Conversation, ConversationError
     from tokviz.chat.lint import Finding
     from tokviz.chat.mask import visualize_tokenization
-    from tokviz.chat.render import Rendering, render, render_conversation, render_for_completion
+    from tokviz.chat.render import Rendering, render
     from tokviz.errors import (
         CorpusError,
         InputFileError,
@@ -49,8 +50,8 @@ _HOMES = {
     "Finding": "tokviz.chat.lint",
     "Rendering": "tokviz.chat.render",
     "render": "tokviz.chat.render",
-    "render_conversation": "tokviz.chat.render",
-    "render_for_completion": "tokviz.chat.render",
+    "render_conversation": "tokviz.chat.contract",
+    "render_for_completion": "tokviz.chat.contract",
     "visualize_tokenization": "tokviz.chat.mask",
     "CorpusError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
