@@ -103,6 +103,8 @@ class ChatViews(Container):
         self.shown = view
         for name, widget in self._views.items():
             widget.set_class(name == view, "-shown")
+        # The list says it too, in its own words.
+        self.set_class(view == "findings", "-findings")
         self._draw_tabs()
         self._sync()
         if had_focus:
