@@ -355,6 +355,9 @@ async def test_saving_and_opening_gives_the_same_conversation(tmp_path: Path) ->
         assert not screen.modified
         assert json.loads(path.read_text("utf-8")) == HOSTILE
         await pilot.press("ctrl+n")
+        assert not screen.modified
+        await pilot.press("ctrl+z")
+        assert not screen.modified
         screen.open_path(path)
         await settle(pilot)
         assert screen.conversation == before
@@ -401,6 +404,7 @@ async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> N
         assert isinstance(app.screen, PickDialog)
         await pilot.press("enter")
         assert contents(screen) == ["new"]
+        assert screen.modified, "it is in no file yet"
         await pilot.press("ctrl+z")
         assert len(contents(screen)) == 4
 

@@ -22,14 +22,16 @@ from tokviz.tui.widgets.mask.counts import PartCounts
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
 
+_SAVED_KEPT = 64
+
 
 class ChatBase(TokvizScreen):
     """The state of the Chat screen, on which its groups of actions work."""
 
     history: History
     """The conversation, and what undo brings back."""
-    saved: Conversation
-    """The conversation as it was opened or saved last."""
+    saved: tuple[Conversation, ...] = ()
+    """The conversations that were opened or saved last, so that undo finds them unchanged."""
     tokenizer: Tokenizer
     live: LiveDocument
     """The text of the part that is edited, with its tokens."""
@@ -61,8 +63,12 @@ class ChatBase(TokvizScreen):
 
     @property
     def modified(self) -> bool:
-        """Whether the conversation differs from what was opened or saved."""
-        return self.conversation is not self.saved
+        """Whether the conversation is to be found nowhere else."""
+        return all(self.conversation is not known for known in self.saved)
+
+    def mark_saved(self, conversation: Conversation) -> None:
+        """Note that a conversation can be had from a file, or is none to be missed."""
+        self.saved = (conversation, *self.saved[: _SAVED_KEPT - 1])
 
     @property
     def template(self) -> ChatTemplate | JinjaTemplate:

@@ -40,7 +40,7 @@ class FileActions(ChatBase):
     def show_sample(self) -> None:
         """Begin with the conversation that shows what there is to see."""
         conversation = _read_sample(_WELCOME)
-        self.saved = conversation
+        self.mark_saved(conversation)
         self.history.restart(
             self.history.state._replace(
                 conversation=conversation, place=editing.place_in(conversation, None)
@@ -71,7 +71,8 @@ class FileActions(ChatBase):
         """
         if self.modified:
             self.say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
-        self.saved = conversation
+        if origin.path is not None or conversation is editing.EMPTY:
+            self.mark_saved(conversation)
         self.change(conversation, PartPlace(0), origin=origin, instead=instead)
 
     def on_part_editor_pasted(self, event: PartEditor.Pasted) -> None:
@@ -153,7 +154,7 @@ class FileActions(ChatBase):
     def _saved(self, path: Path, conversation: Conversation) -> None:
         self.say(f"Saved to {path}.")
         if conversation is self.conversation:
-            self.saved = conversation
+            self.mark_saved(conversation)
             self.history.relocate(Origin(path))
             self.remember_folder(path)
             self.show_rendering()

@@ -72,7 +72,7 @@ class ChatScreen(
         """Begin with a sample; what was asked for is opened when the screen is there."""
         super().__init__()
         first = editing.EMPTY
-        self.saved = first
+        self.mark_saved(first)
         self.history = History(State(first, "nanochat", place=PartPlace(0)))
         self.jinja = {}
         self.rendering: Rendering | None = None
