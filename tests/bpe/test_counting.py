@@ -370,7 +370,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError("no room")
 
     use("compiled", monkeypatch)
-    monkeypatch.setattr(compiled_counter, "_n_threads", lambda: 2)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
     monkeypatch.setattr(PieceTable, "count", fail)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="no room"):
@@ -380,7 +380,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Path) -> None:
     use("compiled", monkeypatch)
-    monkeypatch.setattr(compiled_counter, "_n_threads", lambda: 2)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
     good, bad = tmp_path / "a.txt", tmp_path / "b.gz"
     good.write_bytes(b"some text\n" * 100_000)
     bad.write_bytes(b"no gzip")

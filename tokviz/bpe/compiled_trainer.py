@@ -209,13 +209,13 @@ class _Layout:
         n_ids = N_BYTES + n_merges
         n_groups = min(n_fresh, 2 * n_ids) + 1
         # Memory that is never touched costs nothing: so much is seldom exceeded.
-        n_pairs = sizes[layout_kernels.N_KINDS] + n_groups + n_positions
+        n_pairs = sizes[layout_kernels.N_KINDS] + n_groups + n_positions // 4
         state = State(
             cells=cells,
             large=large,
             text=text,
             numbers=zeros(merge_state.N_NUMBERS, "q"),
-            occurrences=zeros(3 * n_positions + n_fresh, "i"),
+            occurrences=zeros(n_positions * 5 // 2 + n_fresh, "i"),
             pair_count=zeros(n_pairs, "q"),
             pair_start=zeros(n_pairs, "q"),
             pair_length=zeros(n_pairs, "i"),
