@@ -15,14 +15,13 @@ from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads, n_processors
 from tokviz.compiled import Kernel, is_compiled
 from tokviz.corpus.text_blocks import TextBlock
-from tokviz.pretokenize import scan_kernels
 from tokviz.pretokenize.scan import Scanner
 
 KERNELS: tuple[Kernel, ...] = (
     counting_kernels.count_texts,
     counting_kernels.add_pieces,
     counting_kernels.move,
-    scan_kernels.measure,
+    counting_kernels.measure,
 )
 """What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
 
@@ -43,6 +42,7 @@ class CompiledCounter:
         self._own = _Table(scanner)
         self._shares = [_Table(scanner) for _ in range(n_threads)]
         self._threads = Threads(self._shares) if n_threads else None
+        self._joined = PieceTable(2)
         self._n_blocks = 0
         self._undecided: list[bytes] = []
         self._scan_at = 0
@@ -82,9 +82,18 @@ class CompiledCounter:
             self._scan_at = 2 * len(rest)
 
     def finish(self, tick: Tick) -> None:
-        """Wait until all is counted, or somebody asks to stop."""
+        """Wait until all is counted, or somebody asks to stop; then join the tables."""
         if self._threads:
             self._threads.finish(lambda: tick(self.n_unique))
+        used = [table for table in self._tables() if len(table.pieces)]
+        if len(used) < 2:
+            self._joined = used[0].pieces if used else PieceTable()
+            return
+        self._joined = PieceTable(2 * max(table.pieces.n_slots for table in used))
+        news = [(number, i) for i, table in enumerate(used) for number in table.news]
+        for number, i in sorted(news):
+            self._joined.add(used[i].pieces, *used[i].news[number])
+            tick(self.n_unique)
 
     def close(self) -> None:
         """Let no thread go on."""
@@ -119,7 +128,7 @@ class CompiledCounter:
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        table = self._joined()
+        table = self._joined
         totals = table.measure()
         return PieceCounts(
             data=table.data,
@@ -132,17 +141,6 @@ class CompiledCounter:
             n_documents=n_documents,
             complete=complete,
         )
-
-    def _joined(self) -> PieceTable:
-        """Join the tables, block by block."""
-        used = [table for table in self._tables() if len(table.pieces)]
-        if len(used) == 1:
-            return used[0].pieces
-        joined = PieceTable(max((2 * table.pieces.n_slots for table in used), default=2))
-        news = [(number, i) for i, table in enumerate(used) for number in table.news]
-        for number, i in sorted(news):
-            joined.add(used[i].pieces, *used[i].news[number])
-        return joined
 
 
 class _Table:
