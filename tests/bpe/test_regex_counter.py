@@ -209,7 +209,11 @@ def is_running(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_the_number_of_processors_is_within_reason(monkeypatch) -> None:
-    for n, expected in ((1, 0), (2, 2), (64, threads._MOST)):
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=n: set(range(n)), raising=False)
-        assert threads.n_processors() == expected
+@pytest.mark.parametrize(
+    ("n", "niceness", "expected"),
+    [(1, 0, 0), (2, 0, 2), (64, 0, threads._MOST), (2, 10, 0), (3, 10, 2)],
+)
+def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkeypatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
+    monkeypatch.setattr(os, "nice", lambda _: niceness, raising=False)
+    assert threads.n_processors() == expected
