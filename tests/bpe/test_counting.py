@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
+from itertools import accumulate, product
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pieces import counted, documents_of
 from tests.test_imports import imported_by
 from tokviz import bytetext
-from tokviz.bpe import compiled_counter, counting, piece_table
+from tokviz.bpe import compiled_counter, counting, counting_kernels, piece_table
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.piece_table import PieceTable
@@ -24,6 +26,7 @@ from tokviz.corpus import readers, text_blocks
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import InputFileError, PatternError, SpecialTokenError
+from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.scan import scanner_of
 
@@ -260,6 +263,7 @@ def no_tick(_: int) -> bool:
 
 
 def result_of(counter: CompiledCounter) -> PieceCounts:
+    counter.finish(no_tick)
     return counter.result(1, True)
 
 
@@ -360,7 +364,6 @@ def test_threads_give_what_one_gives(
         counter = CompiledCounter(scanner, n_threads=n)
         for block in in_blocks(text, block_bytes):
             counter.add(block, no_tick)
-        counter.finish(no_tick)
         results.append(list(result_of(counter).pieces()))
     assert results[0] == results[1]
 
@@ -370,7 +373,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError("no room")
 
     use("compiled", monkeypatch)
-    monkeypatch.setattr(compiled_counter, "_n_threads", lambda: 2)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
     monkeypatch.setattr(PieceTable, "count", fail)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="no room"):
@@ -380,7 +383,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Path) -> None:
     use("compiled", monkeypatch)
-    monkeypatch.setattr(compiled_counter, "_n_threads", lambda: 2)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
     good, bad = tmp_path / "a.txt", tmp_path / "b.gz"
     good.write_bytes(b"some text\n" * 100_000)
     bad.write_bytes(b"no gzip")
@@ -388,3 +391,21 @@ def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Pa
     with pytest.raises(InputFileError):
         count_pieces(Corpus.open([good, bad]), SPLIT_PATTERNS["gpt4"])
     assert threading.active_count() == before
+
+
+def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
+    """Also overlong forms, surrogates, code points too large and characters cut off."""
+    borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
+    for first in borders:
+        parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
+        offsets = array("q", accumulate(map(len, parts), initial=0))
+        counts, sums = array("q", [1] * len(parts)), array("q", [0, 0])
+        table, lengths = scan_table.scan_table(), array("q", counts)
+        n = counting_kernels.measure(
+            b"".join(parts), offsets, counts, len(parts), table, lengths, sums
+        )
+        assert list(lengths) == list(map(len, parts))
+        texts = [bytetext.from_bytes(part) for part in parts]
+        assert n == sum(map(len, parts))
+        expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))]
+        assert list(sums) == expected, hex(first)

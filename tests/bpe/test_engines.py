@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.bpe.trainers import as_history, corpora, finished, piece_counts, settings
 from tests.oracles import train as oracle
-from tokviz.bpe import compiled_trainer, kernels, merge_state
+from tokviz.bpe import compiled_trainer, kernels, layout, merge_state
 from tokviz.bpe.compiled_trainer import CompiledTrainer
 from tokviz.bpe.engines import PythonTrainer, python_work
 from tokviz.bpe.python_trainer import learn_merges
@@ -66,6 +66,8 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
     expected = finished(CompiledTrainer(corpus, settings(rule, 400))).history()
     monkeypatch.setattr(compiled_trainer, "_capacity", lambda n_used, _, n_more: n_used + n_more)
     trainer = CompiledTrainer(corpus, settings(rule, 400))
+    while trainer._state is None:
+        trainer.advance(-1.0)
     state = trainer._state
     n_more = len(state.fresh) // 2
     trainer._state = state._replace(
@@ -105,6 +107,24 @@ def test_pauses_change_nothing(rule, monkeypatch):
 
 def as_prefix(history, n):
     return type(history)(**{name: array[:n] for name, array in history.arrays().items()})
+
+
+@every_rule
+def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
+    corpus = piece_counts(*random_corpus(4, 300))
+    expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
+    monkeypatch.setattr(layout, "_PIECES_AT_ONCE", 7)
+    monkeypatch.setattr(layout, "_CELLS_AT_ONCE", 50)
+    trainer = CompiledTrainer(corpus, settings(rule, 300))
+    n_steps = 0
+    while trainer._state is None:
+        assert (trainer.n_merges, trainer.n_tokens) == (0, corpus.n_bytes)
+        assert trainer.merges_from(0) == []
+        assert len(trainer.history()) == 0
+        trainer.advance(-1.0)
+        n_steps += 1
+    assert n_steps > 50
+    assert finished(trainer).history() == expected
 
 
 @both_engines

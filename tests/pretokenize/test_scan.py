@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from itertools import accumulate, pairwise, product
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz import bytetext
 from tokviz.assets import asset_path
-from tokviz.pretokenize import scan_kernels, scan_table
+from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
 from tokviz.pretokenize.split import split
@@ -119,22 +118,6 @@ def test_borders_between_blocks_change_nothing(name: str, text: str, data: st.Da
     cuts = [0, *sorted(inner), len(text)]
     blocks = [bytetext.to_bytes(text[a:b]) for a, b in pairwise(cuts)]
     assert pieces_in_blocks(name, blocks) == pieces_by_regex(name, text)
-
-
-def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
-    """Also overlong forms, surrogates, code points too large and characters cut off."""
-    borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
-    for first in borders:
-        parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
-        offsets = array("q", accumulate(map(len, parts), initial=0))
-        counts, sums = array("q", [1] * len(parts)), array("q", [0, 0])
-        table, lengths = scan_table.scan_table(), array("q", counts)
-        n = scan_kernels.measure(b"".join(parts), offsets, counts, len(parts), table, lengths, sums)
-        assert list(lengths) == list(map(len, parts))
-        texts = [bytetext.from_bytes(part) for part in parts]
-        assert n == sum(map(len, parts))
-        expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))]
-        assert list(sums) == expected, hex(first)
 
 
 @pytest.mark.parametrize("name", NAMES)

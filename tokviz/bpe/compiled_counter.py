@@ -7,17 +7,14 @@ joined block by block, so that the pieces come in the order of their first occur
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
-from queue import Full, Queue
 
 from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import PieceCounts, Tick
 from tokviz.bpe.piece_table import PieceTable
+from tokviz.bpe.threads import Threads, n_processors
 from tokviz.compiled import Kernel, is_compiled
 from tokviz.corpus.text_blocks import TextBlock
-from tokviz.pretokenize import scan_kernels
 from tokviz.pretokenize.scan import Scanner
 
 KERNELS: tuple[Kernel, ...] = (
@@ -25,12 +22,9 @@ KERNELS: tuple[Kernel, ...] = (
     counting_kernels.add_pieces,
     counting_kernels.sum_texts,
     counting_kernels.move,
-    scan_kernels.measure,
+    counting_kernels.measure,
 )
 """What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
-
-_MOST_THREADS = 4
-_SECONDS_OF_WAITING = 0.02
 
 
 class CompiledCounter:
@@ -44,10 +38,12 @@ class CompiledCounter:
             n_threads: How many threads count while this one reads; 0 to count where it is read,
                 None for as many as there are processors, within reason.
         """
-        n_threads = _n_threads() if n_threads is None else n_threads
+        n_threads = n_processors() if n_threads is None else n_threads
         self._scanner = scanner
         self._own = _Table(scanner)
-        self._threads = _Threads(scanner, n_threads) if n_threads else None
+        self._shares = [_Table(scanner) for _ in range(n_threads)]
+        self._threads = Threads(self._shares) if n_threads else None
+        self._joined = PieceTable(2)
         self._n_blocks = 0
         self._undecided: list[bytes] = []
         self._scan_at = 0
@@ -58,7 +54,7 @@ class CompiledCounter:
         return max(len(table.pieces) for table in self._tables())
 
     def _tables(self) -> list[_Table]:
-        return [self._own, *(self._threads.tables if self._threads else ())]
+        return [self._own, *self._shares]
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the undecided end of the last one waits while it is open."""
@@ -87,9 +83,18 @@ class CompiledCounter:
             self._scan_at = 2 * len(rest)
 
     def finish(self, tick: Tick) -> None:
-        """Wait until all is counted, or somebody asks to stop."""
+        """Wait until all is counted, or somebody asks to stop; then join the tables."""
         if self._threads:
             self._threads.finish(lambda: tick(self.n_unique))
+        used = [table for table in self._tables() if len(table.pieces)]
+        if len(used) < 2:
+            self._joined = used[0].pieces if used else PieceTable()
+            return
+        self._joined = PieceTable(2 * max(table.pieces.n_slots for table in used))
+        news = [(number, i) for i, table in enumerate(used) for number in table.news]
+        for number, i in sorted(news):
+            self._joined.add(used[i].pieces, *used[i].news[number])
+            tick(self.n_unique)
 
     def close(self) -> None:
         """Let no thread go on."""
@@ -124,7 +129,7 @@ class CompiledCounter:
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        table = self._joined()
+        table = self._joined
         totals = table.measure()
         return PieceCounts(
             data=table.data,
@@ -137,17 +142,6 @@ class CompiledCounter:
             n_documents=n_documents,
             complete=complete,
         )
-
-    def _joined(self) -> PieceTable:
-        """Join the tables, block by block."""
-        used = [table for table in self._tables() if len(table.pieces)]
-        if len(used) == 1:
-            return used[0].pieces
-        joined = PieceTable(max((2 * table.pieces.n_slots for table in used), default=2))
-        news = [(number, i) for i, table in enumerate(used) for number in table.news]
-        for number, i in sorted(news):
-            joined.add(used[i].pieces, *used[i].news[number])
-        return joined
 
 
 class _Table:
@@ -169,71 +163,6 @@ class _Table:
         reached = self.pieces.count(block, self._scanner, should_stop)
         self.news[number] = first, len(self.pieces)
         return reached
-
-
-class _Threads:
-    """Threads that take blocks and count them, each in a table of its own."""
-
-    def __init__(self, scanner: Scanner, n: int) -> None:
-        self.tables = [_Table(scanner) for _ in range(n)]
-        self._blocks: Queue[tuple[int, TextBlock] | None] = Queue(maxsize=2 * n)
-        self._stopping = threading.Event()
-        self._errors: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._run, args=[table], name="counting", daemon=True)
-            for table in self.tables
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def put(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
-        """Hand a block on."""
-        self._put((number, block), should_stop)
-        self._raise_errors()
-
-    def finish(self, should_stop: Callable[[], bool]) -> None:
-        """Wait until all blocks are counted."""
-        for _ in self._threads:
-            self._put(None, should_stop)
-        for thread in self._threads:
-            while thread.is_alive():
-                thread.join(_SECONDS_OF_WAITING)
-                if should_stop():
-                    self._stopping.set()
-        self._threads.clear()
-        self._raise_errors()
-
-    def close(self) -> None:
-        """End all threads soon."""
-        self._stopping.set()
-        self.finish(lambda: True)
-
-    def _put(self, item: tuple[int, TextBlock] | None, should_stop: Callable[[], bool]) -> None:
-        while True:
-            try:
-                return self._blocks.put(item, timeout=_SECONDS_OF_WAITING)
-            except Full:
-                if should_stop():
-                    self._stopping.set()
-
-    def _raise_errors(self) -> None:
-        if self._errors:
-            raise self._errors.pop()
-
-    def _run(self, table: _Table) -> None:
-        while (item := self._blocks.get()) is not None:
-            if self._errors:
-                continue
-            try:
-                table.count(*item, self._stopping.is_set)
-            except BaseException as error:
-                self._errors.append(error)
-
-
-def _n_threads() -> int:
-    """Count the processors that this process may use, up to a few; none if there is only one."""
-    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(n, _MOST_THREADS) if n > 1 else 0
 
 
 def kernels_are_compiled() -> bool:

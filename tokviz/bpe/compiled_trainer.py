@@ -10,16 +10,19 @@ from tokviz.bpe import kernels, layout_kernels, merge_state
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
+from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.compiled import Kernel, is_compiled
-from tokviz.compiled.memory import longer, zeros
+from tokviz.compiled.memory import longer
 from tokviz.errors import TokvizError
 
 KERNELS: tuple[Kernel, ...] = (
     layout_kernels.measure_pieces,
     layout_kernels.lay_out,
-    layout_kernels.index_pairs_of_bytes,
+    layout_kernels.measure_pairs,
+    layout_kernels.number_pairs_of_bytes,
+    layout_kernels.index_pairs,
     kernels.run_merges,
     kernels.compact,
 )
@@ -31,7 +34,7 @@ _RULES = {
     "smallest_id": merge_state.SMALLEST_ID,
 }
 _LARGEST_POSITION = 0x7FFFFFF0
-_FIRST_BUDGET = 500_000
+_FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
 
 
@@ -61,7 +64,7 @@ class CompiledTrainer:
         Raises:
             TokvizError: If the distinct pieces have more than 2,147,483,632 bytes.
         """
-        layout = _Layout(pieces)
+        layout = Layout(pieces)
         if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
                 f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
@@ -74,29 +77,38 @@ class CompiledTrainer:
         self._budget = _FIRST_BUDGET
         self.end: str | None = None
         # Every merge takes at least one token away, so this many are never exceeded.
-        self._state = layout.state(min(settings.n_merges, layout.n_cells))
-        _note_capacities(self._state)
+        self._layout = layout.steps(min(settings.n_merges, layout.n_cells))
+        self._state: State | None = None
+        self._n_tokens = pieces.n_bytes
 
     @property
     def n_merges(self) -> int:
         """The merges so far."""
-        return int(self._state.numbers[merge_state.N_MERGES])
+        return self._state.numbers[merge_state.N_MERGES] if self._state else 0
 
     @property
     def n_tokens(self) -> int:
         """The tokens of the whole corpus now."""
-        return int(self._state.numbers[merge_state.N_TOKENS]) + self._n_single
+        if self._state is None:
+            return self._n_tokens
+        return self._state.numbers[merge_state.N_TOKENS] + self._n_single
 
     def advance(self, seconds: float) -> bool:
         """Merge for about that long; True when all is done."""
         started = time.perf_counter()
+        while self._state is None:
+            self._state = next(self._layout)
+            if self._state is not None:
+                _note_capacities(self._state)
+            if time.perf_counter() - started > seconds:
+                return False
         while True:
             reason = kernels.run_merges(
                 self._state, self._rule, self._n_wanted, self._min_count, self._budget
             )
             spent = time.perf_counter() - started
             if reason == merge_state.FULL:
-                self._make_room()
+                self._state = self._with_room(self._state)
             elif reason == merge_state.PAUSED:
                 pace = min(2.0, max(0.2, seconds / spent))
                 self._budget = max(_LEAST_BUDGET, int(self._budget * pace))
@@ -109,6 +121,8 @@ class CompiledTrainer:
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
         """Give the merges from an index on: left id, right id, count."""
         n = self.n_merges
+        if self._state is None:
+            return []
         merges, counts = self._state.merges, self._state.merge_count
         return [(merges[2 * i], merges[2 * i + 1], counts[i]) for i in range(first, n)]
 
@@ -116,6 +130,8 @@ class CompiledTrainer:
         """Give the merges so far, with ids from 256 on for the new tokens."""
         n = self.n_merges
         state = self._state
+        if state is None:
+            return TrainingHistory.empty()
         n_tokens = array("q", (left + self._n_single for left in state.tokens_left[:n].tolist()))
         return TrainingHistory(
             left_id=_copy(state.merges[: 2 * n : 2]),
@@ -129,13 +145,12 @@ class CompiledTrainer:
             n_tokens=memoryview(n_tokens),
         )
 
-    def _make_room(self) -> None:
+    def _with_room(self, state: State) -> State:
         """Throw away what is stale; where too little comes free, enlarge."""
-        kernels.compact(self._state, self._rule)
-        state = self._state
+        kernels.compact(state, self._rule)
         n_fresh = len(state.fresh) // 2
-        n_pairs = int(state.numbers[merge_state.N_PAIRS])
-        n_occurrences = int(state.numbers[merge_state.N_OCCURRENCES])
+        n_pairs = state.numbers[merge_state.N_PAIRS]
+        n_occurrences = state.numbers[merge_state.N_OCCURRENCES]
         capacity = _capacity(
             n_pairs, len(state.pair_count), min(n_fresh, 2 * len(state.left_group))
         )
@@ -143,12 +158,12 @@ class CompiledTrainer:
             larger: dict[str, Any] = {
                 name: longer(getattr(state, name), n * capacity) for name, n in _BY_PAIR.items()
             }
-            self._state = self._state._replace(**larger)
+            state = state._replace(**larger)
         capacity = _capacity(n_occurrences, len(state.occurrences), n_fresh)
         if capacity > len(state.occurrences):
-            occurrences = longer(state.occurrences, capacity)
-            self._state = self._state._replace(occurrences=occurrences)
-        _note_capacities(self._state)
+            state = state._replace(occurrences=longer(state.occurrences, capacity))
+        _note_capacities(state)
+        return state
 
 
 _BY_PAIR = {
@@ -177,66 +192,3 @@ def _note_capacities(state: State) -> None:
 def _copy(memory: memoryview) -> memoryview:
     """Copy items that may lie apart."""
     return memoryview(array(memory.format, memory.tobytes()))
-
-
-class _Layout:
-    """How much room the merge loop needs, and its state before the first merge.
-
-    Attributes:
-        n_cells: The cells for all pieces that can have merges.
-        n_single: How often pieces of a single byte occur, which cannot.
-    """
-
-    def __init__(self, pieces: PieceCounts) -> None:
-        """Measure the pieces."""
-        self._pieces = pieces
-        self._sizes = zeros(layout_kernels.N_SIZES, "q")
-        offsets, counts = pieces.memory["offsets"], pieces.memory["counts"]
-        layout_kernels.measure_pieces(offsets, counts, len(pieces), self._sizes)
-        self.n_cells = self._sizes[layout_kernels.N_CELLS]
-        self.n_single = self._sizes[layout_kernels.N_SINGLE]
-
-    def state(self, n_merges: int) -> State:
-        """Lay out the pieces and count their pairs; `n_merges` may be made."""
-        sizes, n_cells, pieces = self._sizes, self.n_cells, self._pieces
-        cells, text = zeros(3 * n_cells, "i"), zeros(n_cells, "B")
-        large = zeros(sizes[layout_kernels.N_LARGE], "q")
-        pair_of_bytes = zeros(2 * layout_kernels.N_PAIRS_OF_BYTES, "q")
-        source = *(pieces.memory[name] for name in ("data", "offsets", "counts")), len(pieces)
-        n_tokens = layout_kernels.lay_out(*source, cells, text, large, pair_of_bytes, sizes)
-        n_positions = sizes[layout_kernels.N_POSITIONS]
-        n_fresh = 2 * sizes[layout_kernels.MOST_POSITIONS]
-        n_ids = N_BYTES + n_merges
-        n_groups = min(n_fresh, 2 * n_ids) + 1
-        # Memory that is never touched costs nothing: so much is seldom exceeded.
-        n_pairs = sizes[layout_kernels.N_KINDS] + n_groups + n_positions
-        state = State(
-            cells=cells,
-            large=large,
-            text=text,
-            numbers=zeros(merge_state.N_NUMBERS, "q"),
-            occurrences=zeros(3 * n_positions + n_fresh, "i"),
-            pair_count=zeros(n_pairs, "q"),
-            pair_start=zeros(n_pairs, "q"),
-            pair_length=zeros(n_pairs, "i"),
-            pair_tokens=zeros(2 * n_pairs, "i"),
-            token_length=zeros(n_ids, "i"),
-            token_at=zeros(n_ids, "i"),
-            heap_count=zeros(n_pairs, "q"),
-            heap_key=zeros(n_pairs, "q"),
-            heap_pair=zeros(n_pairs, "i"),
-            tally=zeros(merge_state.TALLIED, "i"),
-            left_group=zeros(n_ids, "i"),
-            right_group=zeros(n_ids, "i"),
-            group_old=zeros(n_groups, "i"),
-            group_loss=zeros(n_groups, "q"),
-            fresh=zeros(2 * n_fresh, "i"),
-            merges=zeros(2 * n_merges, "i"),
-            merge_count=zeros(n_merges, "q"),
-            merge_tied=zeros(n_merges, "i"),
-            runner_up=zeros(2 * n_merges, "i"),
-            runner_up_count=zeros(n_merges, "q"),
-            tokens_left=zeros(n_merges, "q"),
-        )
-        layout_kernels.index_pairs_of_bytes(state, n_tokens, n_cells, n_ids, pair_of_bytes)
-        return state

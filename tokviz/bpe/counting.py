@@ -1,7 +1,8 @@
 """Counting the different pieces of a corpus: all that training needs to know of it.
 
 A small corpus is counted in plain Python, at once; a large one by compiled loops, which may first
-have to be compiled or loaded. A custom regex is always counted in Python. The result is the same.
+have to be compiled or loaded, or by several processes if the regex is a custom one. The result is
+the same.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from operator import sub
-from typing import TYPE_CHECKING
+from operator import mul, sub
+from typing import TYPE_CHECKING, Any
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
+from tokviz.bpe.threads import n_processors
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import PatternError
@@ -29,9 +31,10 @@ from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory
     from tokviz.bpe.compiled_counter import CompiledCounter
+    from tokviz.bpe.regex_counter import RegexCounter
 
 SMALL_CORPUS_BYTES = 1_000_000
-"""Up to this size plain Python is done before Numba is imported and its code loaded."""
+"""Up to this size plain Python takes a tenth of a second, and nothing need be compiled."""
 
 SECONDS_BETWEEN_REPORTS = 0.05
 
@@ -79,6 +82,19 @@ class PieceCounts:
         self.n_invalid = n_invalid
         self.n_documents = n_documents
         self.complete = complete
+
+    @classmethod
+    def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PieceCounts:
+        """Take pieces with their counts, in the order of their first occurrence."""
+        lengths = array("q", map(len, counts))
+        return cls(
+            data=memoryview(bytearray().join(counts)),
+            offsets=memoryview(array("q", accumulate(lengths, initial=0))),
+            counts=memoryview(array("q", counts.values())),
+            lengths=memoryview(lengths),
+            n_bytes=sum(map(mul, lengths, counts.values())),
+            **totals,
+        )
 
     def __len__(self) -> int:
         """Count the different pieces."""
@@ -173,15 +189,20 @@ def count_pieces(
     Raises:
         InputFileError: If a file cannot be read.
         PatternError: If the regex is invalid or fails on a text.
+        JobError: If a process that was started to count ends before it is done.
         SpecialTokenError: If a special token is empty.
     """
     watch = _Watch(corpus, on_progress, should_stop)
     blocks = corpus.text_blocks(special_tokens)
     head, is_small = _read_small(blocks)
     scanner = scanner_of(pattern)
-    counter: PlainCounter | CompiledCounter
-    if is_small or scanner is None:
+    counter: PlainCounter | CompiledCounter | RegexCounter
+    if is_small or (scanner is None and n_processors() == 0):
         counter = PlainCounter(pattern)
+    elif scanner is None:
+        from tokviz.bpe.regex_counter import RegexCounter
+
+        counter = RegexCounter(pattern, n_processors())
     else:
         from tokviz.bpe import compiled_counter
 
@@ -238,7 +259,7 @@ Tick = Callable[[int], bool]
 
 
 class PlainCounter:
-    """Counts with the regex and a dict."""
+    """Counts with the regex and a dict, here and now."""
 
     def __init__(self, pattern: SplitPattern) -> None:
         """Take the pattern that cuts texts into pieces."""
@@ -298,13 +319,9 @@ class PlainCounter:
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        pieces = [bytetext.to_bytes(piece) for piece in self._counts]
-        counts = array("q", self._counts.values())
-        return PieceCounts(
-            data=memoryview(bytearray().join(pieces)),
-            offsets=memoryview(array("q", accumulate(map(len, pieces), initial=0))),
-            counts=memoryview(counts),
-            n_bytes=sum(len(piece) * n for piece, n in zip(pieces, counts, strict=True)),
+        pieces = map(bytetext.to_bytes, self._counts)
+        return PieceCounts.of(
+            dict(zip(pieces, self._counts.values(), strict=True)),
             n_chars=sum(len(piece) * n for piece, n in self._counts.items()),
             n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in self._counts.items()),
             n_documents=n_documents,

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
-from tokviz.pretokenize.scan_kernels import find_pieces, load_word
+from tokviz.pretokenize.character_kernels import decode, load_word
+from tokviz.pretokenize.scan_kernels import find_pieces
 
 DONE, PAUSED, FULL, NEW = range(4)
 """Why a kernel came back."""
@@ -239,6 +240,52 @@ def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
             new = (new + 1) & mask
         larger[2 * new] = slots[2 * old]
         larger[2 * new + 1] = slots[2 * old + 1]
+
+
+@kernel
+def measure(
+    data: Bytes,
+    offsets: Int64s,
+    counts: Int64s,
+    n: int,
+    table: Bytes,
+    lengths: Int64s,
+    sums: Int64s,
+) -> int:
+    """Count the characters of pieces, and the bytes in them that are not UTF-8.
+
+    Args:
+        data: The pieces, one behind another.
+        offsets: Where each starts, and at last where the last one ends.
+        counts: How often each counts.
+        n: How many there are.
+        table: The flags of all characters, from `scan_table`.
+        lengths: Receives the bytes of each.
+        sums: Receives the number of characters, and of bytes that are no part of one; these count
+            as both.
+
+    Returns:
+        The number of bytes.
+    """
+    n_bytes = 0
+    n_chars = 0
+    n_invalid = 0
+    for piece in range(n):
+        position = offsets[piece]
+        lengths[piece] = offsets[piece + 1] - position
+        n_bytes += counts[piece] * lengths[piece]
+        while position < offsets[piece + 1]:
+            n_chars += counts[piece]
+            if data[position] < 0x80:
+                position += 1
+                continue
+            _, width = decode(data, position, offsets[piece + 1], table)
+            if width == 1:
+                n_invalid += counts[piece]
+            position += width
+    sums[0] = n_chars
+    sums[1] = n_invalid
+    return n_bytes
 
 
 @helper

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokviz.bpe.counting import PieceCounts
 
 SMALL_WORK = 1_500_000
-"""Up to so much work (see `python_work`) plain Python has ended when Numba is just imported."""
+"""Up to so much work (see `python_work`), that of about a megabyte, plain Python is quick."""
 
 MODERATE_WORK = 3_000_000
 """Up to so much work plain Python is worth its seconds where the loops were never compiled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,13 @@ class TrainingHistory:
         return {name: getattr(self, name) for name in self.memory}
 
     @classmethod
+    def empty(cls) -> TrainingHistory:
+        """Make the history of a training that was stopped before the first merge."""
+        return cls(
+            **{name: memoryview(array("q" if name in _WIDE else "i")) for name in _names(cls)}
+        )
+
+    @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> TrainingHistory:
         """Make a history of arrays by name.
 
@@ -102,8 +110,7 @@ class TrainingHistory:
         """
         import numpy as np
 
-        names = [name for name, value in vars(cls).items() if isinstance(value, Column)]
-        found: dict[str, Any] = {name: arrays[name] for name in names}
+        found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
         if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
             raise ValueError("the history is no list of integers")
         if len({len(array) for array in found.values()}) != 1:
@@ -131,3 +138,7 @@ class TrainingHistory:
         """Give the ids of every merged pair."""
         left, right = self.memory["left_id"].tolist(), self.memory["right_id"].tolist()
         return zip(left, right, strict=True)
+
+
+def _names(history: type[TrainingHistory]) -> list[str]:
+    return [name for name, value in vars(history).items() if isinstance(value, Column)]

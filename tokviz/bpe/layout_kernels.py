@@ -1,4 +1,8 @@
-"""Laying out a corpus for the merge loop: see `tokviz.bpe.kernels`."""
+"""Laying out a corpus for the merge loop, part by part: see `tokviz.bpe.kernels`.
+
+In this order: `measure_pieces`, `lay_out`, `measure_pairs`, `number_pairs_of_bytes`,
+`index_pairs`.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,11 @@ LARGEST_WEIGHT = 0x7FFFFFFF
     N_KINDS,
     N_POSITIONS,
     MOST_POSITIONS,
+    LAST_CELL,
+    LARGE_USED,
+    TOKENS,
     N_SIZES,
-) = range(7)
+) = range(10)
 """The places of `sizes`."""
 
 N_PAIRS_OF_BYTES = 65536
@@ -61,43 +68,43 @@ def lay_out(
     data: Bytes,
     offsets: Int64s,
     counts: Int64s,
-    n_pieces: int,
+    first: int,
+    last: int,
     cells: Int32s,
     text: Bytes,
     large: Int64s,
     pair_of_bytes: Int64s,
     sizes: Int64s,
-) -> int:
-    """Write the pieces of two bytes and more into cells, and count the pairs of bytes.
+) -> None:
+    """Write the pieces `first` to `last` into cells, and count their pairs of bytes.
+
+    Pieces of a single byte are left out.
 
     Args:
         data: The bytes of all pieces.
         offsets: Where each piece begins, and where the last one ends.
         counts: How often each piece occurs.
-        n_pieces: How many there are.
+        first: The first piece to write; all before have been written.
+        last: The first one not to write.
         cells: To be filled; see `State`. The column of pairs is left alone.
         text: To be filled.
         large: To be filled with the weights that need more than 31 bits.
-        pair_of_bytes: Shape (65536, 2), zero: to be filled with the count of each pair of bytes,
-            and the number of its positions.
-        sizes: Receives the number of different pairs of bytes, of all their positions, and of
-            those of the pair that has the most.
-
-    Returns:
-        The number of tokens in these pieces over the whole corpus.
+        pair_of_bytes: Shape (65536, 2): the count of each pair of bytes, and the number of its
+            positions; zero before the first piece.
+        sizes: Keeps the last cell and the weights in `large` that are used, and the tokens in
+            these pieces over the whole corpus.
     """
-    at = 0
-    n_large = 0
-    n_tokens = 0
+    at = sizes[LAST_CELL]
+    n_large = sizes[LARGE_USED]
     cells[0] = NONE
     cells[1] = NONE
-    for piece in range(n_pieces):
+    for piece in range(first, last):
         begin = offsets[piece]
         end = offsets[piece + 1]
         if end - begin < 2:
             continue
         weight = counts[piece]
-        n_tokens += weight * (end - begin)
+        sizes[TOKENS] += weight * (end - begin)
         stored = weight
         if weight > LARGEST_WEIGHT:
             large[n_large] = weight
@@ -116,6 +123,19 @@ def lay_out(
         at += 1
         cells[3 * at] = NONE
         cells[3 * at + 1] = NONE
+    sizes[LAST_CELL] = at
+    sizes[LARGE_USED] = n_large
+
+
+@kernel
+def measure_pairs(pair_of_bytes: Int64s, sizes: Int64s) -> None:
+    """Find how much room pairs need.
+
+    Args:
+        pair_of_bytes: From `lay_out`.
+        sizes: Receives the number of different pairs of bytes, of all their positions, and of
+            those of the pair that has the most.
+    """
     n_kinds = 0
     n_positions = 0
     most = 0
@@ -127,15 +147,11 @@ def lay_out(
     sizes[N_KINDS] = n_kinds
     sizes[N_POSITIONS] = n_positions
     sizes[MOST_POSITIONS] = most
-    return n_tokens
 
 
 @kernel
-def index_pairs_of_bytes(
-    state: State, n_tokens: int, n_cells: int, n_ids: int, pair_of_bytes: Int64s
-) -> None:
-    """Make a pair of every pair of bytes that occurs, and store its occurrences."""
-    numbers = state.numbers
+def number_pairs_of_bytes(state: State, n_tokens: int, n_ids: int, pair_of_bytes: Int64s) -> None:
+    """Make a pair of every pair of bytes that occurs, and set everything else to its beginning."""
     n_pairs = 0
     n_occurrences = 0
     highest = 0
@@ -157,7 +173,16 @@ def index_pairs_of_bytes(
         state.token_length[token] = 1
         state.left_group[token] = NONE
         state.right_group[token] = NONE
-    for at in range(1, n_cells - 1):
+    state.numbers[N_PAIRS] = n_pairs
+    state.numbers[N_OCCURRENCES] = n_occurrences
+    state.numbers[N_TOKENS] = n_tokens
+    state.numbers[THRESHOLD] = highest + 1
+
+
+@kernel
+def index_pairs(state: State, first: int, last: int, pair_of_bytes: Int64s) -> None:
+    """Store the occurrences of pairs at the cells `first` to `last`; all before are stored."""
+    for at in range(first, last):
         left = state.cells[3 * at]
         right = state.cells[3 * at + 3]
         if left >= 0:
@@ -168,7 +193,3 @@ def index_pairs_of_bytes(
                 place = state.pair_start[pair] + state.pair_length[pair]
                 state.occurrences[place] = at
                 state.pair_length[pair] += 1
-    numbers[N_PAIRS] = n_pairs
-    numbers[N_OCCURRENCES] = n_occurrences
-    numbers[N_TOKENS] = n_tokens
-    numbers[THRESHOLD] = highest + 1

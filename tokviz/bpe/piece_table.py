@@ -25,7 +25,6 @@ from tokviz.bpe.counting_kernels import (
 from tokviz.compiled.memory import longer, zeros
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
-from tokviz.pretokenize.scan_kernels import measure
 from tokviz.pretokenize.scan_table import scan_table
 
 _FIRST_SLOTS = 1 << 17
@@ -148,7 +147,7 @@ class PieceTable:
         sums = array("q", [0, 0])
         lengths = zeros(len(self), "q")
         pieces = self.data, self.offsets, self.counts, len(self)
-        n_bytes = measure(*pieces, scan_table(), lengths, sums)
+        n_bytes = counting_kernels.measure(*pieces, scan_table(), lengths, sums)
         return Totals(lengths, n_bytes, *sums)
 
     def _make_room(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import sys
 from array import array
 from dataclasses import asdict, dataclass, field
 from importlib.machinery import PathFinder
@@ -125,7 +125,7 @@ class TrainingRun:
             "seconds": asdict(self.timings),
             "versions": {
                 "tokviz": tokviz.__version__,
-                "python": platform.python_version(),
+                "python": sys.version.partition(" ")[0],
                 **{name: _version(name) for name in ("numpy", "numba", "regex")},
             },
         }

@@ -14,12 +14,13 @@ No file is a pickle, and none is read as one.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,11 @@ from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer import Tokenizer
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +53,9 @@ TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
     "token_lengths.npy",
 )
 FORMAT_VERSION = 1
+
+_MARK = "saving"
+"""A file in the folder of a run that is being written."""
 
 
 def is_run(folder: str | PathLike[str]) -> bool:
@@ -101,7 +110,8 @@ def write_run(
     temporary: str | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        _remove_abandoned(target)
+        temporary = tempfile.mkdtemp(dir=target.parent, prefix=_hidden(target))
         os.chmod(temporary, 0o777 & ~_umask())
         new = Path(temporary)
         text = json.dumps(
@@ -109,13 +119,14 @@ def write_run(
             ensure_ascii=False,
             indent=1,
         )
-        (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
-        (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
-        write_npz(new / HISTORY, history)
-        write_npz(new / PIECES, pieces)
-        write_npy(new / TOKEN_LENGTHS, token_lengths)
-        for name in RUN_FILES:
-            _sync(new / name)
+        with _marked(new):
+            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+            (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
+            write_npz(new / HISTORY, history)
+            write_npz(new / PIECES, pieces)
+            write_npy(new / TOKEN_LENGTHS, token_lengths)
+            for name in RUN_FILES:
+                _sync(new / name)
         _swap(new, target)
         temporary = None
     except (OSError, ValueError) as error:
@@ -126,12 +137,43 @@ def write_run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+def _hidden(target: Path) -> str:
+    """Begin the name of a folder beside a run."""
+    return f".{target.name[:80]}."
+
+
+@contextlib.contextmanager
+def _marked(folder: Path) -> Iterator[None]:
+    """Have a file in a folder that is locked as long as this process writes there."""
+    if fcntl is None:
+        yield
+        return
+    new, mark = folder / f"{_MARK}.new", folder / _MARK
+    with open(new, "wb") as file:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(new, mark)
+        yield
+        for name in (new, mark):
+            name.unlink(missing_ok=True)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what processes have left that were killed while they saved a run."""
+    if fcntl is None:
+        return
+    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{_MARK}"):
+        with contextlib.suppress(OSError), open(mark, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(mark.parent, ignore_errors=True)
+
+
 def _swap(new: Path, target: Path) -> None:
     """Put a new folder in the place of an old one, which comes back if that fails."""
     if not target.exists():
         os.rename(new, target)
         return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.old."))
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}old."))
     old = aside / "run"
     try:
         os.rename(target, old)

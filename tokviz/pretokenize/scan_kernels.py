@@ -12,17 +12,13 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
-from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, trailing_zeros, word
+from tokviz.compiled import Bytes, Int64s, helper, kernel
+from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
-    FLAGS_AT,
     LOWER,
     MARK,
-    NOT_ASCII,
     NUMBER,
-    PAGE_BITS,
-    PAGE_SIZE,
-    PAGES_AT,
     SPACE,
     SYMBOL,
     UPPER,
@@ -33,26 +29,16 @@ GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
 
 UNDECIDED = -1
 
-_LETTER = UPPER | LOWER | CASELESS
 _VISIBLE = MARK | SYMBOL
-_NO_SPACE = _LETTER | NUMBER | _VISIBLE
+_NO_SPACE = LETTER | NUMBER | _VISIBLE
 _WORD_START = UPPER | CASELESS | MARK  # o200k's [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
 _WORD_END = LOWER | CASELESS | MARK  # o200k's [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-_LAST_IN_PAGE = PAGE_SIZE - 1
 
 _LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\n\r '/"
 _D, _E, _L, _M, _R, _S, _T, _V = b"delmrstv"
 _LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
 _LONG_S_0, _LONG_S_1 = _LONG_S
 _ASCII_CASE = 0x20
-
-_WORD = 8
-_EACH = 0x0101010101010101
-_CASES = _ASCII_CASE * _EACH
-_ASCII = 0x7F * _EACH
-_HIGHEST = 0x80 * _EACH
-_FROM_A = (0x80 - ord("a")) * _EACH
-_ABOVE_Z = (0x7F - ord("z")) * _EACH
 
 
 @kernel
@@ -162,78 +148,6 @@ def end_of_piece(
 
 
 @helper
-def _decode(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`, whose byte is not ASCII."""
-    lead = data[i]
-    if lead < 0xC2 or lead > 0xF4:
-        return SYMBOL, 1
-    width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
-    if i + width > end:
-        return SYMBOL, 1
-    code = lead & (0x7F >> width)
-    for k in range(i + 1, i + width):
-        following = data[k]
-        if following & 0xC0 != 0x80:
-            return SYMBOL, 1
-        code = code << 6 | following & 0x3F
-    if (width == 3 and code < 0x800) or (width == 4 and not 0x10000 <= code < 0x110000):
-        return SYMBOL, 1
-    page = table[PAGES_AT + (code >> PAGE_BITS)]
-    flags = table[FLAGS_AT + (page << PAGE_BITS | code & _LAST_IN_PAGE)]
-    if flags == 0:
-        return SYMBOL, 1
-    return flags, width
-
-
-@helper
-def _character(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`."""
-    flags = table[data[i]]
-    if flags == NOT_ASCII:
-        return _decode(data, i, end, table)
-    return flags, 1
-
-
-@helper
-def _run(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
-    """Skip characters with any of the wanted flags."""
-    while i < end:
-        flags = table[data[i]]
-        if flags & wanted:
-            i += 1
-            continue
-        if flags != NOT_ASCII:
-            return i
-        flags, width = _decode(data, i, end, table)
-        if not flags & wanted:
-            return i
-        i += width
-    return i
-
-
-@helper
-def load_word(data: Bytes, at: int) -> int:
-    """Read eight bytes as one number; the compiler makes one load of it."""
-    low = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
-    high = data[at + 4] | data[at + 5] << 8 | data[at + 6] << 16 | data[at + 7] << 24
-    return word(low) | word(high) << 32
-
-
-@helper
-def _letters(data: Bytes, i: int, end: int, table: Bytes) -> int:
-    """Skip letters; those of ASCII eight at a time, without asking for each whether it is one."""
-    n = _WORD
-    while n == _WORD and i + _WORD <= end:
-        eight = load_word(data, i)
-        lower = (eight | _CASES) & _ASCII
-        # The highest bit of a byte tells: from "a" on, not above "z", not beyond ASCII.
-        found = (lower + _FROM_A) & ~(lower + _ABOVE_Z) & ~eight & _HIGHEST
-        n = integer(trailing_zeros(found ^ _HIGHEST) >> 3)
-        i += n
-    return _run(data, i, end, _LETTER, table)
-
-
-@helper
 def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
     r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
 
@@ -268,7 +182,7 @@ def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, tabl
     after_break = i
     j = i
     while j < end:
-        flags, width = _character(data, j, end, table)
+        flags, width = character(data, j, end, table)
         if not flags & SPACE:
             break
         last = j
@@ -296,23 +210,23 @@ def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
         j += 1
         if j == end:
             return at_end
-    flags, width = _character(data, j, end, table)
+    flags, width = character(data, j, end, table)
     if flags & SPACE:
         return _end_of_space(data, i, end, at_end, False, table)
-    if flags & _LETTER:
-        j = _letters(data, j + width, end, table)
+    if flags & LETTER:
+        j = letters(data, j + width, end, table)
     else:
-        j = _run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
+        j = run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
     return at_end if j >= end else j
 
 
 @helper
 def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     j = i + width
-    if first & _LETTER:
-        j = _letters(data, j, end, table)
+    if first & LETTER:
+        j = letters(data, j, end, table)
         return at_end if j >= end else j
     if first & NUMBER:
         return _end_of_number(data, j, end, at_end, max_digits, table)
@@ -325,9 +239,9 @@ def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table
     if j >= end:
         return at_end
     if data[i] != _LF and data[i] != _CR:
-        second, second_width = _character(data, j, end, table)
-        if second & _LETTER:
-            j = _letters(data, j + second_width, end, table)
+        second, second_width = character(data, j, end, table)
+        if second & LETTER:
+            j = letters(data, j + second_width, end, table)
             return at_end if j >= end else j
         if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
             return _end_of_space(data, i, end, at_end, True, table)
@@ -343,7 +257,7 @@ def _end_of_number(
     for _ in range(max_digits - 1):
         if i >= end:
             return at_end
-        flags, width = _character(data, i, end, table)
+        flags, width = character(data, i, end, table)
         if not flags & NUMBER:
             break
         i += width
@@ -353,7 +267,7 @@ def _end_of_number(
 @helper
 def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, table: Bytes) -> int:
     r"""Match the rest of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `[\r\n/]*` if `slashes` is true."""
-    i = _run(data, i, end, _VISIBLE, table)
+    i = run(data, i, end, _VISIBLE, table)
     while i < end and (data[i] == _LF or data[i] == _CR or (slashes and data[i] == _SLASH)):
         i += 1
     return at_end if i >= end else i
@@ -362,7 +276,7 @@ def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, t
 @helper
 def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for o200k's pattern."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     if first & NUMBER:
         return _end_of_number(data, i + width, end, at_end, 3, table)
     is_break = data[i] == _LF or data[i] == _CR
@@ -374,7 +288,7 @@ def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     if j >= end:
         return at_end
     if first & SPACE:
-        second, _ = _character(data, j, end, table)
+        second, _ = character(data, j, end, table)
         if data[i] != _BLANK or not second & _VISIBLE:
             return _end_of_space(data, i, end, at_end, True, table)
     return _end_of_symbols(data, j, end, at_end, True, table)
@@ -393,12 +307,12 @@ def _end_of_word(
     if there is none comes the second, which is then S+ alone. A mark may be the x, but rather
     than fail the first alternative takes it as its one E.
     """
-    start = i if first & _LETTER else i + width
+    start = i if first & LETTER else i + width
     last_end = i + width if first & MARK else i
     j = start
     follower = 0
     while j < end:
-        follower, follower_width = _character(data, j, end, table)
+        follower, follower_width = character(data, j, end, table)
         if not follower & _WORD_START:
             break
         j += follower_width
@@ -407,7 +321,7 @@ def _end_of_word(
     if j >= end and at_end == UNDECIDED:
         return UNDECIDED
     if j < end and follower & LOWER:
-        j = _run(data, j, end, _WORD_END, table)
+        j = run(data, j, end, _WORD_END, table)
     elif last_end > i:
         j = last_end
     elif j == start:
@@ -420,53 +334,7 @@ def _end_of_word(
 @helper
 def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for words between white space."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     wanted = SPACE if first & SPACE else _NO_SPACE
-    j = _run(data, i + width, end, wanted, table)
+    j = run(data, i + width, end, wanted, table)
     return at_end if j >= end else j
-
-
-@kernel
-def measure(
-    data: Bytes,
-    offsets: Int64s,
-    counts: Int64s,
-    n: int,
-    table: Bytes,
-    lengths: Int64s,
-    sums: Int64s,
-) -> int:
-    """Count the characters of pieces, and the bytes in them that are not UTF-8.
-
-    Args:
-        data: The pieces, one behind another.
-        offsets: Where each starts, and at last where the last one ends.
-        counts: How often each counts.
-        n: How many there are.
-        table: The flags of all characters, from `scan_table`.
-        lengths: Receives the bytes of each.
-        sums: Receives the number of characters, and of bytes that are no part of one; these count
-            as both.
-
-    Returns:
-        The number of bytes.
-    """
-    n_bytes = 0
-    n_chars = 0
-    n_invalid = 0
-    for piece in range(n):
-        position = offsets[piece]
-        lengths[piece] = offsets[piece + 1] - position
-        n_bytes += counts[piece] * lengths[piece]
-        while position < offsets[piece + 1]:
-            n_chars += counts[piece]
-            if data[position] < 0x80:
-                position += 1
-                continue
-            _, width = _decode(data, position, offsets[piece + 1], table)
-            if width == 1:
-                n_invalid += counts[piece]
-            position += width
-    sums[0] = n_chars
-    sums[1] = n_invalid
-    return n_bytes
