@@ -20,6 +20,7 @@ from tokviz.pretokenize.scan import Scanner
 KERNELS: tuple[Kernel, ...] = (
     counting_kernels.count_texts,
     counting_kernels.add_pieces,
+    counting_kernels.sum_texts,
     counting_kernels.move,
     counting_kernels.measure,
 )

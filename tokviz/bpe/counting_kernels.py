@@ -14,7 +14,7 @@ from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, wo
 from tokviz.pretokenize.character_kernels import decode, load_word
 from tokviz.pretokenize.scan_kernels import find_pieces
 
-DONE, PAUSED, FULL = range(3)
+DONE, PAUSED, FULL, NEW = range(4)
 """Why a kernel came back."""
 
 (
@@ -136,6 +136,69 @@ def count_texts(
     return PAUSED
 
 
+@kernel
+def sum_texts(
+    source: Bytes,
+    n_bytes: int,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    family: int,
+    max_digits: int,
+    flags: Bytes,
+    table: Table,
+    totals: Int64s,
+) -> int:
+    """Add up the table's counts of the pieces of each text, until all is done or one is not known.
+
+    Args:
+        source: Holds the texts.
+        n_bytes: Its size.
+        starts: Where each text starts.
+        ends: Where each ends.
+        n_texts: How many there are.
+        family: Which family's pieces; see `scan_kernels`.
+        max_digits: How many digits a piece may hold, for families that ask.
+        flags: The flags of all characters, from `scan_table`.
+        table: The counts, and where to go on.
+        totals: Receives the sums, one for each text.
+
+    Returns:
+        DONE; NEW when pieces have been added to the table, whose counts have to be set before going
+        on; FULL when there is no room for a piece.
+    """
+    shift = _shift(table.numbers[N_SLOTS])
+    reached = table.reached
+    pieces = table.pieces
+    n_known = table.numbers[N_UNIQUE]
+    n_found = BATCH
+    while n_found == BATCH:
+        text = reached[TEXT]
+        position = reached[POSITION]
+        n_found = find_pieces(
+            source, starts, ends, n_texts, 0, family, max_digits, flags, reached, pieces, BATCH
+        )
+        for i in range(n_found):
+            start = pieces[2 * i]
+            length = pieces[2 * i + 1] - start
+            key = _key(source, n_bytes, start, length)
+            entry = _entry(table, shift, key, source, start, length)
+            if entry == 0:
+                reached[TEXT] = text
+                reached[POSITION] = position
+                return FULL
+            table.keys[i] = entry
+        if table.numbers[N_UNIQUE] > n_known:
+            reached[TEXT] = text
+            reached[POSITION] = position
+            return NEW
+        for i in range(n_found):
+            while pieces[2 * i] >= ends[text]:
+                text += 1
+            totals[text] += table.counts[table.keys[i] - 1]
+    return DONE
+
+
 @helper
 def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
     """Go back to a piece that has been found already."""
@@ -230,6 +293,16 @@ def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
     """Count a piece; 0 if there is no room for it."""
+    entry = _entry(table, shift, key, source, start, length)
+    if entry == 0:
+        return 0
+    table.counts[entry - 1] += times
+    return 1
+
+
+@helper
+def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
+    """Find a piece's index plus one, or add it with the count 0; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
     mask = numbers[N_SLOTS] - 1
@@ -245,8 +318,7 @@ def _add(
                 and _same(source, start, table.data, offsets[entry - 1], length)
             )
         ):
-            table.counts[entry - 1] += times
-            return 1
+            return entry
         slot = (slot + 1) & mask
     n_unique = numbers[N_UNIQUE]
     kept = offsets[n_unique]
@@ -255,12 +327,12 @@ def _add(
         return 0
     for i in range(length):
         table.data[kept + i] = source[start + i]
-    table.counts[n_unique] = times
+    table.counts[n_unique] = 0
     offsets[n_unique + 1] = kept + length
     table.slots[2 * slot] = integer(key)
     table.slots[2 * slot + 1] = n_unique + 1
     numbers[N_UNIQUE] = n_unique + 1
-    return 1
+    return n_unique + 1
 
 
 @helper

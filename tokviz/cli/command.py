@@ -13,6 +13,7 @@ COMMANDS = {
     "encode": "turn texts into token ids",
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
+    "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "tokenizers": "list the built-in tokenizers and their names",
     "completion": "print the completion script for bash, zsh or tcsh",

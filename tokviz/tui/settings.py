@@ -28,7 +28,7 @@ class Settings(NamedTuple):
     wrap: bool = True
     """Whether long lines are wrapped."""
     panel: str = "ids"
-    """Which side panel is shown: "ids", "splits" or "token"."""
+    """Which side panel is shown: "ids", "splits", "token" or "mask"."""
     panel_visible: bool = True
     """Whether the side panels are shown at all."""
     folder: str = ""

@@ -278,10 +278,10 @@ async def test_panels_go_round_and_are_remembered() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         side = screen_of(app).side
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             seen.append(side.shown)
             await pilot.press("f2")
-        assert seen == ["ids", "splits", "token", "ids"]
+        assert seen == ["ids", "splits", "token", "mask", "ids"]
         await pilot.press("f9")
         await pilot.pause()
         assert not screen_of(app).right.display

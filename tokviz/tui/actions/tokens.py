@@ -112,6 +112,13 @@ ACTIONS: tuple[Action, ...] = (
         ("alt+t",),
     ),
     Action(
+        "show_mask",
+        "Mask panel",
+        "The text as a conversation: which tokens a model learns from, and why.",
+        "Panels",
+        ("alt+m",),
+    ),
+    Action(
         "next_panel",
         "Next panel",
         "Show the panel to the right of the one shown now.",

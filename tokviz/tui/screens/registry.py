@@ -35,6 +35,12 @@ def _make_tokens(app: TokvizApp) -> Screen[Any]:
     return TokensScreen(app.opening, app.settings)
 
 
+def _make_chat(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.chat import ChatScreen
+
+    return ChatScreen()
+
+
 def _make_train(app: TokvizApp) -> Screen[Any]:
     from tokviz.tui.screens.train import TrainScreen
 
@@ -43,6 +49,13 @@ def _make_train(app: TokvizApp) -> Screen[Any]:
 
 SCREENS: tuple[ScreenKind, ...] = (
     ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",), _make_tokens),
+    ScreenKind(
+        "chat",
+        "Chat",
+        "See which tokens of a conversation a model learns from, and why.",
+        ("alt+h",),
+        _make_chat,
+    ),
     ScreenKind(
         "train",
         "Train",

@@ -35,6 +35,7 @@ from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusSt
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.messages import PieceClicked
 
 
@@ -290,6 +291,16 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def action_show_token(self) -> None:
         """Show one token."""
         self._show_panel("token")
+
+    def action_show_mask(self) -> None:
+        """Show the text as a conversation with its mask."""
+        self._show_panel("mask")
+
+    def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:
+        """Show the conversation of the Mask panel on the Chat screen."""
+        message.stop()
+        self.tokviz.opening.request = message.conversation
+        self.tokviz.action_show_screen("chat")
 
     def action_next_panel(self) -> None:
         """Show the next panel."""
