@@ -72,23 +72,12 @@ def parse_merges(data: bytes, path: str | PathLike[str]) -> list[Merge]:
 
 
 def _sides_of(text: str, data: bytes, path: str | PathLike[str]) -> tuple[list[Sides], str, int]:
-    """Read the merges of a text; say what its units are called, and the first one's number.
-
-    A line of GPT-2's text may begin like the other forms: where they fail it decides.
-    """
-    try:
-        if _PYTHON.match(text):
-            return _from_python(text, path), "line", 1
-        content = None
-        if text.lstrip().startswith("[") and text.strip() != "[ ]":
-            content = parse_json(data, path)
-    except InputFileError as error:
-        try:
-            sides, first = _from_lines(text, path)
-        except InputFileError:
-            raise error from None
-        return sides, "line", first
-    if isinstance(content, list):
+    """Read the merges of a text; say what its units are called, and the first one's number."""
+    if _PYTHON.match(text):
+        return _from_python(text, path), "line", 1
+    if _JSON.match(text):
+        content = parse_json(data, path)
+        assert isinstance(content, list)  # as it begins with a bracket
         return merges_of_list(content, path), "item", 0
     sides, first = _from_lines(text, path)
     return sides, "line", first
@@ -148,6 +137,9 @@ def _is_closed(merges: Iterable[Merge]) -> bool:
 
 # -- JSON
 
+_JSON = re.compile(r"""\s*\[(?:["\[{\r\n]|\s*\]\s*$)""")
+"""Matches the start of a JSON list of merges, but not of a line of GPT-2's text."""
+
 
 def merges_of_list(content: Sequence[object], path: str | PathLike[str]) -> list[Sides]:
     """Read the items of a JSON list of merges.
@@ -187,10 +179,11 @@ def _sides(item: object) -> Sides | None:
 
 # -- text
 
-_PYTHON = re.compile(r"""\s*(?:\[?\s*\(|\[)?\s*(?:b['"]|\[[\d,\s]*\]\s*\[)""")
-"""Matches the start of text that Python wrote, but of no JSON."""
+_LITERAL = r"""b'(?:[^'\\\n]|\\.)*'|b"(?:[^"\\\n]|\\.)*"|\[[\d, ]+\]"""
+_PYTHON_TOKEN = re.compile(_LITERAL)
+_PYTHON = re.compile(rf"\s*[\[(]?\s*\(?(?:{_LITERAL})\s*,?\s*(?:{_LITERAL})\)?,?\s*(?!\])")
+"""Matches a first merge as Python writes it, but not the same text as JSON."""
 
-_PYTHON_TOKEN = re.compile(r"""b'(?:[^'\\\n]|\\.)*'|b"(?:[^"\\\n]|\\.)*"|\[[\d, ]+\]""")
 _BETWEEN_TOKENS = " ,()[]\r\t"
 
 
