@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokviz.bpe.train import train, train_bpe
     from tokviz.errors import (
         CorpusError,
+        FormatError,
         InputFileError,
         OutputFileError,
         PatternError,
@@ -41,6 +42,7 @@ _HOMES = {
     "train": "tokviz.bpe.train",
     "train_bpe": "tokviz.bpe.train",
     "CorpusError": "tokviz.errors",
+    "FormatError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
     "OutputFileError": "tokviz.errors",
     "PatternError": "tokviz.errors",
@@ -53,6 +55,7 @@ _HOMES = {
 
 __all__ = [
     "CorpusError",
+    "FormatError",
     "InputFileError",
     "OutputFileError",
     "PatternError",
