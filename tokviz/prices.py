@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -85,6 +84,8 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
     path = prices_path() if path is None else path
     if not os.path.lexists(path):
         return ()
+    import tomllib
+
     data = read_file(path, limit=_MAX_BYTES)
     try:
         text = data.decode("utf-8")

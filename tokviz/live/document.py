@@ -173,6 +173,10 @@ class LiveDocument(ChunkedText):
         found = self._occurrences_from(self._search(token_id), 0)
         return number, list(islice(found, min(number, limit)))
 
+    def token_counts(self) -> dict[int, int]:
+        """Count every token among the known ones: id → how often it occurs; see `occurrences`."""
+        return {} if self._backlog is None else self._backlog.counts.as_dict()
+
     def next_occurrence(self, token_id: int, after_index: int, step: int = 1) -> int | None:
         """Find the nearest token with this id behind (step 1) or before (step -1) an index."""
         if not self._n_occurrences(token_id):

@@ -32,6 +32,10 @@ class SpecialsToggled(Message):
     """The user asked for the other way of treating special-token text."""
 
 
+class PricesAsked(Message):
+    """The user asked for the models and what the text costs with them."""
+
+
 class CopyRequested(Message):
     """The user asked to copy something that a panel shows."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.errors import TokvizError
@@ -30,8 +31,7 @@ Order = Literal["id", "text", "length", "characters", "rank", "uses"]
 ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "rank", "uses")
 
 LENGTHS: tuple[tuple[int, int], ...] = (
-    *((n, n) for n in range(1, 9)),
-    (9, 12),
+    *((n, n) for n in range(1, 13)),
     (13, 16),
     (17, 32),
     (33, 64),
@@ -93,12 +93,15 @@ class Searcher:
         """Take the index."""
         self.index = index
         self._masks: dict[Term, npt.NDArray[np.bool_]] = {}
+        # A search that nobody waits for any more may still be at it beside the next.
+        self._lock = Lock()
 
     def forget(self, flag: str) -> None:
         """Forget what a property found, since it has changed."""
-        for term in [term for term in self._masks if isinstance(term, FlagTerm)]:
-            if term.flag == flag:
-                self._masks.pop(term, None)
+        with self._lock:
+            for term in [term for term in self._masks if isinstance(term, FlagTerm)]:
+                if term.flag == flag:
+                    del self._masks[term]
 
     def select(
         self,
@@ -158,9 +161,10 @@ class Searcher:
             known = self._plain_mask(term, cancelled)
             if term.negated:
                 known = ~known
-            if len(self._masks) >= _MASKS_KEPT:
-                self._masks.pop(next(iter(self._masks)), None)
-            self._masks[term] = known
+            with self._lock:
+                if len(self._masks) >= _MASKS_KEPT:
+                    del self._masks[next(iter(self._masks))]
+                self._masks[term] = known
         return known
 
     def _plain_mask(self, term: Term, cancelled: Callable[[], bool]) -> npt.NDArray[np.bool_]:

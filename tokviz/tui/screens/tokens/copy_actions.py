@@ -5,20 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual import work
 
-from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.messages import CopyRequested
+from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.tokens.base import TokensBase
 
-if TYPE_CHECKING:
-    from tokviz.tui.clipboard import CopyResult
 
-
-class CopyActions(TokensBase):
+class CopyActions(Copying, TokensBase):
     """Copy the selection, or everything where nothing is selected."""
 
     def action_copy_text(self) -> None:
@@ -53,25 +48,6 @@ class CopyActions(TokensBase):
     def _copy_made(self, render: Callable[[array[int]], str], ids: array[int], what: str) -> None:
         """Render token ids in a thread, then copy what came of them."""
         self.call_here(self.copy, render(ids), f"{len(ids):,} {what}")
-
-    def on_copy_requested(self, message: CopyRequested) -> None:
-        """Copy what a panel shows."""
-        self.copy(message.text, message.what)
-
-    def copy(self, text: str, what: str) -> None:
-        """Copy in a thread, and say where the copy went."""
-        self._copy(text, what)
-
-    @work(group="copy", description="copy", exit_on_error=False)
-    async def _copy(self, text: str, what: str) -> None:
-        from tokviz.tui.clipboard import copy
-
-        try:
-            result = await copy(self.app, text)
-        except TokvizError as error:
-            self.say(f"Not copied. {error}", "error")
-            return
-        self.say(_sentence(result, what))
 
     def _all_known(self) -> bool:
         if not self.live.complete:
@@ -121,12 +97,3 @@ def tokens_json(tokenizer: Tokenizer, index: int, byte_start: int, ids: array[in
         )
         byte_start += len(data)
     return json.dumps(tokens, ensure_ascii=False)
-
-
-def _sentence(result: CopyResult, what: str) -> str:
-    places = {
-        "clipboard": f"Copied {what}.",
-        "terminal": f"Copied {what}: sent to the terminal (OSC 52).",
-        "file": f"Copied {what} to a file, since no clipboard could take it.",
-    }
-    return f"{places[result.method]} {result.detail}".rstrip()

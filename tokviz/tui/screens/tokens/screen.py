@@ -15,21 +15,20 @@ from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
 from tokviz.bytetext import n_raw_bytes
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
 from tokviz.tui.opening import Opening
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
+from tokviz.tui.screens.tokens.cost_actions import CostActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
-from tokviz.tui.screens.tokens.file_actions import FileActions
 from tokviz.tui.screens.tokens.find_actions import FindActions
 from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.view_actions import ViewActions
 from tokviz.tui.settings import Settings
-from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
@@ -51,7 +50,7 @@ HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows the token card beside another panel."""
 
 
-class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
+class TokensScreen(CostActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
     """See the tokens of a text while it is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
@@ -120,6 +119,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
             self.say(note, "warning")
         self.allow_encoding()
         self.set_timer(AUTOSAVE_DELAY, self.start_autosave)
+        self.read_prices()
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
@@ -235,15 +235,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def _show_title(self) -> None:
         name = safe(self.path.name) if self.path else "sample" if self.is_sample else "text"
         self.editor.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
-        tokenizer = self.live.tokenizer
-        known = safe(tokenizer.name) if tokenizer else "…"
-        models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
-        chip = BarItem(
-            ((f"{known}", "chip"), (f" ({models})" if models else "", "plain"), (" ▾", "key")),
-            "screen.pick_tokenizer",
-            ((f"{known} ▾", "chip"),),
-        )
-        self.title_bar.show(tab_items("tokens"), [chip])
+        self.title_bar.show(tab_items("tokens"), [tokenizer_item(self.live.tokenizer)])
 
     def _show_status(self) -> None:
         live = self.live
@@ -258,8 +250,14 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
                 selection=self._selection_counts(),
                 notes=(_raw_note(self._n_raw),) if self._n_raw else (),
                 tokenizer_known=live.tokenizer is not None,
+                lossless=live.tokenizer is None or not live.tokenizer.lossy,
+                cost=self.cost_note(),
             )
         )
+
+    def show_numbers(self) -> None:
+        """Show the numbers of the status line again."""
+        self._show_status()
 
     def _selection_counts(self) -> SelectionCounts | None:
         if self.editor.selection.is_empty:
