@@ -14,7 +14,7 @@ COMMANDS = {
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
     "train": "learn a tokenizer from texts",
-    "tokenizers": "list the built-in tokenizers and their names",
+    "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
 """Every command and what it does; each is a module beside this one that holds its `COMMAND`."""

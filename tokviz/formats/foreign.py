@@ -22,7 +22,8 @@ from tokviz.errors import InputFileError, JobError, SpecialTokenError, TokenIdEr
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_native import KIND, post_processor_note
 from tokviz.formats.hf_pattern import part_types
-from tokviz.formats.library import LIMITS, NO_WORD, LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import Finding, Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer
@@ -137,7 +138,7 @@ class ForeignTokenizer(Tokenizer):
     def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
         """Give the character spans of the pieces: the library's pre-tokens, side by side."""
         encoding = self._library.encode(text, parse_specials)
-        char_of = {byte: char for char, byte in enumerate(_byte_offsets(text))}
+        char_of = {byte: char for char, byte in enumerate(byte_offsets(text))}
         ends = [char_of[end] for end in self._piece_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
 
@@ -183,15 +184,16 @@ class ForeignTokenizer(Tokenizer):
     def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:
         """Give the n + 1 byte offsets between n tokens; they never decrease."""
         tokens = [self.token_bytes(token_id) for token_id in encoding.ids]
-        if b"".join(tokens) == bytetext.to_bytes(text):
+        data = bytetext.to_bytes(text)
+        if b"".join(tokens) == data:
             return array("I", accumulate(map(len, tokens), initial=0))
-        return _borders_of_offsets(_byte_offsets(text), encoding, list(map(len, tokens)))
+        return borders_of_offsets(data, byte_offsets(text), encoding, tokens)
 
     def _piece_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
         borders = self._borders(text, encoding)
         numbers = range(len(encoding.ids))
         ends: list[int] = []
-        for _, group in groupby(numbers, key=lambda number: _word(encoding, number)):
+        for _, group in groupby(numbers, key=lambda number: word_of(encoding, number)):
             *_, last = group
             if borders[last + 1] > (ends[-1] if ends else 0):
                 ends.append(borders[last + 1])
@@ -287,54 +289,6 @@ class _Vocabulary:
 
     def prepare(self) -> None:
         """Nothing takes long here."""
-
-
-# -- from characters to bytes
-
-
-def _byte_offsets(text: str) -> list[int]:
-    """Give the byte offset of every character of byte text, and of its end."""
-    if text.isascii():
-        return list(range(len(text) + 1))
-    return list(accumulate((bytetext.n_bytes(char) for char in text), initial=0))
-
-
-def _borders_of_offsets(
-    byte_at: list[int], encoding: LibraryEncoding, lengths: list[int]
-) -> array[int]:
-    """Turn the characters that tokens come from into byte offsets between them.
-
-    Tokens whose characters overlap form a group. It is divided by the tokens' own lengths if these
-    add up to it; else each token ends where its characters do, as far as that goes.
-    """
-    n_tokens = len(encoding.ids)
-    n_chars = len(byte_at) - 1
-    borders = array("I", [0])
-    number = 0
-    while number < n_tokens:
-        last, end = number + 1, encoding.ends[number]
-        while last < n_tokens and encoding.starts[last] < end:
-            end = max(end, encoding.ends[last])
-            last += 1
-        start_byte = byte_at[min(encoding.starts[number], n_chars)]
-        end_byte = byte_at[min(end, n_chars)]
-        own = lengths[number:last]
-        if last - number > 1 and sum(own) == end_byte - start_byte:
-            ends = list(accumulate(own, initial=start_byte))[1:]
-        else:
-            ends = [byte_at[min(encoding.ends[k], n_chars)] for k in range(number, last)]
-        for at in ends:
-            borders.append(max(borders[-1], at))
-        number = last
-    if n_tokens:
-        borders[-1] = byte_at[-1]
-    return borders
-
-
-def _word(encoding: LibraryEncoding, number: int) -> tuple[int, int]:
-    """Name the word of a token; one that has none is a word of its own."""
-    word = encoding.words[number]
-    return (word, number) if word == NO_WORD else (word, -1)
 
 
 def _pairs(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

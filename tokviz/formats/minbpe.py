@@ -18,6 +18,7 @@ from os import PathLike
 from tokviz.encoding.model import Merge
 from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
+from tokviz.formats.rank_order import first_unmerged, listed_merges
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
@@ -107,7 +108,7 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
         FormatError: If the ids are not numbered as minbpe numbers them, or a text would break a
             line.
     """
-    merges = tokenizer.merges
+    merges = listed_merges(tokenizer)
     id_of = {bytes([byte]): byte for byte in range(256)}
     pairs = []
     for number, (left, right) in enumerate(merges):
@@ -120,12 +121,14 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
         for token_id, token in tokenizer.vocab.items()
         if not tokenizer.is_special(token_id)
     }
-    if tokenizer.by_ranks or tokenizer.ignore_merges or ordinary != id_of:
-        wrong = next((token for token in ordinary if id_of.get(token) != ordinary[token]), None)
-        reason = "pieces are looked up whole" if wrong is None else f"{wrong[:40]!r} has another"
-        raise FormatError(
-            _refusal(tokenizer, f"minbpe gives bytes the ids 0-255, merges the next: {reason}")
+    if ordinary != id_of:
+        wrong = next(token for token in ordinary if id_of.get(token) != ordinary[token])
+        reason = (
+            f"bytes have the ids 0-255 there and merges the next, but {wrong[:40]!r} has another"
         )
+        raise FormatError(_refusal(tokenizer, reason))
+    if (tokenizer.by_ranks or tokenizer.ignore_merges) and first_unmerged(tokenizer) is not None:
+        raise FormatError(_refusal(tokenizer, "it looks pieces up as a whole"))
     pattern = "" if tokenizer.split_pattern.name == "none" else tokenizer.split_pattern.regex
     head = [MAGIC, pattern, str(len(tokenizer.special_tokens))]
     for text, token_id in tokenizer.special_tokens.items():

@@ -39,6 +39,17 @@ def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
     return [merge for merge in merges if merge is not None]
 
 
+def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
+    """Find a token that its own merges do not make of its bytes, None if they make them all.
+
+    Where a whole piece is looked up before it is merged, only such tokens show the difference.
+    """
+    for token in _by_rank(tokenizer):
+        if len(token) > 1 and merge_piece(token, tokenizer.pair_rank) != [token]:
+            return token
+    return None
+
+
 def why_no_ranks(tokenizer: Tokenizer) -> str | None:
     """Say why ranks would give other tokens than the tokenizer's merges, None if they do not."""
     if tokenizer.by_ranks:

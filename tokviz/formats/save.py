@@ -16,7 +16,7 @@ from tokviz.files import write_file
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.minbpe import to_minbpe
-from tokviz.formats.rank_order import listed_merges
+from tokviz.formats.rank_order import first_unmerged, listed_merges
 from tokviz.formats.tiktoken import to_tiktoken
 from tokviz.tokenizer import Tokenizer
 
@@ -66,8 +66,6 @@ def _lost_by_gpt2(tokenizer: Tokenizer) -> Iterator[str]:
             _lost_specials(tokenizer) + ", but for their texts and ids in vocab.json: nothing says "
             "there that they are special"
         )
-    if tokenizer.ignore_merges:
-        yield "that a piece which is a token becomes it, whatever the merges say"
 
 
 def _lost_by_minbpe(tokenizer: Tokenizer) -> Iterator[str]:
@@ -88,6 +86,13 @@ def _lost_specials(tokenizer: Tokenizer) -> str:
 
 
 def _gpt2_files(tokenizer: Tokenizer) -> Files:
+    whole = tokenizer.by_ranks or tokenizer.ignore_merges
+    unmerged = first_unmerged(tokenizer) if whole else None
+    if unmerged is not None:
+        raise FormatError(
+            f"{tokenizer.name} cannot be vocab.json and merges.txt: no merge makes "
+            f"{unmerged[:40]!r}, it is looked up as a whole"
+        )
     vocab: dict[str, int] = {}
     for token_id, token in sorted(tokenizer.vocab.items()):
         special = tokenizer.is_special(token_id)

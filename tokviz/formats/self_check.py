@@ -53,11 +53,15 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[Finding], tuple[str, ...]]:
 def _texts(tokenizer: Tokenizer) -> Iterator[Finding]:
     changed: list[bytes] = []
     for data in SAMPLES:
-        story = tokenizer.tokenize_byte_text(bytetext.from_bytes(data), parse_specials=False)
+        text = bytetext.from_bytes(data)
+        story = tokenizer.tokenize_byte_text(text, parse_specials=False)
+        if tokenizer.remote and bytetext.has_raw_bytes(text):
+            continue  # for the library these bytes are U+FFFD
         if tokenizer.decode_bytes(story.ids) != data:
             changed.append(data)
         spans = story.byte_spans.tolist(), story.pieces.tolist()
-        if any(not _tile(list(side), len(data)) for side in spans if side or data):
+        dropped = tokenizer.remote and not story.ids
+        if not dropped and not all(_tile(side, len(data)) for side in spans):
             message = f"the spans of its tokens leave a gap in {data[:30]!r}"
             yield Finding("error", "spans", "self-check", message)
     if not changed:

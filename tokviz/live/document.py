@@ -58,13 +58,16 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None:
+            if tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))
             else:
                 first, last = touching(chunk, tokens, first_char, last_char)
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
+        if self._tokenizer is not None and self._tokenizer.remote:
+            # A library may make tokens of what is not in the text.
+            return [span for span in spans if span.end > span.start]
         return spans
 
     def token_index_at(self, offset: int) -> int | None:
@@ -75,7 +78,7 @@ class LiveDocument(ChunkedText):
         place = self._chunks.locate(CHARS, offset)
         chunk = self._chunks.chunk(place)
         tokens = self._known(chunk)
-        if tokens is None:
+        if tokens is None or not tokens.ids:
             return None
         char = offset - self._chunks.start(place, CHARS)
         return self._chunks.start(place, TOKENS) + touching(chunk, tokens, char, char + 1)[0]
@@ -95,7 +98,7 @@ class LiveDocument(ChunkedText):
         place = self._chunks.locate(CHARS, offset - behind)
         chunk = self._chunks.chunk(place)
         n_before = self._chunks.start(place, TOKENS)
-        if chunk.tokens is None:
+        if chunk.tokens is None or not chunk.tokens.ids:
             return n_before
         char = offset - behind - self._chunks.start(place, CHARS)
         return n_before + touching(chunk, chunk.tokens, char, char + 1)[int(behind)]
@@ -243,7 +246,11 @@ class LiveDocument(ChunkedText):
     # -- everything
 
     def ids(self) -> array[int]:
-        """Give all token ids, typecode "I"; what is not known yet is encoded now."""
+        """Give all token ids, typecode "I"; what is not known yet is encoded now.
+
+        Raises:
+            TokvizError: If something cannot be encoded.
+        """
         ids = array("I")
         for chunk in self._complete_chunks():
             if chunk.tokens is not None:
@@ -255,6 +262,7 @@ class LiveDocument(ChunkedText):
 
         Raises:
             ValueError: If there is no tokenizer.
+            TokvizError: If something cannot be encoded.
         """
         import numpy as np
 
@@ -287,5 +295,7 @@ class LiveDocument(ChunkedText):
         if self._backlog is not None:
             for chunk in chunks:
                 if chunk.tokens is None:
-                    self._fill(chunk, self._backlog.encode_now(chunk))
+                    self._encode_now(self._backlog, chunk)
+                if chunk.tokens is None and self._backlog.failure is not None:
+                    raise self._backlog.failure
         return chunks
