@@ -123,6 +123,10 @@ class TokvizApp(App[None]):
         """Ask for another tokenizer, and use it on every screen."""
         self.tokens_screen.action_pick_tokenizer()
 
+    def load_tokenizer(self, source: str) -> None:
+        """Load a tokenizer, given by what `tokviz.load` takes, and use it on every screen."""
+        self.tokens_screen.pick_tokenizer(source)
+
     def action_show_in_vocabulary(self, token_id: int) -> None:
         """Show the page of a token of the tokenizer at hand."""
         self.action_show_screen("vocabulary")

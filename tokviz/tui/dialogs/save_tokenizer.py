@@ -17,6 +17,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.dialogs.save_file import SaveFileDialog
+from tokviz.tui.dialogs.save_folder import SaveFolderDialog
 from tokviz.tui.glyphs import safe
 
 
@@ -26,8 +27,7 @@ class SaveTokenizerDialog(Dialog[Path]):
     DEFAULT_CSS = """
     SaveTokenizerDialog {
         #formats { height: 4; }
-        #lost { height: 1fr; overflow-y: auto; scrollbar-size-vertical: 1; }
-        #lost-text { height: auto; }
+        #lost-text { height: auto; min-height: 5; max-height: 12; overflow-y: auto; }
     }
     """
     BINDINGS = [  # noqa: RUF012
@@ -77,10 +77,6 @@ class SaveTokenizerDialog(Dialog[Path]):
                 ("↑↓", "move", ""),
             ]
         )
-
-    def wanted_height(self) -> int:
-        """Leave room for a few sentences."""
-        return len(FORMATS) + 14
 
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""
@@ -140,7 +136,8 @@ class SaveTokenizerDialog(Dialog[Path]):
         known = self._known.get(chosen.name) if chosen is not None else None
         if chosen is None or (known is not None and known.error):
             return
-        dialog = SaveFileDialog(self._folder, _file_name(self._tokenizer, chosen))
+        kind = SaveFolderDialog if chosen.is_folder else SaveFileDialog
+        dialog = kind(self._folder, chosen.default_name)
         dialog.dialog_title = f"Save as {chosen.title}"
 
         def placed(path: Path | None) -> None:
@@ -171,7 +168,3 @@ def _paint(row: SaveFormat, width: int) -> list[Cell]:
     shown = f" {row.title}"
     name = f"{row.default_name}{'/' if row.is_folder else ''} "
     return [(shown.ljust(width - len(name)), "strong"), (name, "muted")]
-
-
-def _file_name(tokenizer: Tokenizer, chosen: SaveFormat) -> str:
-    return chosen.default_name

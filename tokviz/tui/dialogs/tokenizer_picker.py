@@ -90,8 +90,8 @@ class TokenizerPicker(Dialog[str]):
             self.place = place
             self.about = about
 
-    def __init__(self, current: str | None = None) -> None:
-        """Take what the tokenizer in use was loaded by."""
+    def __init__(self, current: str | None = None, source: str = "") -> None:
+        """Take what the tokenizer in use was loaded by, and what to load at once if anything."""
         super().__init__()
         self.current = current
         self.tokenizers = builtin_names()
@@ -100,7 +100,7 @@ class TokenizerPicker(Dialog[str]):
         self._recent: list[str] = []
         self._number = 0
         self._started = 0.0
-        self._source = ""
+        self._source = source
         self._timer: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -122,6 +122,9 @@ class TokenizerPicker(Dialog[str]):
         settings = getattr(self.app, "settings", None)
         self._recent = list(settings.recent_tokenizers) if settings is not None else []
         self._show("")
+        if self._source:
+            self._put(self._source)
+            self._begin(self._source)
 
     def on_unmount(self) -> None:
         """Let go of what is still being loaded."""
@@ -129,7 +132,7 @@ class TokenizerPicker(Dialog[str]):
 
     def wanted_height(self) -> int:
         """Leave room for every tokenizer, and for a message."""
-        return len(self.tokenizers) + min(len(self._recent), 6) + 10
+        return len(self.tokenizers) + min(len(self._recent), 6) + 9
 
     @property
     def _list(self) -> RowList[PickerRow]:

@@ -18,9 +18,10 @@ from tokviz.bytetext import n_raw_bytes
 from tokviz.live.document import LiveDocument
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
-from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
+from tokviz.tui.messages import Notice, Pasted, TokenHovered, TokenPicked
 from tokviz.tui.opening import Opening
 from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
+from tokviz.tui.screens.dropped import TakesDropped
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
 from tokviz.tui.screens.tokens.cost_actions import CostActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
@@ -50,7 +51,9 @@ HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows the token card beside another panel."""
 
 
-class TokensScreen(CostActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
+class TokensScreen(
+    TakesDropped, CostActions, CopyActions, FindActions, ViewActions, BackgroundEncoding
+):
     """See the tokens of a text while it is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
@@ -64,7 +67,7 @@ class TokensScreen(CostActions, CopyActions, FindActions, ViewActions, Backgroun
         self.live = LiveDocument(text, opening.tokenizer, parse_specials=opening.parse_specials)
         self.path = opening.path
         self.is_sample = opening.is_sample
-        self.edits = self.saved_edits = 0
+        self.edits = self.saved_edits = self._pasted_edits = 0
         self._notes = opening.notes
         self._first_settings = settings
         self._hover: int | None = None
@@ -201,6 +204,16 @@ class TokensScreen(CostActions, CopyActions, FindActions, ViewActions, Backgroun
     def _pin_cursor_token(self) -> None:
         self._pin = self.editor.token_at_cursor()
         self.editor.set_marks(self._hover, self._pin)
+
+    def on_pasted(self, message: Pasted) -> None:
+        """Remember which edit the paste was, so that it alone is taken back."""
+        self._pasted_edits = self.edits
+        super().on_pasted(message)
+
+    def take_back_paste(self) -> None:
+        """Undo the paste, if nothing was edited since."""
+        if self.edits == self._pasted_edits:
+            self.editor.undo()
 
     def on_token_hovered(self, message: TokenHovered) -> None:
         """Light a token up in the text and in the panel."""

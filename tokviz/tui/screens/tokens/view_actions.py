@@ -23,9 +23,13 @@ class ViewActions(TokensBase):
 
     def action_pick_tokenizer(self) -> None:
         """Choose a tokenizer from the list."""
+        self.pick_tokenizer()
+
+    def pick_tokenizer(self, source: str = "") -> None:
+        """Ask for a tokenizer; one whose source is given is loaded at once."""
         from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
-        picker = TokenizerPicker(self._tokenizer_source())
+        picker = TokenizerPicker(self._tokenizer_source(), source)
 
         def picked(name: str | None) -> None:
             if name is not None and picker.loaded is not None:

@@ -8,6 +8,7 @@ from textual import work
 from textual.worker import get_current_worker
 
 from tokviz.errors import TokvizError
+from tokviz.formats.report import Finding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.copying import Copying
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
@@ -19,8 +20,6 @@ from tokviz.vocabulary.search import Order, Searcher, Selection
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-    from tokviz.formats.report import Report
 
 
 class VocabularyWork(Copying):
@@ -66,6 +65,7 @@ class VocabularyWork(Copying):
         self.call_here(self._take_index, index)
         if not tokenizer.remote:
             self._find_unreachable(index)
+        self._check(tokenizer)
 
     def _find_unreachable(self, index: VocabularyIndex) -> None:
         worker = get_current_worker()
@@ -74,6 +74,23 @@ class VocabularyWork(Copying):
         except Cancelled:
             return
         self.call_here(self._take_unreachable, index, found)
+
+    def _check(self, tokenizer: Tokenizer) -> None:
+        from tokviz.formats.validate import validate
+
+        if get_current_worker().is_cancelled:
+            return
+        try:
+            report = validate(tokenizer)
+        except TokvizError as error:
+            finding = Finding("error", "check", "", f"the check could not be made: {error}")
+            report = Report(tokenizer.name, (finding,))
+        self.call_here(self._take_report, tokenizer, report)
+
+    def _take_report(self, tokenizer: Tokenizer, report: Report) -> None:
+        if tokenizer is self._wanted:
+            self.report = report
+            self.report_changed()
 
     def _take_index(self, index: VocabularyIndex) -> None:
         if index.tokenizer is self._wanted:
@@ -137,6 +154,10 @@ class VocabularyWork(Copying):
 
     def selection_changed(self, query: Query) -> None:
         """Show what a query found."""
+        raise NotImplementedError
+
+    def report_changed(self) -> None:
+        """Show what was found to be wrong or right with the tokenizer."""
         raise NotImplementedError
 
     def children_found(self, index: VocabularyIndex, row: int, children: Children) -> None:
