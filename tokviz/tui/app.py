@@ -130,7 +130,7 @@ class TokvizApp(App[None]):
     def action_show_in_vocabulary(self, token_id: int) -> None:
         """Show the page of a token of the tokenizer at hand."""
         self.action_show_screen("vocabulary")
-        self.call_after_refresh(self.screen.run_action, f"screen.show_id({token_id})")
+        self.call_after_refresh(self.screen.run_action, f"screen.find_id({token_id})")
 
     def show_text(self, text: str) -> None:
         """Show a text on the Tokens screen in place of the one there; undo brings that back."""

@@ -15,6 +15,14 @@ ACTIONS: tuple[Action, ...] = (
         bound=False,
     ),
     Action(
+        "back",
+        "Back to the token before",
+        "On the page of a token that was gone to from another one: show that one again.",
+        "Tokens",
+        ("backspace",),
+        bound=False,
+    ),
+    Action(
         "jump_to_text",
         "Go to the token in the text",
         "Show the Tokens screen with the cursor on the first place that uses the marked token.",
@@ -47,7 +55,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "clear_search",
         "Clear the search",
-        "Show all tokens again.",
+        "Show all tokens again. In a panel, Esc goes back to the search field.",
         "Search",
         ("escape",),
         priority=False,

@@ -25,6 +25,7 @@ from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 
+_MOST_ROWS = 12
 _EXPLANATION = (
     "tokviz knows no prices: they change, and contracts differ. It reads them from a table of your "
     "own, a small TOML file with the models you use: name, window, price per million tokens."
@@ -48,7 +49,7 @@ class PricesDialog(Dialog[PricesAnswer]):
     DEFAULT_CSS = """
     PricesDialog {
         #dialog { width: 92; }
-        #models { height: 1fr; }
+        #models { height: 1; margin-bottom: 1; }
         #about { height: auto; max-height: 8; color: $text-muted; }
         &.-empty #models { display: none; }
         .error { max-height: 6; }
@@ -99,10 +100,6 @@ class PricesDialog(Dialog[PricesAnswer]):
             hints.insert(0, ("Enter", "show this one", "choose"))
         return [*hints, ("R", "read it again", "reload")]
 
-    def wanted_height(self) -> int:
-        """Leave room for some models."""
-        return 16
-
     def on_mount(self) -> None:
         """Read the table."""
         self.action_reload()
@@ -127,6 +124,7 @@ class PricesDialog(Dialog[PricesAnswer]):
         names = [model.name for model in shown]
         at = names.index(self._chosen) if self._chosen in names else 0
         self._list.show(shown, at if shown else None)
+        self._list.styles.height = min(max(len(shown), 1), _MOST_ROWS)
         self.set_class(not shown, "-empty")
         self.show_error(event.error)
         self.query_one("#about", Static).update(Content(safe(self._about(len(shown), event))))

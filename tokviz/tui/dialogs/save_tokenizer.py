@@ -19,6 +19,7 @@ from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.dialogs.save_folder import SaveFolderDialog
 from tokviz.tui.glyphs import safe
+from tokviz.tui.places import short_name
 
 
 class SaveTokenizerDialog(Dialog[Path]):
@@ -58,7 +59,7 @@ class SaveTokenizerDialog(Dialog[Path]):
     def __init__(self, tokenizer: Tokenizer, folder: Path | None = None) -> None:
         """Take what to save, and the folder to begin in."""
         super().__init__()
-        self.dialog_title = f"Save {safe(tokenizer.name)} as"
+        self.dialog_title = f"Save {short_name(tokenizer.name)} as"
         self._tokenizer = tokenizer
         self._folder = folder
         self._known: dict[str, SaveTokenizerDialog.Known] = {}

@@ -21,18 +21,17 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.dialogs.tokenizer_rows import (
-    HUB,
     Match,
     PickerRow,
     Place,
     paint_match,
     paint_row,
     picker_rows,
-    place_words,
     rank,
     typed_source,
 )
 from tokviz.tui.glyphs import safe
+from tokviz.tui.places import HUB, place_words
 
 __all__ = ["Match", "TokenizerPicker", "paint_match", "rank"]
 

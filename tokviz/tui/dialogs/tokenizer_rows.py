@@ -6,15 +6,13 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tokviz.formats.registry import BuiltinTokenizer
-from tokviz.tui.dialogs.folder import cleaned_path, home_label
+from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.dialogs.row_list import Cell
-from tokviz.tui.glyphs import safe
+from tokviz.tui.places import HUB, place_words
 from tokviz.tui.widgets.fit import fit
 
-HUB = "hf:"
 _SEPARATORS = re.compile(r"[\s._-]+")
 _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
 
@@ -148,18 +146,6 @@ def paint_place(place: Place, width: int, *, current: bool) -> list[Cell]:
         return [*cells, (shown, "strong"), ("  ", ""), (_tail(where, room), "muted")]
     verb = "" if place.recent else "load "
     return [*cells, (verb, "muted"), (_tail(where, width - 3 - len(verb)), "strong")]
-
-
-def place_words(source: str) -> tuple[str, str]:
-    """Give the short name of a place, and where it is; both safe to show.
-
-    A file that is called what all of its kind are called goes by its folder.
-    """
-    if source.startswith(HUB):
-        return safe(source.removeprefix(HUB)), "Hugging Face hub"
-    path = Path(source)
-    named = path.parent if path.name in ("tokenizer.json", "vocab.json") else path
-    return safe(named.name or source), safe(home_label(path))
 
 
 def _tail(text: str, width: int) -> str:

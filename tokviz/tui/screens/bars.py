@@ -8,7 +8,7 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.action import key_label
 from tokviz.tui.actions.registry import APP, actions_of
-from tokviz.tui.glyphs import safe
+from tokviz.tui.places import short_name
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit
@@ -31,7 +31,7 @@ def tab_items(shown: str) -> list[BarItem]:
 
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
-    known = safe(tokenizer.name) if tokenizer else "…"
+    known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
     lossy: tuple[tuple[str, Role], ...] = ()
     if tokenizer is not None and tokenizer.lossy:

@@ -7,8 +7,9 @@ import os
 from textual import work
 
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.tokenizer_rows import HUB, place_words, typed_source
+from tokviz.tui.dialogs.tokenizer_rows import typed_source
 from tokviz.tui.messages import Pasted
+from tokviz.tui.places import HUB, place_words
 from tokviz.tui.screens.base import TokvizScreen
 
 _LONGEST_PATH = 4096

@@ -83,7 +83,7 @@ class LinkRows(QuietScroll):
         self._links = list(_links_of(rows))
         self._pointed = None
         if anew or self._chosen is None or self._chosen >= len(self._links):
-            self._chosen = None
+            self._chosen = 0 if self.has_focus and self._links else None
         self.set_row_count(len(rows))
         if anew:
             self.scroll_to(y=0, animate=False)

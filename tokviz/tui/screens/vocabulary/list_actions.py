@@ -16,6 +16,9 @@ class ListActions(PageActions):
     """Filters, order, the mark in the list, and what is done with the marked token."""
 
     _wanted_id: int | None = None
+    """A token to show once the vocabulary is read."""
+    _marked_id: int | None = None
+    """The token that was marked last."""
 
     # -- filters
 
@@ -50,9 +53,11 @@ class ListActions(PageActions):
         self.action_toggle_word("is", "unreachable")
 
     def action_clear_search(self) -> None:
-        """Show all tokens; with nothing to clear, go back to the field."""
-        self.put("")
-        self.field.focus()
+        """Go back to the search field; from there, show all tokens."""
+        if self.field.has_focus:
+            self.put("")
+        else:
+            self.field.focus()
 
     # -- order
 
@@ -100,6 +105,10 @@ class ListActions(PageActions):
     @on(TokenTable.Highlighted)
     def _highlighted(self, event: TokenTable.Highlighted) -> None:
         event.stop()
+        if self.table.token_id == self._marked_id:
+            return
+        self._marked_id = self.table.token_id
+        self._trail = ()
         if self.side.shown == "token":
             self.show_side(anew=True)
         if self.has_class("-huge"):
@@ -119,21 +128,18 @@ class ListActions(PageActions):
             self.choose_page("token")
             self.side.rows.focus()
 
-    def action_show_id(self, token_id: int) -> None:
-        """Show the page of a token; if the list does not hold it, the search is cleared."""
+    def action_find_id(self, token_id: int) -> None:
+        """Mark a token and show its page, also if the list does not hold it."""
         if self.index is None:
             self._wanted_id = token_id
-        elif not self.table.highlight_id(token_id):
-            if not self.typed:
-                self.say(f"No token has the id {token_id}.")
-                return
-            self._wanted_id = token_id
-            self.put("")
-        self.choose_page("token")
+        elif self.table.highlight_id(token_id):
+            self.go_to_page(())
+        elif self.index.row_of(token_id) is not None:
+            self.go_to_page((token_id,))
 
     def action_jump_to_text(self) -> None:
-        """Show where the text uses the marked token."""
-        token_id = self.table.token_id
+        """Show where the text uses the token that is marked or shown."""
+        token_id = self.shown_id
         live = self.tokviz.tokens_screen.live
         found = None if token_id is None else live.next_occurrence(token_id, -1)
         if found is None:
@@ -163,7 +169,7 @@ class ListActions(PageActions):
         self._copy_part(2)
 
     def _copy_part(self, number: int) -> None:
-        token_id = self.table.token_id
+        token_id = self.shown_id
         if self.index is None or token_id is None:
             self.say("There is no token to copy.")
             return

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tokviz.formats.report import Finding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.glyphs import safe
+from tokviz.tui.places import short_name
 from tokviz.tui.widgets.flow import Role, Row, Span, flow, words_of
 from tokviz.vocabulary.query import SYNTAX
 
@@ -35,7 +36,7 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
         report: What was noticed; None while it is being checked.
         width: Columns of a row.
     """
-    rows: list[Row] = flow([(Span(safe(tok.name), "heading"),)], width)
+    rows: list[Row] = flow([(Span(short_name(tok.name), "heading"),)], width)
     rows += flow(words_of(safe(tok.source)), width)
     if tok.lossy:
         lossy = "lossy: it changes text before it encodes it, so decoding may give another text"

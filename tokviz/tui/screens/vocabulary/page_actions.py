@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokviz.tui.dialogs.base import Field
+from tokviz.tui.screens.vocabulary.columns import shown_label
 from tokviz.tui.screens.vocabulary.file_actions import VocabularyFiles
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
 from tokviz.tui.screens.vocabulary.overview import overview_rows
 from tokviz.tui.screens.vocabulary.pages import SidePages, TokenBeside
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
-from tokviz.tui.widgets.flow import Row, Span, flow, words_of
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Row, Run, Span, flow, words_of
 from tokviz.tui.widgets.token_facts import entry_of
 from tokviz.vocabulary.scripts import SCRIPTS
 
@@ -29,6 +31,8 @@ class PageActions(VocabularyFiles):
     beside: TokenBeside
     _children: tuple[VocabularyIndex, int, Children] | None = None
     """What was found of the children of a token: the index and the row it is about."""
+    _trail: tuple[int, ...] = ()
+    """The tokens that were gone to from page to page since one was marked in the list, by id."""
 
     def action_show_overview(self) -> None:
         """Show the histograms."""
@@ -98,10 +102,10 @@ class PageActions(VocabularyFiles):
         return self._token_rows(self.index, width)
 
     def _token_rows(self, index: VocabularyIndex, width: int) -> list[Row]:
-        row = self.table.row
-        if row is None:
+        token_id = self.shown_id
+        row = None if token_id is None else index.row_of(token_id)
+        if row is None or token_id is None:
             return flow(words_of("No token is marked.", "dim"), width)
-        token_id = int(index.ids[row])
         known = self._children
         children = None
         if known is not None and known[0] is index and known[1] == row:
@@ -120,7 +124,38 @@ class PageActions(VocabularyFiles):
             None if children is None else tuple(_named(index, i) for i in children.ids),
             children is None or children.complete,
         )
-        return page_rows(page, width)
+        return [*self._way_back(index, width), *page_rows(page, width)]
+
+    @property
+    def shown_id(self) -> int | None:
+        """The id of the token whose page is shown: the one gone to last, else the marked one."""
+        return self._trail[-1] if self._trail else self.table.token_id
+
+    def _way_back(self, index: VocabularyIndex, width: int) -> list[Row]:
+        """Give a link to the token that was shown before, if this one was gone to from there."""
+        if not self._trail:
+            return []
+        before = self._trail[-2] if len(self._trail) > 1 else self.table.token_id
+        label = "" if before is None else shown_label(index.tokenizer.token_bytes(before))
+        back = Run("screen.back")
+        return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
+
+    def action_back(self) -> None:
+        """Show the token that was shown before."""
+        self.go_to_page(self._trail[:-1])
+
+    def action_show_id(self, token_id: int) -> None:
+        """Show the page of a token; the list stays as it is."""
+        if token_id != self.shown_id:
+            self.go_to_page((*self._trail, token_id))
+
+    def go_to_page(self, trail: tuple[int, ...]) -> None:
+        """Show the page at the end of a trail of tokens."""
+        self._trail = trail
+        if self.beside.display and self.side.shown != "token":
+            self.show_beside()
+        else:
+            self.choose_page("token")
 
     def report_changed(self) -> None:
         """Show what was found to be wrong or right with the tokenizer."""
@@ -129,7 +164,7 @@ class PageActions(VocabularyFiles):
 
     def children_found(self, index: VocabularyIndex, row: int, children: Children) -> None:
         """Show what a token is merged into."""
-        if index is self.index and row == self.table.row:
+        if index is self.index and int(index.ids[row]) == self.shown_id:
             self._children = (index, row, children)
             if self.side.shown == "token":
                 self.show_side(anew=False)

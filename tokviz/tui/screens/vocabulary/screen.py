@@ -72,6 +72,7 @@ class VocabularyScreen(TakesDropped, ListActions):
         Binding("up", "move(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
         Binding("pageup", "page(-1)", show=False),
+        Binding("backspace", "back", show=False),
         Binding("ctrl+home", "to_edge(False)", show=False),
         Binding("ctrl+end", "to_edge(True)", show=False),
     ]
@@ -197,7 +198,7 @@ class VocabularyScreen(TakesDropped, ListActions):
             self._say_nothing(_nothing_found(query, self.typed, self.index))
         if self._wanted_id is not None:
             wanted, self._wanted_id = self._wanted_id, None
-            self.table.highlight_id(wanted)
+            self.action_find_id(wanted)
         self._show_status(selection.seconds)
         self._show_filters()
         if self.side.shown == "overview":
