@@ -36,7 +36,8 @@ def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> byt
         lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in _records(index, rows))
         return "".join(lines).encode()
     buffer = io.StringIO(newline="")
-    writer = csv.DictWriter(buffer, _FIELDS, lineterminator="\n")
+    # A lone CR in a text is quoted only where it is a part of the line end.
+    writer = csv.DictWriter(buffer, _FIELDS, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(_records(index, rows))
     return buffer.getvalue().encode()

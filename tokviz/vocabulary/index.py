@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -218,7 +218,7 @@ class VocabularyIndex:
     def _folded_tokens(self) -> list[bytes]:
         blob = self.folded_rows.blob.tobytes()
         starts = self.folded_rows.starts.tolist()
-        return [blob[a:b] for a, b in zip(starts, [*starts[1:], len(blob)], strict=True)]
+        return [blob[a:b] for a, b in pairwise([*starts, len(blob)])]
 
 
 def _fold(token: bytes, text: str) -> bytes:
