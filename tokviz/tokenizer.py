@@ -105,8 +105,8 @@ class Tokenizer:
         """
         pattern = get_split_pattern(split_pattern)
         specials = _special_ids(special_tokens, vocab)
-        texts = {name.encode() for name in specials}
-        ordinary = {i: token for i, token in vocab.items() if token not in texts}
+        special_bytes = {token_id: text.encode() for text, token_id in specials.items()}
+        ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
         model = MergeListModel(ordinary, merges, pattern, ignore_merges=ignore_merges)
         self.ignore_merges = ignore_merges
         self._set(model, specials, pattern, name)
@@ -178,7 +178,7 @@ class Tokenizer:
         pattern = get_split_pattern(split_pattern)
         self = cls.__new__(cls)
         self.by_ranks = True
-        self._set(RankModel(source, pattern), dict(special_tokens or {}), pattern, name)
+        self._set(RankModel(source, pattern), _special_ids(special_tokens, {}), pattern, name)
         return self
 
     def _set(
@@ -445,6 +445,11 @@ def _special_ids(
 ) -> dict[str, int]:
     if special_tokens is None:
         return {}
+    for name in special_tokens:
+        if bytetext.replace_surrogates(name)[1]:
+            raise SpecialTokenError(
+                f"special token {name!r} holds half a character: no text has it"
+            )
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     id_of = {token: token_id for token_id, token in vocab.items()}

@@ -62,6 +62,7 @@ def test_what_is_written_is_read_again(pattern, tmp_path):
     assert again.merges == ours.merges
     assert again.special_tokens == ours.special_tokens
     assert again.split_pattern.regex == ours.split_pattern.regex
+    assert again.load_report is not None
     assert again.load_report.worst is None
     assert len(again.load_report.checks) == 3
     assert tokviz.load(str(path)).encode(TEXT) == ours.encode(TEXT)

@@ -42,6 +42,7 @@ def test_openais_files_are_known_by_their_checksum(name, write):
     assert tok.n_vocab == builtin.n_vocab
     assert tok.encode(TEXT) == tiktoken_encoding(name).encode(TEXT)
     assert "by its checksum" in tok.source
+    assert tok.load_report is not None
     assert tok.load_report.worst in (None, "note")
 
 
@@ -50,6 +51,7 @@ def test_a_vocabulary_of_unknown_origin_says_that_its_pattern_is_a_guess(write):
     tok = tokviz.load(path)
     assert tok.split_pattern.name == "gpt4"
     assert "is a guess" in tok.source
+    assert tok.load_report is not None
     assert [finding.code for finding in tok.load_report.findings] == ["guessed-pattern"]
     asked = tokviz.load(path, split_pattern="gpt2")
     assert asked.split_pattern.name == "gpt2"

@@ -27,6 +27,7 @@ def test_a_folder_is_loaded_with_its_special_token(files):
     assert tok.merges == OURS.merges
     assert tok.special_tokens == OURS.special_tokens
     assert "split pattern gpt2 is a guess" in tok.source
+    assert tok.load_report is not None
     codes = {finding.code for finding in tok.load_report.findings}
     assert codes == {"guessed-pattern", "found-specials"}
     assert tokviz.load(files, split_pattern="gpt4").split_pattern.name == "gpt4"

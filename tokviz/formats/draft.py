@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 
+from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
 from tokviz.errors import InputFileError, TokvizError
@@ -197,6 +198,9 @@ def _specials(draft: Draft) -> Iterable[Finding]:
         finding = None
         if not text:
             finding = ("empty-special", "the special token is empty", "remove it")
+        elif bytetext.replace_surrogates(text)[1]:
+            message = f"{text[:40]!r} holds half a character"
+            finding = ("surrogate-special", message, "remove it: no text has it")
         elif not 0 <= token_id <= MAX_TOKEN_ID:
             message = f"the id {token_id:,} of {text[:40]!r} is not within 0 … {MAX_TOKEN_ID:,}"
             finding = ("huge-id", message, "number the special tokens anew")
@@ -205,16 +209,14 @@ def _specials(draft: Draft) -> Iterable[Finding]:
         elif token_id in text_of:
             message = f"{text[:40]!r} has the id of {text_of[token_id][:40]!r}: {token_id}"
             finding = ("colliding-special", message, "give each its own id")
-        elif token_of.get(token_id, text.encode("utf-8", "replace")) != text.encode(
-            "utf-8", "replace"
-        ):
+        elif token_of.get(token_id, text.encode()) != text.encode():
             message = f"{text[:40]!r} has the id {token_id} of the token {token_of[token_id]!r}"
             finding = ("colliding-special", message, "give it an id of its own")
         if finding is not None:
             code, message, remedy = finding
             yield Finding("error", code, place(number), message, remedy)
             return
-        if token_id not in token_of and text.encode("utf-8", "replace") in ordinary:
+        if token_id not in token_of and text.encode() in ordinary:
             message = f"{text[:40]!r} is an ordinary token too, with another id"
             remedy = "in a text it is always the special token"
             yield Finding("warning", "special-is-token", place(number), message, remedy)

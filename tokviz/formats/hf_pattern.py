@@ -110,7 +110,7 @@ _CONTRACTIONS = (
 
 _CLASS = r"\\[pP]\{(?:L|N|M|Lu|Ll|Lt|Lm|Lo)\}"
 _ESCAPE = r"\\[sSrnt.*+?()\[\]{}|\\/^$-]"
-_IN_SET = rf"(?:{_CLASS}|\\[srnt\]\[\\/^-]|[A-Za-z0-9 '!\"#%(){{}}*+,./:;<=>?@_`|~$])"
+_IN_SET = rf"(?:{_CLASS}|\\[sSrnt\]\[\\/^-]|[A-Za-z0-9 '!\"#%(){{}}*+,./:;<=>?@_`|~$])"
 _RANGE = r"(?:a-z|A-Z|0-9)"
 _ATOM = rf"(?:{_CLASS}|{_ESCAPE}|\[\^?(?:{_RANGE}|{_IN_SET})+\]|[A-Za-z0-9 '!\"#%,/:;<=>@_`~-])"
 # Oniguruma takes `{1,3}+` for a repeated repetition, and `^` and `$` for the ends of lines.

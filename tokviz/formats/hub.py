@@ -25,6 +25,11 @@ _CANDIDATES: tuple[tuple[str, ...], ...] = (
 )
 """The files that may hold a tokenizer, the best first; several are needed together."""
 
+_OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
+_UNREACHABLE = (
+    "is not in the cache, and the Hub cannot be reached: check the network or HF_ENDPOINT"
+)
+
 
 def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
     """Load a tokenizer from the Hub, or from the cache of an earlier time.
@@ -49,26 +54,21 @@ def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None)
 
 def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
     try:
-        from huggingface_hub import errors, hf_hub_download
+        from huggingface_hub import constants, errors, hf_hub_download
     except ImportError:
         reason = "needs the package huggingface_hub: pip install 'tokviz-tui[hub]'"
         raise InputFileError(address, reason) from None
     for names in _CANDIDATES:
         try:
             return [Path(hf_hub_download(repository, name, revision=revision)) for name in names]
-        except errors.LocalEntryNotFoundError as error:
-            raise InputFileError(address, _unreachable(error)) from None
+        except errors.LocalEntryNotFoundError:
+            reason = _OFFLINE if constants.HF_HUB_OFFLINE else _UNREACHABLE
+            raise InputFileError(address, reason) from None
         except errors.EntryNotFoundError:
             continue
         except Exception as error:
             raise InputFileError(address, _reason(errors, error)) from None
     raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
-
-
-def _unreachable(error: Exception) -> str:
-    if "offline" in str(error).lower():
-        return "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
-    return "is not in the cache, and the Hub cannot be reached: check the network or HF_ENDPOINT"
 
 
 def _reason(errors: Any, error: Exception) -> str:
@@ -81,7 +81,7 @@ def _reason(errors: Any, error: Exception) -> str:
     if isinstance(error, errors.RevisionNotFoundError):
         return "there is no such revision"
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
+        return _OFFLINE
     if isinstance(error, errors.HFValidationError):
         return "is no address on the Hub: write hf:org/name[@revision]"
     first = str(error).strip().splitlines()

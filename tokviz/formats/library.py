@@ -108,7 +108,7 @@ class LibraryTokenizer:
             JobError: If the library fails, or the child dies of it.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        body = self._call({"do": "encode", "text": seen, "specials": parse_specials})[-1]
+        body = self._ask({"do": "encode", "text": seen, "specials": parse_specials})
         return LibraryEncoding(
             *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
         )
@@ -119,7 +119,7 @@ class LibraryTokenizer:
         Raises:
             JobError: If the library fails, or the child dies of it.
         """
-        text: str = self._call({"do": "decode", "ids": pack_numbers(ids)})[-1]["text"]
+        text: str = self._ask({"do": "decode", "ids": pack_numbers(ids)})["text"]
         return text
 
     def close(self) -> None:
@@ -131,6 +131,12 @@ class LibraryTokenizer:
     def pid(self) -> int | None:
         """The child's process id while there is a child."""
         return self._jobs.pid
+
+    def _ask(self, body: Body) -> Any:
+        try:
+            return self._call(body)[-1]
+        except TokvizError as error:
+            raise JobError(f"{self._path}: {error}") from None
 
     def _call(self, body: Body | None) -> list[Any]:
         """Send one request, behind the file where the child does not have it; wait for the end.
