@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
     options.add_files(parser, "a text to count")
     options.add_tokenizer(parser)
+    options.add_split_pattern(parser)
     options.add_specials(parser, options.SPECIALS_HELP)
     options.add_json(parser)
     parser.add_argument(

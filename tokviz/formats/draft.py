@@ -115,9 +115,20 @@ def _counted(
 
 
 def _sizes(draft: Draft) -> Iterable[Finding]:
-    place = draft.place_of_token
     if not draft.tokens:
         yield Finding("error", "empty", "", "holds no token", "choose a vocabulary")
+    lengths = [len(token) for _, token in draft.tokens]
+    ids = [token_id for token_id, _ in draft.tokens] or [0]
+    if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
+        yield from _wrong_size(draft)
+    if sum(lengths) > MAX_TOTAL_BYTES:
+        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
+        yield Finding("error", "huge-vocabulary", "", message, "this is no vocabulary")
+
+
+def _wrong_size(draft: Draft) -> Iterable[Finding]:
+    """Name the first token whose id or length is beyond the limits."""
+    place = draft.place_of_token
     for number, (token_id, token) in enumerate(draft.tokens):
         if token_id > MAX_TOKEN_ID:
             message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
@@ -131,9 +142,6 @@ def _sizes(draft: Draft) -> Iterable[Finding]:
             message = f"{len(token):,} bytes are more than a token may have ({MAX_TOKEN_BYTES:,})"
             yield Finding("error", "huge-token", place(number), message, "remove it")
             break
-    if sum(len(token) for _, token in draft.tokens) > MAX_TOTAL_BYTES:
-        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield Finding("error", "huge-vocabulary", "", message, "this is no vocabulary")
 
 
 def _ids(draft: Draft) -> Iterable[Finding]:
@@ -228,6 +236,25 @@ def _merges(draft: Draft) -> Iterable[Finding]:
     if draft.merges is None:
         return
     known = {token for _, token in draft.tokens}
+    if not _merges_hold(draft.merges, known):
+        yield from _faulty_merges(draft, draft.merges, known)
+
+
+def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
+    """Tell whether no merge is faulty, faster than finding out which is."""
+    if len(set(merges)) < len(merges):
+        return False
+    made = {bytes([byte]) for byte in range(256)}
+    if not made <= known:
+        return False
+    for left, right in merges:
+        if left not in made or right not in made:
+            return False
+        made.add(left + right)
+    return made <= known
+
+
+def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[Finding]:
     place = draft.place_of_merge
     missing: list[str] = []
     early: list[str] = []
@@ -235,7 +262,7 @@ def _merges(draft: Draft) -> Iterable[Finding]:
     first_missing = first_early = first_twice = ""
     made = {bytes([byte]) for byte in range(256)}
     seen: set[Merge] = set()
-    for number, merge in enumerate(draft.merges):
+    for number, merge in enumerate(merges):
         left, right = merge
         product = left + right
         if product not in known or left not in known or right not in known:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 
 from tokviz.errors import InputFileError
@@ -34,8 +37,21 @@ def load_path(
     """
     place = os.path.expanduser(path)
     found = find(place)
-    tokenizer = _load(found, split_pattern, fspath(path))
+    with _no_collecting():
+        tokenizer = _load(found, split_pattern, fspath(path))
     return checked(tokenizer)
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Look for no garbage: a vocabulary is a million objects, and none of them is any."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def checked(tokenizer: Tokenizer) -> Tokenizer:

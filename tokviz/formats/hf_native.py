@@ -55,7 +55,7 @@ def read_native(
         KIND,
         path,
         tokens,
-        _merges(merges, path),
+        _merges(merges, dict(zip(keys, (token for _, token in tokens), strict=True)), path),
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
@@ -125,17 +125,15 @@ def _tokens(
 ) -> tuple[list[tuple[int, bytes]], list[str]]:
     """Give the ordinary tokens as ids and bytes, and their texts."""
     tokens: list[tuple[int, bytes]] = []
-    keys: list[str] = []
-    for text, token_id in vocab.items():
+    keys = [text for text in vocab if text not in specials]
+    for text in keys:
+        token_id = vocab[text]
         if type(token_id) is not int or token_id < 0:
             token_id = _id(token_id, f"model.vocab[{text[:40]!r}]", path)
-        if text in specials:
-            continue
         try:
             tokens.append((token_id, from_characters(text)))
         except ValueError:
             raise NotNativeError(f"its token {text[:40]!r} is not spelled in bytes") from None
-        keys.append(text)
     return tokens, keys
 
 
@@ -151,25 +149,35 @@ def _check_bytes(tokens: list[tuple[int, bytes]]) -> None:
         raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
 
 
-def _merges(merges: list[Any], path: str | PathLike[str]) -> list[Merge]:
-    read: list[Merge] = []
-    known: dict[str, bytes] = {}
+def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str]) -> list[Merge]:
+    """Read the merges, which are texts with a space or pairs of texts.
+
+    Args:
+        merges: The merges.
+        known: The bytes of ordinary tokens by their texts.
+        path: The file, for messages.
+    """
     try:
-        for merge in merges:
-            left, right = merge.split(" ") if isinstance(merge, str) else merge
-            for side in (left, right):
-                if side not in known:
-                    known[side] = from_characters(side)
-            read.append((known[left], known[right]))
-    except (ValueError, TypeError, AttributeError):
-        shown = repr(merges[len(read)])[:60]
-        raise InputFileError(
-            path, f"model.merges[{len(read)}]: {shown} is no pair of tokens"
-        ) from None
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
+        read = [(known[left], known[right]) for left, right in pairs]
+    except (KeyError, ValueError, TypeError):
+        read = list(_unknown_merges(merges, path))
     if len(set(read)) < len(read):
         # Of a pair that is listed twice the library takes the last place, minbpe the first.
         raise NotNativeError("a merge is there twice in it")
     return read
+
+
+def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Merge]:
+    """Read merges of which one is faulty, or of a token that is not there."""
+    for number, merge in enumerate(merges):
+        try:
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
+            yield from_characters(left), from_characters(right)
+        except (ValueError, TypeError, AttributeError):
+            shown = repr(merge)[:60]
+            reason = f"model.merges[{number}]: {shown} is no pair of tokens"
+            raise InputFileError(path, reason) from None
 
 
 def _notes(
