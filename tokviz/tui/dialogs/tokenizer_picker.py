@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BuiltinTokenizer, builtin_names, load
+from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin, load
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
@@ -24,16 +24,12 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     PickerRow,
     Place,
-    paint_match,
     paint_row,
     picker_rows,
-    rank,
     typed_source,
 )
 from tokviz.tui.glyphs import safe
 from tokviz.tui.places import HUB, place_words
-
-__all__ = ["Match", "TokenizerPicker", "paint_match", "rank"]
 
 _PATIENCE = 0.3
 """Seconds after which a loading is worth a word."""
@@ -270,8 +266,10 @@ class TokenizerPicker(Dialog[str]):
 
     def _put(self, text: str) -> None:
         field = self.query_one(Field)
-        field.value = text
+        with self.prevent(Input.Changed):
+            field.value = text
         field.cursor_position = len(text)
+        self._show(text)
 
     def action_forget(self) -> None:
         """Take a place off the list; the files stay."""
@@ -282,7 +280,7 @@ class TokenizerPicker(Dialog[str]):
             self._show(self.query_one(Field).value)
 
     def _remember(self, source: str) -> None:
-        if isinstance(self._list.row, Match):
+        if is_builtin(source):
             return
         self._recent = [source, *(other for other in self._recent if other != source)]
         self._keep_recent()
