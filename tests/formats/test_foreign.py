@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
+import time
 from itertools import pairwise
 
 import pytest
@@ -203,6 +206,23 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
     tok.close()
     with pytest.raises(tokviz.TokvizError, match="closed"):
         tok.encode("xyz")
+
+
+def test_the_child_ends_with_its_tokenizer(bomb):
+    tok = tokviz.load(bomb)
+    tok.encode("xyz")
+    pid = tok._library.pid
+    os.kill(pid, 0)
+    del tok
+    gc.collect()
+    give_up = time.monotonic() + 20
+    while time.monotonic() < give_up:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("the child is still there")
 
 
 def test_a_file_that_changes_is_noticed_when_the_child_is_replaced(bomb):

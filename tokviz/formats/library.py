@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import weakref
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,6 +87,8 @@ class LibraryTokenizer:
         self._checksum = hashlib.sha256(data).hexdigest()
         self._jobs = JobClient("foreign_tokenizer", limits=limits, patience=patience)
         self._lock = Lock()
+        # The child ends with the last one who could ask it.
+        weakref.finalize(self, self._jobs.close)
         self._closed = False
 
     def facts(self) -> LibraryFacts:
@@ -143,18 +146,20 @@ class LibraryTokenizer:
 
         Without a request the file is sent anew, and the vocabulary asked for.
         """
+        # No reference to this object: what the client keeps of a run must not keep it alive.
+        load = {
+            "do": "load",
+            "path": self._path,
+            "sha256": self._checksum,
+            "vocabulary": body is None,
+        }
         answers: list[Any] = []
         failures: list[TokvizError] = []
         over = Event()
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if body is None or not memory.get("loaded"):
-                yield {
-                    "do": "load",
-                    "path": self._path,
-                    "sha256": self._checksum,
-                    "vocabulary": body is None,
-                }
+                yield load
                 memory["loaded"] = True
             if body is not None:
                 yield body

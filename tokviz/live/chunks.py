@@ -80,6 +80,12 @@ class ChunkTokens:
         for first in range(0, len(self.ids), _SLICE):
             self.counts.update(self.ids[first : first + _SLICE])
 
+    def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
+        """Take some of the tokens with their hues, to lie between other borders."""
+        tokens = ChunkTokens(self.ids[first:last], self._lengths, borders)
+        tokens.hues = self.hues[first:last]
+        return tokens
+
     @property
     def borders(self) -> array[int]:
         """The n + 1 byte offsets between the tokens, from 0 to the length of the chunk."""

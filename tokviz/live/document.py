@@ -11,7 +11,15 @@ from tokviz import bytetext
 from tokviz.live.chunked_text import ChunkedText
 from tokviz.live.chunks import Chunk, ChunkTokens
 from tokviz.live.occurrences import TokenSearch
-from tokviz.live.spans import Counts, TokenInfo, TokenSpan, token_spans, touching, unknown_span
+from tokviz.live.spans import (
+    Counts,
+    TokenInfo,
+    TokenSpan,
+    remembered_spans,
+    token_spans,
+    touching,
+    unknown_span,
+)
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, Place
 
 if TYPE_CHECKING:
@@ -43,7 +51,8 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. Several tokens share a character whose bytes they divide.
+        lo and hi. (With a remote tokenizer, where that is so after every key, the tokens of before
+        lend it their hues.) Several tokens share a character whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -58,17 +67,23 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None or not tokens.ids:
+            if tokens is None and chunk.runs and self._is_remote:
+                spans += remembered_spans(chunk, first_char, last_char, char)
+            elif tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))
             else:
                 first, last = touching(chunk, tokens, first_char, last_char)
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
-        if self._tokenizer is not None and self._tokenizer.remote:
+        if self._is_remote:
             # A library may make tokens of what is not in the text.
             return [span for span in spans if span.end > span.start]
         return spans
+
+    @property
+    def _is_remote(self) -> bool:
+        return self._tokenizer is not None and self._tokenizer.remote
 
     def token_index_at(self, offset: int) -> int | None:
         """Give the index of the first token of a character, None if it is not known."""
