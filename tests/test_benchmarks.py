@@ -19,6 +19,7 @@ SMALLEST_RUNS = {
     "opening": ["--size", "20K", "--runs", "1", "--typing-runs", "1"],
     "paste": ["--sizes", "5K", "--runs", "1"],
     "count": ["--runs", "1"],
+    "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1"],
     "train": [
         *("--size", "30K", "--vocab", "300", "--small", "20K", "--small-vocab", "280"),

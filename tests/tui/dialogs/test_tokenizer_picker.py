@@ -215,7 +215,7 @@ async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
         return Slow({0: b"a"}, [])
 
     monkeypatch.setattr(tokenizer_picker, "load", load_slowly)
-    monkeypatch.setattr(tokenizer_picker, "_PATIENCE", 0.001)
+    monkeypatch.setattr(tokenizer_picker, "_PATIENCE", 0.1)
     picker = TokenizerPicker("gpt2")
     async with open_dialog(picker, (100, 30)) as pilot:
         await pilot.paste("hf:org/name")
