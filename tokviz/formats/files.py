@@ -37,9 +37,12 @@ def load_path(
     """
     place = os.path.expanduser(path)
     found = find(place)
-    with _no_collecting():
-        tokenizer = _load(found, split_pattern, fspath(path))
-    return checked(tokenizer)
+    try:
+        with _no_collecting():
+            tokenizer = _load(found, split_pattern, fspath(path))
+        return checked(tokenizer)
+    except MemoryError:
+        raise InputFileError(path, "needs more memory than there is") from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from os import PathLike
 from threading import Lock
 from typing import NamedTuple
@@ -133,6 +134,8 @@ _BY_NAME: dict[str, BuiltinTokenizer] = {
 }
 HUB_PREFIX = "hf:"
 
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
 _SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".pkl", ".pickle")
 
 _loaded: dict[str, Tokenizer] = {}
@@ -153,7 +156,10 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
     if found is None:
-        raise UnknownTokenizerError(name, difflib.get_close_matches(wanted, _BY_NAME, n=3))
+        near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
+        if _HUB_NAME.fullmatch(name):
+            near.insert(0, HUB_PREFIX + name)
+        raise UnknownTokenizerError(name, near)
     return found
 
 
