@@ -367,8 +367,8 @@ class Tokenizer:
     @cached_property
     def vocab(self) -> dict[int, bytes]:
         """Every token id → bytes, special tokens too."""
-        tokens = {i: self.token_bytes(i) for i in self._model.ids()}
-        return tokens | self._special_bytes
+        tokens = ((token_id, self._model.token(token_id)) for token_id in self._model.ids())
+        return {i: token for i, token in tokens if token is not None} | self._special_bytes
 
     @property
     def merges(self) -> list[Merge]:

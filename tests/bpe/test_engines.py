@@ -67,12 +67,12 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
     monkeypatch.setattr(compiled_trainer, "_capacity", lambda n_used, _, n_more: n_used + n_more)
     trainer = CompiledTrainer(corpus, settings(rule, 400))
     state = trainer._state
-    n_more = len(state.fresh)
+    n_more = len(state.fresh) // 2
     trainer._state = state._replace(
         occurrences=state.occurrences[: state.numbers[merge_state.N_OCCURRENCES] + n_more],
         **{
-            name: getattr(state, name)[: state.numbers[merge_state.N_PAIRS] + n_more]
-            for name in compiled_trainer._BY_PAIR
+            name: getattr(state, name)[: n * (state.numbers[merge_state.N_PAIRS] + n_more)]
+            for name, n in compiled_trainer._BY_PAIR.items()
         },
     )
     compiled_trainer._note_capacities(trainer._state)
@@ -149,5 +149,6 @@ def test_weights_beyond_31_bits_are_exact():
 
 
 def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pieces():
-    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), n_merges=1_000) == 4 * 4 + 2 * 2
-    assert python_work(piece_counts([b"a" * 1_000], [1]), n_merges=10) == 10_000
+    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), 1_000, 99) == 4 * 4 + 2 * 2
+    assert python_work(piece_counts([b"a" * 1_000], [1]), 10, 99_999) == 10_000
+    assert python_work(piece_counts([b"abcd"] * 9, [1] * 9), 1_000, 30) == 32

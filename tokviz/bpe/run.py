@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from array import array
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.machinery import PathFinder
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import tokviz
@@ -61,10 +63,14 @@ class TrainingRun:
         """
         import numpy as np
 
-        lengths = np.zeros(self.tokenizer.n_vocab, dtype=np.int32)
+        return np.array(self._token_lengths())
+
+    def _token_lengths(self) -> array[int]:
+        lengths = array("i", bytes(4 * self.tokenizer.n_vocab))
         for token_id, token in self.tokenizer.vocab.items():
-            if not self.tokenizer.is_special(token_id):
-                lengths[token_id] = len(token)
+            lengths[token_id] = len(token)
+        for token_id in self.tokenizer.special_tokens.values():
+            lengths[token_id] = 0
         return lengths
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -75,20 +81,27 @@ class TrainingRun:
         Raises:
             OutputFileError: If anything fails; what was there before is untouched.
         """
-        import numpy as np
-
         pieces = self.piece_counts
         run_folder.write_run(
             folder,
             self.tokenizer,
             about=self._about(),
-            history=self.history.arrays(),
+            history=self.history.memory,
             pieces={
-                "data": pieces.data,
-                "lengths": np.diff(pieces.offsets),
-                "counts": pieces.counts,
+                "data": pieces.memory["data"],
+                "lengths": pieces.lengths(),
+                "counts": pieces.memory["counts"],
             },
-            token_lengths=self.token_lengths(),
+            token_lengths=memoryview(self._token_lengths()),
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the corpus after the last merge, without special ones."""
+        return (
+            int(self.history.memory["n_tokens"][-1])
+            if len(self.history)
+            else self.piece_counts.n_bytes
         )
 
     def _about(self) -> dict[str, Any]:
@@ -100,7 +113,7 @@ class TrainingRun:
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
                 "n_documents": pieces.n_documents,
-                "n_pieces": int(pieces.counts.sum()),
+                "n_pieces": sum(pieces.memory["counts"].tolist()),
                 "n_distinct_pieces": len(pieces),
                 "complete": pieces.complete,
             },
@@ -197,7 +210,9 @@ def make_run(
 
 
 def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
+    """Find a package's version by the name of its folder; reading its metadata takes long."""
+    spec = PathFinder.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
+    found = Path(spec.origin).parent.parent.glob(f"{package}-*.dist-info")
+    return next((folder.name.split("-")[1].removesuffix(".dist") for folder in found), None)

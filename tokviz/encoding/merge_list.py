@@ -45,40 +45,35 @@ class MergeListModel:
         """
         self._tokens = dict(sorted(vocab.items()))
         self._id_of = {token: token_id for token_id, token in self._tokens.items()}
-        self._merges: list[Merge] = [(left, right) for left, right in merges]
+        self._merges = [(left, right) for left, right in merges]
         products = [left + right for left, right in self._merges]
-        # Of what is listed twice the first counts.
-        backwards = range(len(products) - 1, -1, -1)
-        self._ranks: dict[Merge, int] = dict(zip(reversed(self._merges), backwards, strict=True))
-        self._rank_of_product = dict(zip(reversed(products), backwards, strict=True))
         self._check(products)
+        # Of merges that are listed twice the first counts.
+        latest_first = range(len(products) - 1, -1, -1)
+        self._ranks = dict(zip(reversed(self._merges), latest_first, strict=True))
+        self._rank_of_product = dict(zip(reversed(products), latest_first, strict=True))
         self._pattern = split_pattern
         self._ignore_merges = ignore_merges
         self._pieces: dict[bytes, list[int]] = {}
 
-    def _check(self, products: list[bytes]) -> None:
-        """See whether vocabulary and merges hold together; look for the fault only if not."""
-        id_of = self._id_of
-        if len(id_of) < len(self._tokens):
-            seen: dict[bytes, int] = {}
-            for token_id, token in self._tokens.items():
-                other = seen.setdefault(token, token_id)
+    def _check(self, products: Sequence[bytes]) -> None:
+        tokens, id_of = self._tokens, self._id_of
+        if len(id_of) < len(tokens):
+            first: dict[bytes, int] = {}
+            for token_id, token in tokens.items():
+                other = first.setdefault(token, token_id)
                 if other != token_id:
                     raise VocabularyError(f"tokens {other} and {token_id} are both {token!r}")
-        first = next(iter(self._tokens), 0)
-        if first < 0:
-            raise VocabularyError(f"token id {first} is negative")
+        if any(token_id < 0 for token_id in tokens):
+            raise VocabularyError(f"token id {min(tokens)} is negative")
         if b"" in id_of:
             raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
-        sides = {side for merge in self._merges for side in merge}
-        if sides <= id_of.keys() and id_of.keys() >= set(products):
-            return
-        for index, (left, right) in enumerate(self._merges):
-            for token in (left, right, left + right):
-                if token not in id_of:
-                    raise VocabularyError(
-                        f"merge {index} ({left!r} + {right!r}): {token!r} is no token"
-                    )
+        for index, ((left, right), product) in enumerate(zip(self._merges, products, strict=True)):
+            if not (left in id_of and right in id_of and product in id_of):
+                missing = next(token for token in (left, right, product) if token not in id_of)
+                raise VocabularyError(
+                    f"merge {index} ({left!r} + {right!r}): {missing!r} is no token"
+                )
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""

@@ -18,6 +18,7 @@ def _byte_characters() -> list[str]:
 
 
 _CHARACTERS = _byte_characters()
+_TABLE = dict(enumerate(_CHARACTERS))
 _CHARACTER_SET = frozenset(_CHARACTERS)
 
 # Characters of Latin-1 that stand for no byte become one that is not in it.
@@ -32,7 +33,7 @@ def to_characters(token: bytes) -> str:
     >>> to_characters(b" the")
     'Ġthe'
     """
-    return "".join([_CHARACTERS[byte] for byte in token])
+    return token.decode("latin-1").translate(_TABLE)
 
 
 def from_characters(text: str) -> bytes:

@@ -31,11 +31,13 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
     """
-    vocab = {
-        to_characters(token): token_id
+    specials = set(tokenizer.special_tokens.values())
+    tokens = {
+        token: (token_id, to_characters(token))
         for token_id, token in tokenizer.vocab.items()
-        if not tokenizer.is_special(token_id)
+        if token_id not in specials
     }
+    vocab = {characters: token_id for token_id, characters in tokens.values()}
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -64,14 +66,19 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
-            "vocab": dict(sorted(vocab.items(), key=lambda item: item[1])),
-            "merges": [
-                f"{to_characters(left)} {to_characters(right)}"
-                for left, right in listed_merges(tokenizer)
-            ],
         },
     }
-    return json.dumps(content, ensure_ascii=False, indent=1).encode()
+    merges = [f"{tokens[left][1]} {tokens[right][1]}" for left, right in listed_merges(tokenizer)]
+    head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
+    vocab_text = _one_a_line(dict(sorted(vocab.items(), key=lambda item: item[1])))
+    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {_one_a_line(merges)}\n }}\n}}'
+    return text.encode()
+
+
+def _one_a_line(items: dict[str, int] | list[str]) -> str:
+    """Write items as `json.dumps` does with an indent, but by its code in C, which knows none."""
+    text = json.dumps(items, ensure_ascii=False, separators=(",\n   ", ": "))
+    return f"{text[0]}\n   {text[1:-1]}\n  {text[-1]}" if items else text
 
 
 def _added_token(text: str, token_id: int) -> Json:

@@ -27,12 +27,15 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import read_file
 from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
+from tokviz.formats.npy import write_npy, write_npz
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from tokviz.formats.npy import Items
 
     Arrays = Mapping[str, npt.NDArray[np.generic]]
 
@@ -74,9 +77,9 @@ def write_run(
     tokenizer: Tokenizer,
     *,
     about: Mapping[str, Any],
-    history: Arrays,
-    pieces: Arrays,
-    token_lengths: npt.NDArray[np.int32],
+    history: Mapping[str, Items],
+    pieces: Mapping[str, Items],
+    token_lengths: Items,
 ) -> None:
     """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
 
@@ -86,15 +89,13 @@ def write_run(
         folder: The folder; folders above it are made.
         tokenizer: The trained tokenizer.
         about: What `run.json` says beside the version of the format.
-        history: The arrays of the history by name.
+        history: The columns of the history by name.
         pieces: `data` (uint8), `lengths` and `counts` (int64).
         token_lengths: The bytes of every token by id; int32.
 
     Raises:
         OutputFileError: If anything fails; what was there before is untouched.
     """
-    import numpy as np
-
     check_target(folder)
     target = Path(os.path.realpath(folder))
     temporary: str | None = None
@@ -110,9 +111,9 @@ def write_run(
         )
         (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
         (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
-        _save_arrays(new / HISTORY, history)
-        _save_arrays(new / PIECES, pieces)
-        np.save(new / TOKEN_LENGTHS, token_lengths, allow_pickle=False)
+        write_npz(new / HISTORY, history)
+        write_npz(new / PIECES, pieces)
+        write_npy(new / TOKEN_LENGTHS, token_lengths)
         for name in RUN_FILES:
             _sync(new / name)
         _swap(new, target)
@@ -123,13 +124,6 @@ def write_run(
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _save_arrays(path: Path, arrays: Arrays) -> None:
-    import numpy as np
-
-    save: Any = np.savez  # typed as if a name could be an option
-    save(path, **arrays)
 
 
 def _swap(new: Path, target: Path) -> None:

@@ -17,7 +17,7 @@ from tokviz.live.changes import ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, Run
 from tokviz.live.cuts import cut_rule
 from tokviz.live.hues import first_hue, last_hue, paint
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, ChunkList
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
 from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
@@ -125,6 +125,11 @@ class ChunkedText:
     def n_bytes(self) -> int:
         """Bytes of the text."""
         return self._chunks.total(BYTES)
+
+    @property
+    def n_raw_bytes(self) -> int:
+        """Bytes of the text that are not valid UTF-8."""
+        return self._chunks.total(RAW_BYTES)
 
     @property
     def n_lines(self) -> int:

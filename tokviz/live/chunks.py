@@ -143,6 +143,7 @@ class Chunk:
         n_chars: Its characters.
         n_bytes: Its bytes.
         n_newlines: Its line feeds.
+        n_raw_bytes: Its bytes that are not valid UTF-8.
         n_tokens: Its tokens, 0 until they are known.
         tokens: Its tokens, None until they are known.
         runs: Tokens that stood here before the edit that made the chunk, so that they can be given
@@ -157,6 +158,7 @@ class Chunk:
         "n_bytes",
         "n_chars",
         "n_newlines",
+        "n_raw_bytes",
         "n_tokens",
         "runs",
         "text",
@@ -173,6 +175,7 @@ class Chunk:
         self.n_chars = len(text)
         self.n_bytes = bytetext.n_bytes(text)
         self.n_newlines = text.count("\n")
+        self.n_raw_bytes = bytetext.n_raw_bytes(text)
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[Run, ...] = ()

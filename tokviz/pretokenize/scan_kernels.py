@@ -12,10 +12,7 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import Pointer, pointer_to
+from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, trailing_zeros, word
 from tokviz.pretokenize.scan_table import (
     CASELESS,
     FLAGS_AT,
@@ -30,13 +27,6 @@ from tokviz.pretokenize.scan_table import (
     SYMBOL,
     UPPER,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.uint8]
-    Integers = NDArray[np.int64]
 
 GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
 """The families of patterns."""
@@ -56,72 +46,123 @@ _LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
 _LONG_S_0, _LONG_S_1 = _LONG_S
 _ASCII_CASE = 0x20
 
+_WORD = 8
+_EACH = 0x0101010101010101
+_CASES = _ASCII_CASE * _EACH
+_ASCII = 0x7F * _EACH
+_HIGHEST = 0x80 * _EACH
+_FROM_A = (0x80 - ord("a")) * _EACH
+_ABOVE_Z = (0x7F - ord("z")) * _EACH
+
 
 @kernel
 def scan(
-    buffer: Bytes,
-    starts: Integers,
-    ends: Integers,
-    is_open: bool,
+    data: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
     family: int,
     max_digits: int,
     table: Bytes,
-    text: int,
-    position: int,
-    pieces: Integers,
-) -> tuple[int, int, int]:
-    """Find the pieces of some texts until all are done or `pieces` is full.
-
-    Args:
-        buffer: Holds the texts.
-        starts: Where each text starts in the buffer.
-        ends: Where each ends.
-        is_open: The last text goes on after its end here.
-        family: Which family's pieces.
-        max_digits: How many digits a piece may hold (GPT4 only).
-        table: The flags of all characters, from `scan_table`.
-        text: The text to go on with.
-        position: Where to go on in it.
-        pieces: Shape (n, 2), receives where each piece starts and ends in the buffer.
-
-    Returns:
-        The number of pieces found, and the text and position to go on with. The text is
-        `len(starts)` when all is done, and the last one, with room left in `pieces`, when its
-        rest is undecided.
-    """
-    data = pointer_to(buffer)
-    flags = pointer_to(table)
-    n_found = 0
-    while text < len(starts):
-        end = ends[text]
-        at_end = UNDECIDED if is_open and text == len(starts) - 1 else end
-        while position < end:
-            if n_found == len(pieces):
-                return n_found, text, position
-            if family == GPT2:
-                piece_end = _end_gpt2(data, position, end, at_end, flags)
-            elif family == GPT4:
-                piece_end = _end_gpt4(data, position, end, at_end, max_digits, flags)
-            elif family == GPT4O:
-                piece_end = _end_gpt4o(data, position, end, at_end, flags)
-            elif family == WORDS:
-                piece_end = _end_words(data, position, end, at_end, flags)
-            else:
-                piece_end = at_end
-            if piece_end == UNDECIDED:
-                return n_found, text, position
-            pieces[n_found, 0] = position
-            pieces[n_found, 1] = piece_end
-            n_found += 1
-            position = piece_end
-        text += 1
-        if text < len(starts):
-            position = starts[text]
-    return n_found, text, position
+    reached: Int64s,
+    pieces: Int64s,
+    most: int,
+) -> int:
+    """Find pieces: see `find_pieces`."""
+    return find_pieces(
+        data, starts, ends, n_texts, is_open, family, max_digits, table, reached, pieces, most
+    )
 
 
 @helper
-def _decode(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
+def find_pieces(
+    data: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
+    family: int,
+    max_digits: int,
+    table: Bytes,
+    reached: Int64s,
+    pieces: Int64s,
+    most: int,
+) -> int:
+    """Find the pieces of some texts until all are done or `pieces` is full.
+
+    Args:
+        data: Holds the texts.
+        starts: Where each text starts in `data`.
+        ends: Where each ends.
+        n_texts: How many there are.
+        is_open: 1 if the last text goes on after its end here, else 0.
+        family: Which family's pieces.
+        max_digits: How many digits a piece may hold (GPT4 only).
+        table: The flags of all characters, from `scan_table`.
+        reached: The text and the position in it to go on with; receives them too. The text is
+            `n_texts` when all is done, and the last one, with room left in `pieces`, when its
+            rest is undecided.
+        pieces: Shape (most, 2), receives where each piece starts and ends.
+        most: How many pieces there is room for.
+
+    Returns:
+        The number of pieces found.
+    """
+    n_found = 0
+    text = reached[0]
+    position = reached[1]
+    while text < n_texts:
+        end = ends[text]
+        at_end = UNDECIDED if is_open and text == n_texts - 1 else end
+        while position < end:
+            if n_found == most:
+                break
+            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, table)
+            if piece_end == UNDECIDED:
+                break
+            pieces[2 * n_found] = position
+            pieces[2 * n_found + 1] = piece_end
+            n_found += 1
+            position = piece_end
+        if position < end:
+            break
+        text += 1
+        if text < n_texts:
+            position = starts[text]
+    reached[0] = text
+    reached[1] = position
+    return n_found
+
+
+@helper
+def end_of_piece(
+    data: Bytes, i: int, end: int, at_end: int, family: int, max_digits: int, table: Bytes
+) -> int:
+    """Find where the piece at `i` ends.
+
+    Args:
+        data: Holds the text.
+        i: Where the piece starts.
+        end: Where the text ends, as far as it is known.
+        at_end: The answer where the piece goes as far: `end`, or UNDECIDED if the text goes on.
+        family: Which family's piece.
+        max_digits: How many digits a piece may hold (GPT4 only).
+        table: The flags of all characters, from `scan_table`.
+    """
+    if family == GPT2:
+        return _end_gpt2(data, i, end, at_end, table)
+    if family == GPT4:
+        return _end_gpt4(data, i, end, at_end, max_digits, table)
+    if family == GPT4O:
+        return _end_gpt4o(data, i, end, at_end, table)
+    if family == WORDS:
+        return _end_words(data, i, end, at_end, table)
+    return at_end
+
+
+@helper
+def _decode(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
     """Give the flags and the width in bytes of the character at `i`, whose byte is not ASCII."""
     lead = data[i]
     if lead < 0xC2 or lead > 0xF4:
@@ -145,7 +186,7 @@ def _decode(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
 
 
 @helper
-def _character(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
+def _character(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
     """Give the flags and the width in bytes of the character at `i`."""
     flags = table[data[i]]
     if flags == NOT_ASCII:
@@ -154,7 +195,7 @@ def _character(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, in
 
 
 @helper
-def _run(data: Pointer, i: int, end: int, wanted: int, table: Pointer) -> int:
+def _run(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
     """Skip characters with any of the wanted flags."""
     while i < end:
         flags = table[data[i]]
@@ -171,7 +212,29 @@ def _run(data: Pointer, i: int, end: int, wanted: int, table: Pointer) -> int:
 
 
 @helper
-def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
+def load_word(data: Bytes, at: int) -> int:
+    """Read eight bytes as one number; the compiler makes one load of it."""
+    low = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
+    high = data[at + 4] | data[at + 5] << 8 | data[at + 6] << 16 | data[at + 7] << 24
+    return word(low) | word(high) << 32
+
+
+@helper
+def _letters(data: Bytes, i: int, end: int, table: Bytes) -> int:
+    """Skip letters; those of ASCII eight at a time, without asking for each whether it is one."""
+    n = _WORD
+    while n == _WORD and i + _WORD <= end:
+        eight = load_word(data, i)
+        lower = (eight | _CASES) & _ASCII
+        # The highest bit of a byte tells: from "a" on, not above "z", not beyond ASCII.
+        found = (lower + _FROM_A) & ~(lower + _ABOVE_Z) & ~eight & _HIGHEST
+        n = integer(trailing_zeros(found ^ _HIGHEST) >> 3)
+        i += n
+    return _run(data, i, end, _LETTER, table)
+
+
+@helper
+def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
     r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
 
     The longest takes three bytes, so that the caller must know as many.
@@ -196,9 +259,7 @@ def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
 
 
 @helper
-def _end_of_space(
-    data: Pointer, i: int, end: int, at_end: int, breaks: bool, table: Pointer
-) -> int:
+def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, table: Bytes) -> int:
     r"""Match `\s+(?!\S)|\s+` at white space, and before them `\s*[\r\n]+` if `breaks` is true.
 
     A run of white space leaves its last character to what follows it, unless it is the only one.
@@ -222,7 +283,7 @@ def _end_of_space(
 
 
 @helper
-def _end_gpt2(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for GPT-2's pattern."""
     if data[i] == _APOSTROPHE:
         if i + 3 > end and at_end == UNDECIDED:
@@ -238,18 +299,20 @@ def _end_gpt2(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> i
     flags, width = _character(data, j, end, table)
     if flags & SPACE:
         return _end_of_space(data, i, end, at_end, False, table)
-    wanted = _LETTER if flags & _LETTER else NUMBER if flags & NUMBER else _VISIBLE
-    j = _run(data, j + width, end, wanted, table)
+    if flags & _LETTER:
+        j = _letters(data, j + width, end, table)
+    else:
+        j = _run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
     return at_end if j >= end else j
 
 
 @helper
-def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer) -> int:
+def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
     first, width = _character(data, i, end, table)
     j = i + width
     if first & _LETTER:
-        j = _run(data, j, end, _LETTER, table)
+        j = _letters(data, j, end, table)
         return at_end if j >= end else j
     if first & NUMBER:
         return _end_of_number(data, j, end, at_end, max_digits, table)
@@ -264,7 +327,7 @@ def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, tab
     if data[i] != _LF and data[i] != _CR:
         second, second_width = _character(data, j, end, table)
         if second & _LETTER:
-            j = _run(data, j + second_width, end, _LETTER, table)
+            j = _letters(data, j + second_width, end, table)
             return at_end if j >= end else j
         if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
             return _end_of_space(data, i, end, at_end, True, table)
@@ -274,7 +337,7 @@ def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, tab
 
 @helper
 def _end_of_number(
-    data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer
+    data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes
 ) -> int:
     """Match the rest of a number behind its first digit."""
     for _ in range(max_digits - 1):
@@ -288,9 +351,7 @@ def _end_of_number(
 
 
 @helper
-def _end_of_symbols(
-    data: Pointer, i: int, end: int, at_end: int, slashes: bool, table: Pointer
-) -> int:
+def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, table: Bytes) -> int:
     r"""Match the rest of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `[\r\n/]*` if `slashes` is true."""
     i = _run(data, i, end, _VISIBLE, table)
     while i < end and (data[i] == _LF or data[i] == _CR or (slashes and data[i] == _SLASH)):
@@ -299,7 +360,7 @@ def _end_of_symbols(
 
 
 @helper
-def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for o200k's pattern."""
     first, width = _character(data, i, end, table)
     if first & NUMBER:
@@ -321,7 +382,7 @@ def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> 
 
 @helper
 def _end_of_word(
-    data: Pointer, i: int, end: int, at_end: int, first: int, width: int, table: Pointer
+    data: Bytes, i: int, end: int, at_end: int, first: int, width: int, table: Bytes
 ) -> int:
     r"""Match the two first alternatives of o200k's pattern; `i` itself says that none matches.
 
@@ -357,7 +418,7 @@ def _end_of_word(
 
 
 @helper
-def _end_words(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for words between white space."""
     first, width = _character(data, i, end, table)
     wanted = SPACE if first & SPACE else _NO_SPACE
@@ -366,31 +427,46 @@ def _end_words(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> 
 
 
 @kernel
-def measure(buffer: Bytes, offsets: Integers, counts: Integers, table: Bytes) -> tuple[int, int]:
+def measure(
+    data: Bytes,
+    offsets: Int64s,
+    counts: Int64s,
+    n: int,
+    table: Bytes,
+    lengths: Int64s,
+    sums: Int64s,
+) -> int:
     """Count the characters of pieces, and the bytes in them that are not UTF-8.
 
     Args:
-        buffer: The pieces, one behind another.
+        data: The pieces, one behind another.
         offsets: Where each starts, and at last where the last one ends.
         counts: How often each counts.
+        n: How many there are.
         table: The flags of all characters, from `scan_table`.
+        lengths: Receives the bytes of each.
+        sums: Receives the number of characters, and of bytes that are no part of one; these count
+            as both.
 
     Returns:
-        The numbers of characters and of bytes that are no part of one; these count as both.
+        The number of bytes.
     """
-    data = pointer_to(buffer)
-    flags = pointer_to(table)
+    n_bytes = 0
     n_chars = 0
     n_invalid = 0
-    for piece in range(len(counts)):
+    for piece in range(n):
         position = offsets[piece]
+        lengths[piece] = offsets[piece + 1] - position
+        n_bytes += counts[piece] * lengths[piece]
         while position < offsets[piece + 1]:
             n_chars += counts[piece]
             if data[position] < 0x80:
                 position += 1
                 continue
-            _, width = _decode(data, position, offsets[piece + 1], flags)
+            _, width = _decode(data, position, offsets[piece + 1], table)
             if width == 1:
                 n_invalid += counts[piece]
             position += width
-    return n_chars, n_invalid
+    sums[0] = n_chars
+    sums[1] = n_invalid
+    return n_bytes

@@ -14,7 +14,6 @@ from textual.geometry import Size
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
-from tokviz.bytetext import n_raw_bytes
 from tokviz.live.document import LiveDocument
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
@@ -72,7 +71,6 @@ class TokensScreen(
         self._first_settings = settings
         self._hover: int | None = None
         self._pin: int | None = None
-        self._n_raw = n_raw_bytes(text)
         self._update_seconds: float | None = None
 
     def compose(self) -> ComposeResult:
@@ -164,7 +162,6 @@ class TokensScreen(
         self.editor.load_byte_text(text)
         self.path = path
         self.is_sample = is_sample
-        self._n_raw = n_raw_bytes(text)
         self.edits = self.saved_edits = 0
         self._update_seconds = None
         self.refresh_document()
@@ -261,7 +258,7 @@ class TokensScreen(
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(self._n_raw),) if self._n_raw else (),
+                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
                 tokenizer_known=live.tokenizer is not None,
                 lossless=live.tokenizer is None or not live.tokenizer.lossy,
                 cost=self.cost_note(),
