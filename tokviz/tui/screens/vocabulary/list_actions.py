@@ -54,10 +54,9 @@ class ListActions(PageActions):
 
     def action_clear_search(self) -> None:
         """Go back to the search field; from there, show all tokens."""
-        if self.field.has_focus:
+        if self.field.has_focus or not len(self.table):
             self.put("")
-        else:
-            self.field.focus()
+        self.field.focus()
 
     # -- order
 

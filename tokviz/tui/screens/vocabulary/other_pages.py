@@ -44,16 +44,18 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
     rows.append(())
     if report is None:
         return [*rows, (Span("Checking…", "dim"),)]
-    for finding in report.findings[:_FINDINGS_SHOWN]:
+    # What is checked at load and once more here may be found twice.
+    findings = list(dict.fromkeys(report.findings))
+    for finding in findings[:_FINDINGS_SHOWN]:
         rows += _finding_rows(finding, width)
-    if len(report.findings) > _FINDINGS_SHOWN:
-        rest = f"… {len(report.findings) - _FINDINGS_SHOWN:,} more"
+    if len(findings) > _FINDINGS_SHOWN:
+        rest = f"… {len(findings) - _FINDINGS_SHOWN:,} more"
         rows.append((Span(rest, "dim"),))
-    if not report.findings:
+    if not findings:
         rows.append((Span("Nothing wrong was found.", "heading"),))
     if report.checks:
         rows += [(), (Span("Checked", "heading"),)]
-        for check in report.checks:
+        for check in dict.fromkeys(report.checks):
             rows += flow(words_of(safe(check)), width, (Span("✓ ", "good"),))
     return rows
 

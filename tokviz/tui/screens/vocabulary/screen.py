@@ -239,6 +239,8 @@ class VocabularyScreen(TakesDropped, ListActions):
         items = []
         for flag in FLAGS:
             number = counts[flag]
+            if number is None and index.tokenizer.remote:
+                continue
             shown = "…" if number is None else f"{number:,}"
             role: Role = "active" if flag in active else "plain"
             mark = "● " if flag in active else "○ "
@@ -300,5 +302,7 @@ def _nothing_found(query: Query, typed: str, index: VocabularyIndex) -> str:
     if typed.strip().isdigit():
         sentence += f" For the token with this id, type #{typed.strip()}."
     if "is:unreachable" in typed and index.unreachable is None:
+        if index.tokenizer.remote:
+            return "Whether a token can be reached is not known of tokenizers of other libraries."
         return "Every token is being tried: a moment."
     return f"{sentence} Esc shows all tokens again." if query.terms else sentence
