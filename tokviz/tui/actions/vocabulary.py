@@ -15,7 +15,7 @@ ACTIONS: tuple[Action, ...] = (
         bound=False,
     ),
     Action(
-        "back",
+        "token_before",
         "Back to the token before",
         "On the page of a token that was gone to from another one: show that one again.",
         "Tokens",

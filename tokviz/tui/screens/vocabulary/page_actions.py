@@ -137,10 +137,10 @@ class PageActions(VocabularyFiles):
             return []
         before = self._trail[-2] if len(self._trail) > 1 else self.table.token_id
         label = "" if before is None else shown_label(index.tokenizer.token_bytes(before))
-        back = Run("screen.back")
+        back = Run("screen.token_before")
         return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
 
-    def action_back(self) -> None:
+    def action_token_before(self) -> None:
         """Show the token that was shown before."""
         self.go_to_page(self._trail[:-1])
 

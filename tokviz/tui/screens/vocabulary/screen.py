@@ -72,7 +72,7 @@ class VocabularyScreen(TakesDropped, ListActions):
         Binding("up", "move(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
         Binding("pageup", "page(-1)", show=False),
-        Binding("backspace", "back", show=False),
+        Binding("backspace", "token_before", show=False),
         Binding("ctrl+home", "to_edge(False)", show=False),
         Binding("ctrl+end", "to_edge(True)", show=False),
     ]
