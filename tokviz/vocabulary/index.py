@@ -5,7 +5,7 @@ Tokens are numbered by *row*: their place when sorted by id, so that gaps betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -140,20 +140,20 @@ class VocabularyIndex:
         """
         import numpy as np
 
-        vocab = sorted(tokenizer.vocab.items())
         self.tokenizer = tokenizer
-        self.tokens = [token for _, token in vocab]
-        n = len(vocab)
-        self.ids = np.fromiter((token_id for token_id, _ in vocab), np.int64, n)
+        self.ids, self.tokens = _by_id(tokenizer.vocab)
+        n = len(self.tokens)
+        ids = self.ids.tolist()
         ranks: list[int] = []
         texts: list[str] = []
         folded: list[bytes] = []
         for start in range(0, n, _SLICE):
             if cancelled():
                 raise Cancelled
-            for token_id, token in vocab[start : start + _SLICE]:
-                rank = tokenizer.rank(token_id)
+            for row in range(start, min(start + _SLICE, n)):
+                rank = tokenizer.rank(ids[row])
                 ranks.append(-1 if rank is None else rank)
+                token = self.tokens[row]
                 text = bytetext.from_bytes(token)
                 texts.append(text)
                 folded.append(_fold(token, text))
@@ -171,7 +171,7 @@ class VocabularyIndex:
     def _read_characters(self, texts: list[str]) -> None:
         import numpy as np
 
-        joined = "".join([part for text in texts for part in (text, _BETWEEN_TOKENS)])
+        joined = _BETWEEN_TOKENS.join([*texts, ""])
         codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
         ends = np.flatnonzero(codes == ord(_BETWEEN_TOKENS))
         starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
@@ -219,6 +219,18 @@ class VocabularyIndex:
         blob = self.folded_rows.blob.tobytes()
         starts = self.folded_rows.starts.tolist()
         return [blob[a:b] for a, b in pairwise([*starts, len(blob)])]
+
+
+def _by_id(vocab: Mapping[int, bytes]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+    """Give the ids, ascending, and their tokens."""
+    import numpy as np
+
+    ids = np.fromiter(vocab.keys(), np.int64, len(vocab))
+    tokens = list(vocab.values())
+    if (ids[1:] > ids[:-1]).all():
+        return ids, tokens
+    order = np.argsort(ids)
+    return ids[order], [tokens[place] for place in order.tolist()]
 
 
 def _fold(token: bytes, text: str) -> bytes:

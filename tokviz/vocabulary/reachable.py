@@ -50,8 +50,8 @@ def unreachable_rows(
     """
     import numpy as np
 
+    # Single tokens need no tables of the tokenizer, and building those would stop every thread.
     found = np.zeros(len(index), bool)
-    index.tokenizer.prepare()
     for start in range(0, len(index), _SLICE):
         if cancelled():
             raise Cancelled

@@ -327,8 +327,8 @@ async def test_check_page_tells_source_findings_and_checks() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
-        await until(pilot, lambda: screen.report is not None and bool(screen.report.checks))
         await pilot.press("alt+e")
+        await until(pilot, lambda: screen.report is not None and bool(screen.report.checks))
         await settle(pilot)
         assert "made in memory" in shown(app) and "✓" in shown(app)
 

@@ -39,6 +39,7 @@ class VocabularyWork(Copying):
     """How often the text at hand holds each token, by id."""
     _searcher: Searcher | None = None
     _wanted: Tokenizer | None = None
+    _checked: Tokenizer | None = None
 
     # -- the index
 
@@ -65,7 +66,6 @@ class VocabularyWork(Copying):
         self.call_here(self._take_index, index)
         if not tokenizer.remote:
             self._find_unreachable(index)
-        self._check(tokenizer)
 
     def _find_unreachable(self, index: VocabularyIndex) -> None:
         worker = get_current_worker()
@@ -75,11 +75,16 @@ class VocabularyWork(Copying):
             return
         self.call_here(self._take_unreachable, index, found)
 
+    def check(self) -> None:
+        """Check the tokenizer thoroughly, once; `report_changed` shows what was found."""
+        if self._wanted is not None and self._checked is not self._wanted:
+            self._checked = self._wanted
+            self._check(self._wanted)
+
+    @work(thread=True, exclusive=True, group="check", exit_on_error=False)
     def _check(self, tokenizer: Tokenizer) -> None:
         from tokviz.formats.validate import validate
 
-        if get_current_worker().is_cancelled:
-            return
         try:
             report = validate(tokenizer)
         except TokvizError as error:

@@ -94,6 +94,7 @@ class PageActions(VocabularyFiles):
         if page_id == "syntax":
             return syntax_rows(width)
         if page_id == "check" and tokenizer is not None:
+            self.check()
             return check_rows(tokenizer, self.report, width)
         if self.index is None or self.selection is None:
             return [(Span("Reading the vocabulary…", "dim"),)]
