@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -100,6 +101,8 @@ class VocabularyWork(Copying):
     def _take_index(self, index: VocabularyIndex) -> None:
         if index.tokenizer is self._wanted:
             self.index = index
+            # It stays: the collector need not look at it again.
+            gc.freeze()
             self._searcher = Searcher(index)
             self.search()
 

@@ -169,13 +169,13 @@ class TokenTable(QuietScroll, can_focus=False):
         return None if row is None or self._index is None else int(self._index.ids[row])
 
     def _place_of(self, token_id: int | None) -> int | None:
-        import numpy as np
-
         if token_id is None or self._index is None or self._rows is None:
             return None
         row = self._index.row_of(token_id)
         if row is None:
             return None
+        import numpy as np
+
         places = np.flatnonzero(self._rows == row)
         return int(places[0]) if len(places) else None
 
