@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tokviz.chat.render import Rendering, render
     from tokviz.errors import (
         CorpusError,
+        FormatError,
         InputFileError,
         OutputFileError,
         PatternError,
@@ -54,6 +55,7 @@ _HOMES = {
     "render_for_completion": "tokviz.chat.contract",
     "visualize_tokenization": "tokviz.chat.mask",
     "CorpusError": "tokviz.errors",
+    "FormatError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
     "OutputFileError": "tokviz.errors",
     "PatternError": "tokviz.errors",
@@ -69,6 +71,7 @@ __all__ = [
     "ConversationError",
     "CorpusError",
     "Finding",
+    "FormatError",
     "InputFileError",
     "OutputFileError",
     "PatternError",

@@ -246,7 +246,7 @@ def test_columns_of_different_length_are_an_error(run, tmp_path):
 
 
 def test_a_folder_that_is_no_run_cannot_be_loaded(tmp_path):
-    with pytest.raises(tokviz.InputFileError, match="is no training run"):
+    with pytest.raises(tokviz.InputFileError, match="holds no tokenizer"):
         tokviz.load(tmp_path)
 
 

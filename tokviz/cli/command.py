@@ -15,7 +15,7 @@ COMMANDS = {
     "count": "count tokens, characters and bytes",
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
-    "tokenizers": "list the built-in tokenizers and their names",
+    "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
 """Every command and what it does; each is a module beside this one that holds its `COMMAND`."""

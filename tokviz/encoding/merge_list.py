@@ -24,9 +24,20 @@ class MergeListModel:
     """
 
     def __init__(
-        self, vocab: Mapping[int, bytes], merges: Sequence[Merge], split_pattern: SplitPattern
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Sequence[Merge],
+        split_pattern: SplitPattern,
+        *,
+        ignore_merges: bool = False,
     ) -> None:
         """Take the vocabulary, the merges in order, and the split pattern.
+
+        Args:
+            vocab: Token id → bytes.
+            merges: The merges.
+            split_pattern: How text is cut into pieces.
+            ignore_merges: A piece that is a token becomes it, whatever the merges make of it.
 
         Raises:
             VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
@@ -42,6 +53,7 @@ class MergeListModel:
         self._ranks = dict(zip(reversed(self._merges), latest_first, strict=True))
         self._rank_of_product = dict(zip(reversed(products), latest_first, strict=True))
         self._pattern = split_pattern
+        self._ignore_merges = ignore_merges
         self._pieces: dict[bytes, list[int]] = {}
 
     def _check(self, products: Sequence[bytes]) -> None:
@@ -111,8 +123,9 @@ class MergeListModel:
         known = self._pieces.get(piece)
         if known is not None:
             return known
-        ids = []
-        for token in merge_piece(piece, self.pair_rank):
+        ids: list[int] = []
+        whole = self._ignore_merges and piece in self._id_of
+        for token in [piece] if whole else merge_piece(piece, self.pair_rank):
             token_id = self._id_of.get(token)
             if token_id is None:
                 raise VocabularyError(f"the byte 0x{token[0]:02x} has no token in this vocabulary")

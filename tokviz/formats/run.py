@@ -29,7 +29,7 @@ from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import read_file
 from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
 try:
@@ -209,11 +209,14 @@ def load_run_tokenizer(folder: str | PathLike[str]) -> Tokenizer:
     """
     about = read_about(folder)
     path = Path(folder)
-    tokenizer = load_tokenizer_json(path / TOKENIZER, name=path.resolve().name)
     # Some patterns have the same regex under several names.
-    named = SPLIT_PATTERNS.get(str(about.get("settings", {}).get("split_pattern")))
-    if named is not None and named.regex == tokenizer.split_pattern.regex:
-        tokenizer.split_pattern = named
+    settings = about.get("settings")
+    asked = settings.get("split_pattern") if isinstance(settings, dict) else None
+    pattern = get_split_pattern(asked) if isinstance(asked, str) else None
+    tokenizer = load_tokenizer_json(
+        path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
+    )
+    tokenizer.source = f"training run {os.fspath(folder)}"
     return tokenizer
 
 

@@ -135,7 +135,7 @@ async def test_screens_keep_their_state_while_another_is_shown() -> None:
         train = await show_train(pilot)
         await pilot.press("x", "y")
         assert train.query_one("#source", Input).value == "xy"
-        await pilot.press("f11")  # the last tab: round to the first
+        await pilot.press("alt+k")
         shown_now: object = app.screen
         assert shown_now is tokens and tokens.live.text == "ab"
         await pilot.press("c", "alt+r")

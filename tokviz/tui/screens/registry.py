@@ -47,6 +47,12 @@ def _make_train(app: TokvizApp) -> Screen[Any]:
     return TrainScreen()
 
 
+def _make_vocabulary(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.vocabulary import VocabularyScreen
+
+    return VocabularyScreen()
+
+
 SCREENS: tuple[ScreenKind, ...] = (
     ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",), _make_tokens),
     ScreenKind(
@@ -62,6 +68,13 @@ SCREENS: tuple[ScreenKind, ...] = (
         "Train a tokenizer of your own on your files.",
         ("alt+r",),
         _make_train,
+    ),
+    ScreenKind(
+        "vocabulary",
+        "Vocabulary",
+        "Search and browse the tokens of the tokenizer.",
+        ("alt+v",),
+        _make_vocabulary,
     ),
 )
 """Every screen, in the order of the tabs. The app begins with the first."""

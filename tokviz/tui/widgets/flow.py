@@ -30,10 +30,17 @@ class Step(NamedTuple):
     step: int
 
 
-Action = Copy | GoTo | Step
+class Run(NamedTuple):
+    """Run an action of the screen or the app, in Textual's spelling."""
+
+    action: str
+
+
+Action = Copy | GoTo | Step | Run
 Role = Literal[
-    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning"
-]
+    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
+    "bar", "good",
+]  # fmt: skip
 
 
 class Span(NamedTuple):

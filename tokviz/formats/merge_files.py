@@ -1,0 +1,238 @@
+r"""Files that list merges, one after another: GPT-2's `merges.txt`, and what students write.
+
+| form | one merge |
+|---|---|
+| GPT-2's text (`vocab.bpe`) | a line `Ġ t`, behind a first line `#version: …` or none |
+| Python's text | a line `(b' ', b't')`, `b' ' b't'` or `[32] [116]` |
+| JSON | an item `["Ġ", "t"]`, `"Ġ t"` or `[[32], [116]]` of one list |
+
+How the characters of a token stand for its bytes is in no file. GPT-2's own alphabet is usual; some
+write bytes as Latin-1 or in hexadecimal. A list of merges tells by itself: each side of a
+merge is one byte, or what a merge before it made. The first spelling for which that holds is taken.
+
+>>> in_spelling([("68", "65"), ("6865", "79")])
+[(b'h', b'e'), (b'he', b'y')]
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+
+from tokviz.encoding.model import Merge
+from tokviz.errors import InputFileError
+from tokviz.files import read_file
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.json_file import parse_json
+
+MAX_MERGES = 4_000_000
+"""More merges than any tokenizer has."""
+
+Spelling = Callable[[str], bytes]
+"""Reads the text of a token; raises `ValueError` where it stands for no bytes."""
+
+Sides = tuple[str, str] | Merge
+"""A merge as its file has it: spelled, or as bytes where the file leaves no choice."""
+
+
+def _latin1(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+SPELLINGS: tuple[Spelling, ...] = (from_characters, _latin1, bytes.fromhex)
+"""How tokens may be spelled, the likeliest first."""
+
+
+def read_merges(path: str | PathLike[str]) -> list[Merge]:
+    """Read a file of merges in any of the forms above, in the order in which they apply.
+
+    Raises:
+        InputFileError: If the file cannot be read or holds something else; it names the line, or
+            the item of the list.
+    """
+    return parse_merges(read_file(path), path)
+
+
+def parse_merges(data: bytes, path: str | PathLike[str]) -> list[Merge]:
+    """Do what `read_merges` does for a file's content; the path is for error messages only."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputFileError(path, f"line {line}: is not UTF-8; merges are text") from None
+    sides, place, first = _sides_of(text, data, path)
+    if len(sides) > MAX_MERGES:
+        raise InputFileError(path, f"{len(sides):,} merges are too many (at most {MAX_MERGES:,})")
+    try:
+        return in_spelling(sides)
+    except MergeError as error:
+        raise InputFileError(path, f"{place} {first + error.index}: {error}") from None
+
+
+def _sides_of(text: str, data: bytes, path: str | PathLike[str]) -> tuple[list[Sides], str, int]:
+    """Read the merges of a text; say what its units are called, and the first one's number."""
+    if _PYTHON.match(text):
+        return _from_python(text, path), "line", 1
+    if _JSON.match(text):
+        content = parse_json(data, path)
+        assert isinstance(content, list)  # as it begins with a bracket
+        return merges_of_list(content, path), "item", 0
+    sides, first = _from_lines(text, path)
+    return sides, "line", first
+
+
+class MergeError(ValueError):
+    """A merge that cannot be read; `index` counts from 0."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        """Take the merge's number and what is wrong with it."""
+        self.index = index
+        super().__init__(reason)
+
+
+def in_spelling(sides: Sequence[Sides]) -> list[Merge]:
+    """Turn spelled merges into bytes, by the first spelling that makes a closed list of them.
+
+    If none does, it is GPT-2's: a list may lack merges.
+
+    Raises:
+        MergeError: If a token stands for no bytes.
+    """
+    spelled = [pair for pair in sides if isinstance(pair[0], str)]
+    if not spelled:
+        return [(bytes(left), bytes(right)) for left, right in _bytes_only(sides)]
+    for spelling in SPELLINGS:
+        try:
+            merges = [(spelling(str(left)), spelling(str(right))) for left, right in spelled]
+        except ValueError:
+            continue
+        if _is_closed(merges):
+            return merges
+    merges = []
+    for index, (left, right) in enumerate(spelled):
+        try:
+            merges.append((from_characters(str(left)), from_characters(str(right))))
+        except ValueError as error:
+            raise MergeError(index, f"{left!r} + {right!r}: {error} in GPT-2's alphabet") from None
+    return merges
+
+
+def _bytes_only(sides: Sequence[Sides]) -> Iterable[Merge]:
+    for left, right in sides:
+        assert isinstance(left, bytes) and isinstance(right, bytes)
+        yield left, right
+
+
+def _is_closed(merges: Iterable[Merge]) -> bool:
+    """Tell whether each side of each merge is a byte or made by a merge before."""
+    made: set[bytes] = set()
+    for left, right in merges:
+        if (len(left) != 1 and left not in made) or (len(right) != 1 and right not in made):
+            return False
+        made.add(left + right)
+    return True
+
+
+# -- JSON
+
+_JSON = re.compile(r"""\s*\[(?:["\[{\r\n]|\s*\]\s*$)""")
+"""Matches the start of a JSON list of merges, but not of a line of GPT-2's text."""
+
+
+def merges_of_list(content: Sequence[object], path: str | PathLike[str]) -> list[Sides]:
+    """Read the items of a JSON list of merges.
+
+    Raises:
+        InputFileError: If an item is no merge; it names the item, counted from 0.
+    """
+    sides: list[Sides] = []
+    for index, item in enumerate(content):
+        pair = _sides(item)
+        if pair is None:
+            shown = repr(item)[:60]
+            raise InputFileError(path, f"item {index}: {shown} is no pair of tokens")
+        if sides and type(pair[0]) is not type(sides[0][0]):
+            raise InputFileError(path, f"item {index}: is written in another way than item 0")
+        sides.append(pair)
+    return sides
+
+
+def _sides(item: object) -> Sides | None:
+    if isinstance(item, str):
+        item = item.split(" ")
+    if not isinstance(item, (list, tuple)) or len(item) != 2:
+        return None
+    left, right = item
+    if isinstance(left, str) and isinstance(right, str) and left and right:
+        return left, right
+    if isinstance(left, bytes) and isinstance(right, bytes) and left and right:
+        return left, right
+    if isinstance(left, list) and isinstance(right, list) and left and right:
+        try:
+            return bytes(left), bytes(right)
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+# -- text
+
+_LITERAL = r"""b'(?:[^'\\\n]|\\.)*'|b"(?:[^"\\\n]|\\.)*"|\[[\d, ]+\]"""
+_PYTHON_TOKEN = re.compile(_LITERAL)
+_PYTHON = re.compile(rf"\s*[\[(]?\s*\(?(?:{_LITERAL})\s*,?\s*(?:{_LITERAL})\)?,?\s*(?!\])")
+"""Matches a first merge as Python writes it, but not the same text as JSON."""
+
+_BETWEEN_TOKENS = " ,()[]\r\t"
+
+
+def _from_python(text: str, path: str | PathLike[str]) -> list[Sides]:
+    """Read `(b'a', b'b')`, `b'a' b'b'` or `[97] [98]`, a line each or all in one list.
+
+    Literals are read and nothing is run.
+    """
+    sides: list[Sides] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        between = _PYTHON_TOKEN.split(line)
+        tokens = [_literal(token) for token in _PYTHON_TOKEN.findall(line)]
+        odd = len(tokens) % 2 or (not tokens and line.strip(_BETWEEN_TOKENS + "\n"))
+        if odd or None in tokens or any(part.strip(_BETWEEN_TOKENS) for part in between):
+            raise _no_merge(path, number, line)
+        sides += zip(filter(None, tokens[::2]), filter(None, tokens[1::2]), strict=True)
+    return sides
+
+
+def _literal(token: str) -> bytes | None:
+    try:
+        value = ast.literal_eval(token)
+        return bytes(value) or None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _from_lines(text: str, path: str | PathLike[str]) -> tuple[list[Sides], int]:
+    """Read one merge a line; give the number of the first merge's line too."""
+    lines = text.split("\n")
+    first = 1
+    if lines[0].startswith("#version"):
+        del lines[0]
+        first = 2
+    while lines and not lines[-1].strip():
+        del lines[-1]
+    sides: list[Sides] = []
+    for number, line in enumerate(lines, first):
+        line = line.removesuffix("\r")
+        pair = _sides(line.split("\t") if "\t" in line else line.split(" "))
+        if pair is None:
+            raise _no_merge(path, number, line)
+        sides.append(pair)
+    return sides, first
+
+
+def _no_merge(path: str | PathLike[str], number: int, line: str) -> InputFileError:
+    shown = repr(line[:60])
+    return InputFileError(
+        path, f"line {number}: {shown} is no merge: two tokens, a space between them"
+    )
