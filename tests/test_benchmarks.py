@@ -20,6 +20,9 @@ SMALLEST_RUNS = {
     "paste": ["--sizes", "5K", "--runs", "1"],
     "count": ["--runs", "1"],
     "replay": ["--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"],
+    "chat": ["--size", "50K", "--runs", "1"],
+    "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
+    "load": ["--runs", "1", "--vocabulary", "gpt2"],
     "train": [
         *("--size", "30K", "--vocab", "300", "--small", "20K", "--small-vocab", "280"),
         *("--runs", "1"),

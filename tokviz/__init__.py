@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from tokviz.bpe.progress import TrainProgress
     from tokviz.bpe.run import TrainingRun
     from tokviz.bpe.train import train, train_bpe
+    from tokviz.chat.contract import render_conversation, render_for_completion
+    from tokviz.chat.conversation import Conversation, ConversationError
+    from tokviz.chat.lint import Finding
+    from tokviz.chat.mask import visualize_tokenization
+    from tokviz.chat.render import Rendering, render
     from tokviz.errors import (
         CorpusError,
+        FormatError,
         InputFileError,
         OutputFileError,
         PatternError,
@@ -40,7 +46,16 @@ _HOMES = {
     "TrainingRun": "tokviz.bpe.run",
     "train": "tokviz.bpe.train",
     "train_bpe": "tokviz.bpe.train",
+    "Conversation": "tokviz.chat.conversation",
+    "ConversationError": "tokviz.chat.conversation",
+    "Finding": "tokviz.chat.lint",
+    "Rendering": "tokviz.chat.render",
+    "render": "tokviz.chat.render",
+    "render_conversation": "tokviz.chat.contract",
+    "render_for_completion": "tokviz.chat.contract",
+    "visualize_tokenization": "tokviz.chat.mask",
     "CorpusError": "tokviz.errors",
+    "FormatError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
     "OutputFileError": "tokviz.errors",
     "PatternError": "tokviz.errors",
@@ -52,10 +67,15 @@ _HOMES = {
 }
 
 __all__ = [
+    "Conversation",
+    "ConversationError",
     "CorpusError",
+    "Finding",
+    "FormatError",
     "InputFileError",
     "OutputFileError",
     "PatternError",
+    "Rendering",
     "SpecialTokenError",
     "SplitPattern",
     "TokenIdError",
@@ -67,8 +87,12 @@ __all__ = [
     "UnknownTokenizerError",
     "VocabularyError",
     "load",
+    "render",
+    "render_conversation",
+    "render_for_completion",
     "train",
     "train_bpe",
+    "visualize_tokenization",
 ]
 
 

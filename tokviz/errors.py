@@ -84,6 +84,10 @@ class SpecialTokenError(TokvizError):
     """Special tokens that collide, are empty or are not known."""
 
 
+class FormatError(TokvizError):
+    """A tokenizer that a file format cannot hold."""
+
+
 class CorpusError(TokvizError):
     """A corpus that holds nothing to learn from."""
 

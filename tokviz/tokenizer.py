@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
+from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from tokviz import bytetext
@@ -20,6 +23,8 @@ from tokviz.pretokenize.split import split
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from tokviz.formats.report import Report
 
 AllowedSpecial = Literal["all", "none"] | Collection[str]
 """Which special tokens are recognised in a text; the others are plain text."""
@@ -54,7 +59,22 @@ class Tokenizer:
         name: A name to show, such as "cl100k_base".
         split_pattern: How text is cut into pieces before any merge.
         special_tokens: Special token text → id.
+        source: Where it comes from, in words: the kind of file, and what was guessed.
+        lossy: Whether text may be normalized before it is encoded, so that decoding gives another
+            text back.
+        load_report: What was noticed and checked when it was loaded; None if it was made in memory.
+        remote: Whether another process encodes: then a call takes as long as that process likes,
+            within its limits, and raises `JobError` when it dies.
     """
+
+    source: str = "made in memory"
+    lossy: bool = False
+    load_report: Report | None = None
+    remote: bool = False
+    by_ranks: bool = False
+    """Whether any two neighbours merge whose concatenation has a rank, as in tiktoken."""
+    ignore_merges: bool = False
+    """Whether a piece that is a token becomes it whatever the merges make of it."""
 
     def __init__(
         self,
@@ -63,6 +83,7 @@ class Tokenizer:
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
         *,
         split_pattern: str | SplitPattern = "gpt2",
+        ignore_merges: bool = False,
         name: str = "custom",
     ) -> None:
         """Make a tokenizer from a vocabulary and an ordered merge list.
@@ -73,6 +94,8 @@ class Tokenizer:
             special_tokens: Special tokens with their ids; or a list of them, which get the ids
                 after the rest unless the vocabulary already holds them.
             split_pattern: A named split pattern or any regex.
+            ignore_merges: Whether a piece that is a token becomes it whatever the merges make of
+                it, as with Hugging Face's option of this name.
             name: A name to show.
 
         Raises:
@@ -82,9 +105,59 @@ class Tokenizer:
         """
         pattern = get_split_pattern(split_pattern)
         specials = _special_ids(special_tokens, vocab)
-        texts = {name.encode() for name in specials}
-        ordinary = {i: token for i, token in vocab.items() if token not in texts}
-        self._set(MergeListModel(ordinary, merges, pattern), specials, pattern, name)
+        special_bytes = {token_id: text.encode() for text, token_id in specials.items()}
+        ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
+        model = MergeListModel(ordinary, merges, pattern, ignore_merges=ignore_merges)
+        self.ignore_merges = ignore_merges
+        self._set(model, specials, pattern, name)
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: str | PathLike[str],
+        merges_path: str | PathLike[str],
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        *,
+        split_pattern: str | SplitPattern = "gpt2",
+    ) -> Tokenizer:
+        """Read GPT-2's `vocab.json` and `merges.txt`, or the forms of them that CS336 asks for.
+
+        Args:
+            vocab_path: JSON: token → id, or id → token.
+            merges_path: One merge a line, or JSON; see `tokviz.formats.merge_files`.
+            special_tokens: See `Tokenizer`. None means none, also where the vocabulary holds text
+                like `<|endoftext|>`.
+            split_pattern: A named split pattern or any regex; the files hold none.
+
+        Raises:
+            InputFileError: If a file cannot be read, or what it holds does not hold together; it
+                names the file and the line or key.
+            SpecialTokenError: If a special token is empty or its id is another token's.
+        """
+        read = import_module("tokviz.formats.vocab_files").from_files
+        tokenizer = read(vocab_path, merges_path, special_tokens, split_pattern)
+        assert isinstance(tokenizer, Tokenizer)
+        return tokenizer
+
+    def save(self, path: str | PathLike[str], format: str = "huggingface") -> None:
+        """Write the tokenizer in a format that other libraries read; see `tokviz.formats.save`.
+
+        A file that is there is replaced in one step. `tokviz.formats.save.what_is_lost` says
+        beforehand what the format cannot hold.
+
+        Args:
+            path: The file; with "gpt2" the folder for `vocab.json` and `merges.txt`.
+            format: "huggingface", "tiktoken", "gpt2" or "minbpe".
+
+        Raises:
+            FormatError: If the format cannot hold the tokenizer so that it gives the same ids.
+            OutputFileError: If the file cannot be written.
+        """
+        # The formats know the tokenizer, not the other way round.
+        import_module("tokviz.formats.save").save(self, path, format)
+
+    def close(self) -> None:
+        """Give back what the tokenizer holds beside memory: a process, where it is remote."""
 
     @classmethod
     def from_ranks(
@@ -104,7 +177,8 @@ class Tokenizer:
         """
         pattern = get_split_pattern(split_pattern)
         self = cls.__new__(cls)
-        self._set(RankModel(source, pattern), dict(special_tokens or {}), pattern, name)
+        self.by_ranks = True
+        self._set(RankModel(source, pattern), _special_ids(special_tokens, {}), pattern, name)
         return self
 
     def _set(
@@ -164,6 +238,17 @@ class Tokenizer:
     def encode_byte_text(self, text: str, parse_specials: bool = True) -> list[int]:
         """Encode byte text (see `tokviz.bytetext`) with all special tokens recognised, or none."""
         return self._encode(text, self.special_pattern if parse_specials else None)
+
+    def encode_with_borders(
+        self, text: str, parse_specials: bool = True
+    ) -> tuple[list[int], array[int] | None]:
+        """Encode byte text and say where its tokens lie.
+
+        Returns:
+            The ids, and the n + 1 byte offsets between the tokens; None if every token is as long
+            as its bytes, which is true of all that is not `remote`.
+        """
+        return self.encode_byte_text(text, parse_specials), None
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
@@ -282,8 +367,8 @@ class Tokenizer:
     @cached_property
     def vocab(self) -> dict[int, bytes]:
         """Every token id → bytes, special tokens too."""
-        tokens = {i: self.token_bytes(i) for i in self._model.ids()}
-        return tokens | self._special_bytes
+        tokens = ((token_id, self._model.token(token_id)) for token_id in self._model.ids())
+        return {i: token for i, token in tokens if token is not None} | self._special_bytes
 
     @property
     def merges(self) -> list[Merge]:
@@ -368,6 +453,11 @@ def _special_ids(
 ) -> dict[str, int]:
     if special_tokens is None:
         return {}
+    for name in special_tokens:
+        if bytetext.replace_surrogates(name)[1]:
+            raise SpecialTokenError(
+                f"special token {name!r} holds half a character: no text has it"
+            )
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     id_of = {token: token_id for token_id, token in vocab.items()}

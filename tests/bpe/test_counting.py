@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
+import threading
+from array import array
 from collections.abc import Iterator
+from itertools import accumulate, product
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pieces import counted, documents_of
 from tests.test_imports import imported_by
 from tokviz import bytetext
-from tokviz.bpe import compiled_counter, counting
+from tokviz.bpe import compiled_counter, counting, counting_kernels, piece_table
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.bpe.piece_table import PieceTable
 from tokviz.corpus import readers, text_blocks
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import InputFileError, PatternError, SpecialTokenError
+from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.scan import scanner_of
 
@@ -240,10 +245,17 @@ def test_progress_is_reported_and_stopping_keeps_what_is_counted(
     assert 0 < part.n_bytes < whole.n_bytes
 
 
-def counter_of(name: str, **options: int) -> CompiledCounter:
+def counter_of(name: str) -> CompiledCounter:
+    """Make a counter that counts where it reads."""
     scanner = scanner_of(SPLIT_PATTERNS[name])
     assert scanner is not None
-    return CompiledCounter(scanner, **options)
+    return CompiledCounter(scanner, n_threads=0)
+
+
+@pytest.fixture
+def tiny_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piece_table, "_FIRST_SLOTS", 2)
+    monkeypatch.setattr(piece_table, "_FIRST_DATA_BYTES", 1)
 
 
 def no_tick(_: int) -> bool:
@@ -251,25 +263,28 @@ def no_tick(_: int) -> bool:
 
 
 def result_of(counter: CompiledCounter) -> PieceCounts:
+    counter.finish(no_tick)
     return counter.result(1, True)
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_the_hash_table_grows() -> None:
     words = [f"{n * n:x}{'y' * (n % 20)}" for n in range(20_000)]
     data = " ".join([*words, *reversed(words)]).encode()
-    counter = counter_of("whitespace", n_slots=2)
+    counter = counter_of("whitespace")
     counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
     counts = dict(result_of(counter).pieces())
     assert counts.pop(b" ") == 2 * len(words) - 1
     assert counts == {word.encode(): 2 for word in words}
 
 
-def test_pieces_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("tiny_tables")
+def test_pieces_with_the_same_hash_are_told_apart() -> None:
     """Long pieces of different lengths and bytes in a table that is as full as it gets."""
     words = [b"a" * n for n in range(1, 40)] + [b"\0" * n for n in range(1, 40)]
     words += [b"12345678" + bytes([65 + n]) + b"87654321" for n in range(26)]
     data = b" ".join(words + words)
-    counter = counter_of("whitespace", n_slots=2)
+    counter = counter_of("whitespace")
     counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
     counts = dict(result_of(counter).pieces())
     del counts[b" "]
@@ -279,15 +294,15 @@ def test_pieces_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatc
 def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
     counter = counter_of("gpt4")
     n_scanned = 0
-    fill_buffer = counter._fill_buffer
+    with_undecided = counter._with_undecided
 
-    def filling(block: TextBlock):
+    def noting(block: TextBlock) -> TextBlock:
         nonlocal n_scanned
-        starts, ends = fill_buffer(block)
-        n_scanned += int((ends - starts).sum())
-        return starts, ends
+        block = with_undecided(block)
+        n_scanned += len(block.data)
+        return block
 
-    counter._fill_buffer = filling
+    counter._with_undecided = noting
     for _ in range(999):
         counter.add(TextBlock(b"a" * 100, [0], [100], [False], is_open=True), no_tick)
     counter.add(TextBlock(b"a" * 100 + b" b", [0], [102], [True]), no_tick)
@@ -321,5 +336,76 @@ def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) 
 def test_compiling_makes_every_kernel_ready() -> None:
     compiled_counter.compile_kernels()
     assert compiled_counter.kernels_are_compiled()
-    for kernel in compiled_counter.KERNELS:
-        assert len(cast(Any, kernel).signatures) == 1
+
+
+def in_blocks(text: str, block_bytes: int) -> list[TextBlock]:
+    data = bytetext.to_bytes(text)
+    chunks = [(data[at : at + 9], False) for at in range(0, len(data), 9)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
+        return list(text_blocks.text_blocks([*chunks, (b"", True)], [], b""))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("name", ["gpt2", "gpt4", "gpt4o", "whitespace", "none"])
+@given(
+    documents=st.lists(st.one_of(texts, byte_texts), max_size=5),
+    block_bytes=st.sampled_from([5, 40, 200]),
+)
+@hypothesis_settings(max_examples=25)
+def test_threads_give_what_one_gives(
+    n_threads: int, name: str, documents: list[str], block_bytes: int
+) -> None:
+    text = " and then ".join([*documents, "some words", *documents])
+    results = []
+    for n in (0, n_threads):
+        scanner = scanner_of(SPLIT_PATTERNS[name])
+        assert scanner is not None
+        counter = CompiledCounter(scanner, n_threads=n)
+        for block in in_blocks(text, block_bytes):
+            counter.add(block, no_tick)
+        results.append(list(result_of(counter).pieces()))
+    assert results[0] == results[1]
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise MemoryError("no room")
+
+    use("compiled", monkeypatch)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
+    monkeypatch.setattr(PieceTable, "count", fail)
+    before = threading.active_count()
+    with pytest.raises(MemoryError, match="no room"):
+        count_pieces(Corpus.open(["some text"] * 9), SPLIT_PATTERNS["gpt4"])
+    assert threading.active_count() == before
+
+
+def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Path) -> None:
+    use("compiled", monkeypatch)
+    monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
+    good, bad = tmp_path / "a.txt", tmp_path / "b.gz"
+    good.write_bytes(b"some text\n" * 100_000)
+    bad.write_bytes(b"no gzip")
+    before = threading.active_count()
+    with pytest.raises(InputFileError):
+        count_pieces(Corpus.open([good, bad]), SPLIT_PATTERNS["gpt4"])
+    assert threading.active_count() == before
+
+
+def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
+    """Also overlong forms, surrogates, code points too large and characters cut off."""
+    borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
+    for first in borders:
+        parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
+        offsets = array("q", accumulate(map(len, parts), initial=0))
+        counts, sums = array("q", [1] * len(parts)), array("q", [0, 0])
+        table, lengths = scan_table.scan_table(), array("q", counts)
+        n = counting_kernels.measure(
+            b"".join(parts), offsets, counts, len(parts), table, lengths, sums
+        )
+        assert list(lengths) == list(map(len, parts))
+        texts = [bytetext.from_bytes(part) for part in parts]
+        assert n == sum(map(len, parts))
+        expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))]
+        assert list(sums) == expected, hex(first)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.bpe.trainers import as_history, corpora, finished, piece_counts, settings
 from tests.oracles import train as oracle
-from tokviz.bpe import compiled_trainer, kernels, merge_state
+from tokviz.bpe import compiled_trainer, kernels, layout, merge_state
 from tokviz.bpe.compiled_trainer import CompiledTrainer
 from tokviz.bpe.engines import PythonTrainer, python_work
 from tokviz.bpe.python_trainer import learn_merges
@@ -66,13 +66,15 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
     expected = finished(CompiledTrainer(corpus, settings(rule, 400))).history()
     monkeypatch.setattr(compiled_trainer, "_capacity", lambda n_used, _, n_more: n_used + n_more)
     trainer = CompiledTrainer(corpus, settings(rule, 400))
+    while trainer._state is None:
+        trainer.advance(-1.0)
     state = trainer._state
-    n_more = len(state.fresh)
+    n_more = len(state.fresh) // 2
     trainer._state = state._replace(
         occurrences=state.occurrences[: state.numbers[merge_state.N_OCCURRENCES] + n_more],
         **{
-            name: getattr(state, name)[: state.numbers[merge_state.N_PAIRS] + n_more]
-            for name in compiled_trainer._BY_PAIR
+            name: getattr(state, name)[: n * (state.numbers[merge_state.N_PAIRS] + n_more)]
+            for name, n in compiled_trainer._BY_PAIR.items()
         },
     )
     compiled_trainer._note_capacities(trainer._state)
@@ -105,6 +107,24 @@ def test_pauses_change_nothing(rule, monkeypatch):
 
 def as_prefix(history, n):
     return type(history)(**{name: array[:n] for name, array in history.arrays().items()})
+
+
+@every_rule
+def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
+    corpus = piece_counts(*random_corpus(4, 300))
+    expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
+    monkeypatch.setattr(layout, "_PIECES_AT_ONCE", 7)
+    monkeypatch.setattr(layout, "_CELLS_AT_ONCE", 50)
+    trainer = CompiledTrainer(corpus, settings(rule, 300))
+    n_steps = 0
+    while trainer._state is None:
+        assert (trainer.n_merges, trainer.n_tokens) == (0, corpus.n_bytes)
+        assert trainer.merges_from(0) == []
+        assert len(trainer.history()) == 0
+        trainer.advance(-1.0)
+        n_steps += 1
+    assert n_steps > 50
+    assert finished(trainer).history() == expected
 
 
 @both_engines
@@ -149,5 +169,6 @@ def test_weights_beyond_31_bits_are_exact():
 
 
 def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pieces():
-    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), n_merges=1_000) == 4 * 4 + 2 * 2
-    assert python_work(piece_counts([b"a" * 1_000], [1]), n_merges=10) == 10_000
+    assert python_work(piece_counts([b"abcd", b"ab"], [1, 9]), 1_000, 99) == 4 * 4 + 2 * 2
+    assert python_work(piece_counts([b"a" * 1_000], [1]), 10, 99_999) == 10_000
+    assert python_work(piece_counts([b"abcd"] * 9, [1] * 9), 1_000, 30) == 32

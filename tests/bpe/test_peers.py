@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -76,26 +76,66 @@ def minbpe_merges(ids: list[list[int]], n_merges: int) -> list[tuple[int, int]]:
     return merges
 
 
-@pytest.mark.parametrize("engine", [PythonTrainer, CompiledTrainer])
-def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine):
-    """Its ids of the bytes follow the characters that stand for them: " " is "Ġ", so it is late."""
+def by_hugging_face(text: str, vocab_size: int):
     tokenizers = pytest.importorskip("tokenizers")
-    theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
-    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=1_200,
+        vocab_size=vocab_size,
         initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    theirs.train_from_iterator([text], trainer)
+    tokenizer.train_from_iterator([text], trainer)
+    return tokenizer
 
+
+def merges_of(tokenizer) -> list[tuple[bytes, bytes]]:
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    return [(from_characters(left), from_characters(right)) for left, right in merges]
+
+
+@pytest.mark.parametrize("engine", [PythonTrainer, CompiledTrainer])
+def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine):
+    """Its ids of the bytes follow the characters that stand for them: " " is "Ġ", so it is late.
+
+    Ties are all that this order decides: with it, all ids and all merges are the same.
+    """
+    theirs = by_hugging_face(text, 1_200)
     order = sorted(range(256), key=lambda byte: to_characters(bytes([byte])))
     pieces = count_pieces(Corpus.open([text], delimiter=None), get_split_pattern("gpt2"))
-    reordered = np.argsort(order).astype(np.uint8)[pieces.data]
-    ours = finished(engine(replace(pieces, data=reordered), settings("smallest_id", 1_200 - 256)))
+    pieces.memory["data"] = np.argsort(order).astype(np.uint8)[pieces.data]
+    ours = finished(engine(pieces, settings("smallest_id", 1_200 - 256)))
     tokens = [bytes([byte]) for byte in order]
-    for left, right in ours.history().pairs():
-        tokens.append(tokens[left] + tokens[right])
+    merges = [(tokens[left], tokens[right]) for left, right in with_tokens(tokens, ours.history())]
     assert {from_characters(name): i for name, i in theirs.get_vocab().items()} == {
         token: i for i, token in enumerate(tokens)
     }
+    assert merges_of(theirs) == merges
+
+
+def with_tokens(tokens: list[bytes], history) -> list[tuple[int, int]]:
+    """Give the merges of a history, and add the tokens that they make."""
+    pairs = list(history.pairs())
+    for left, right in pairs:
+        tokens.append(tokens[left] + tokens[right])
+    return pairs
+
+
+@pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
+def test_hugging_face_makes_the_same_merges_until_pairs_tie(text, rule, engine):
+    """Without its order of the bytes the first tie is where the two may part, and not before."""
+    run = tokviz.train([text], 1_200, split_pattern="gpt2", tie_break=rule, delimiter="")
+    assert run.engine == engine
+    n_decided = int(np.argmax(run.history.n_tied > 1))
+    assert n_decided > 30
+    assert merges_of(by_hugging_face(text, 1_200))[:n_decided] == run.tokenizer.merges[:n_decided]
+
+
+def test_hugging_face_makes_the_same_set_of_tokens_where_no_pairs_tie():
+    """Words that occur 1, 2, 4, … times: no two pairs have the same count."""
+    words = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st"]
+    text = "\n".join(word for n, word in enumerate(words) for _ in range(2**n))
+    run = tokviz.train([text], 266, split_pattern="gpt2", delimiter="")
+    assert run.history.n_tied.tolist() == [1] * 10
+    theirs = {from_characters(name) for name in by_hugging_face(text, 266).get_vocab()}
+    assert theirs == set(run.tokenizer.vocab.values())

@@ -17,6 +17,7 @@ from tests.bpe.trainers import settings as train_settings
 from tests.oracles import replay as oracle
 from tokviz.bpe import replay_compiled, replay_corpus
 from tokviz.bpe.engines import PythonTrainer
+from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.replay import PairCount, Replay
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.ties import TIE_BREAKS
@@ -272,16 +273,30 @@ def test_a_folder_is_opened_from_its_files_alone(tmp_path, way) -> None:
 def test_names_that_are_nothing_are_refused(tmp_path) -> None:
     with pytest.raises(UnknownTokenizerError):
         Replay.open("gpt5000")
-    with pytest.raises(InputFileError, match="is no training run"):
+    with pytest.raises(InputFileError, match="holds no tokenizer"):
         Replay.open(tmp_path)
+
+
+def test_a_tokenizer_without_merges_of_bytes_is_refused(tmp_path) -> None:
+    library = pytest.importorskip("tokenizers")
+    words = library.Tokenizer(library.models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
+    words.save(str(tmp_path / "words.json"))
+    with pytest.raises(TokvizError, match=r"words\.json: .* no merges lead to its tokens"):
+        Replay.open(tmp_path / "words.json")
+    tokenizer = tokviz.load(tmp_path / "words.json")
+    with pytest.raises(TokvizError, match="no merges lead to its tokens"):
+        Replay.open(tokenizer)
+    assert tokenizer.encode("a") == [1]
+    tokenizer.close()
 
 
 @pytest.mark.parametrize("column", ["count", "n_tokens"])
 def test_a_history_of_other_pieces_is_refused(column, way) -> None:
     run = tokviz.train([TEXT], 300)
-    wrong = run.history.arrays()[column].copy()
-    wrong[4] += 1
-    history = dataclasses.replace(run.history, **{column: wrong})
+    columns = run.history.arrays()
+    columns[column] = columns[column].copy()
+    columns[column][4] += 1  # type: ignore[operator]
+    history = TrainingHistory.from_arrays(columns)
     with pytest.raises(TokvizError, match="first at merge 5"):
         Replay.open(dataclasses.replace(run, history=history)).prepare()
 

@@ -139,6 +139,25 @@ def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
         assert replay.encode(text, k) == [*half, 900, *half]
 
 
+@settings(deadline=None, max_examples=300)
+@given(merges=merge_lists(), extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]), piece=pieces)
+def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, extra, piece):
+    """From the first merge that makes the token on; from the start if none does."""
+    products = [left + right for left, right in merges]
+    vocab = BYTES | dict(enumerate(dict.fromkeys([*products, extra]), 256))
+    tok = Tokenizer(vocab, list(merges), split_pattern="none", ignore_merges=True)
+    replay = Replay.open(tok)
+    prepared = replay.text(piece.decode())
+    for k in range(len(merges) + 1):
+        tokens = encode_by_merges(piece, merges[:k])
+        if piece in products[:k] or (piece == extra and piece not in products):
+            tokens = [piece]
+        expected = [tok.token_id(token) for token in tokens]
+        assert prepared.at(k).ids.tolist() == expected
+        assert replay.encode(piece.decode(), k) == expected
+    assert prepared.at(len(merges)).ids.tolist() == tok.encode(piece.decode())
+
+
 @settings(deadline=None, max_examples=60)
 @given(text=texts)
 def test_the_text_of_a_run_is_that_of_a_shorter_run(text) -> None:

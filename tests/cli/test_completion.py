@@ -49,7 +49,11 @@ def test_bash_completes_commands(bash_script):
 
 @needs_bash
 def test_bash_completes_options(bash_script):
-    assert complete_in_bash(bash_script, "tokviz", "encode", "--sp") == ["--specials", "--spans"]
+    assert complete_in_bash(bash_script, "tokviz", "encode", "--sp") == [
+        "--split-pattern",
+        "--specials",
+        "--spans",
+    ]
     assert complete_in_bash(bash_script, "tokviz", "--ver") == ["--version"]
 
 

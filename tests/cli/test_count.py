@@ -87,3 +87,23 @@ def test_a_file_name_cannot_send_an_escape_sequence(tokviz, tmp_path):
     assert "\x1b" not in result.text + result.err
     assert len(result.text.splitlines()) == 2
     assert len(result.err.splitlines()) == 1
+
+
+def test_costs_come_from_the_users_own_table(tokviz, tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_text("hello world")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    done = tokviz("count", "--cost", path)
+    assert done.code == 1 and "there is no price table" in done.err and "models.toml" in done.err
+    table = tmp_path / "tokviz" / "models.toml"
+    table.parent.mkdir()
+    table.write_text('[[model]]\nname = "m"\nwindow = 8\nprice = 2.5\ncurrency = "EUR"\n')
+    assert "m  0.0000050 EUR, 25 % of 8" in tokviz("count", "--cost", path).text
+    (record,) = map(json.loads, tokviz("count", "--cost", "--json", path).text.splitlines())
+    assert record["costs"] == [
+        {"model": "m", "cost": 5e-6, "currency": "EUR", "window": 8, "window_share": 0.25}
+    ]
+    assert "costs" not in json.loads(tokviz("count", "--json", path).text)
+    table.write_text('[[model]]\nname = "m"\nwindow = -1\n')
+    done = tokviz("count", "--cost", path)
+    assert done.code == 1 and "line 3: window" in done.err

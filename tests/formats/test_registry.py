@@ -31,6 +31,11 @@ def test_unknown_name_offers_the_nearest() -> None:
     assert caught.value.suggestions[0] == "cl100k_base"
 
 
+def test_a_name_like_the_hubs_offers_the_hub() -> None:
+    with pytest.raises(tokviz.UnknownTokenizerError, match=r"did you mean hf:Qwen/Qwen3-0\.6B"):
+        tokviz.load("Qwen/Qwen3-0.6B")
+
+
 @pytest.mark.parametrize("builtin", builtin_names(), ids=lambda b: b.name)
 def test_stated_size_is_true(builtin: object) -> None:
     tok = tokviz.load(builtin.name)  # type: ignore[attr-defined]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import resource
+import subprocess
+import sys
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,6 +149,47 @@ def test_a_rename_that_fails_brings_the_old_run_back(run, tmp_path, monkeypatch)
     assert [*tmp_path.iterdir()] == [folder]
 
 
+KILLED_WHILE_SAVING = """
+import os, signal, sys
+import tokviz
+from tokviz.formats import run as run_folder
+run = tokviz.train(["abab"], 300)
+run_folder.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+run.save(sys.argv[1])
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_save(run, tmp_path):
+    for name in ("run", "run [1]*"):
+        folder = tmp_path / name
+        subprocess.run([sys.executable, "-c", KILLED_WHILE_SAVING, str(folder)], check=False)
+        (left,) = tmp_path.glob(f".{glob.escape(name)}.*")
+        assert (left / "history.npz").exists()
+        mine = tmp_path / f".{name}.mine"
+        mine.mkdir()
+        run.save(folder)
+        assert not left.exists()
+        assert mine.exists()
+        assert sorted(path.name for path in folder.iterdir()) == sorted(run_folder.RUN_FILES)
+
+
+def test_what_a_living_process_writes_is_left_alone(run, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    write_npy = run_folder.write_npy
+    found: list[Path] = []
+
+    def save_another(path, items):
+        write_npy(path, items)
+        if not found:
+            found.append(path.parent)
+            run.save(folder)
+            assert path.exists()
+
+    monkeypatch.setattr(run_folder, "write_npy", save_another)
+    run.save(folder)
+    assert [*tmp_path.iterdir()] == [folder]
+
+
 def test_no_file_is_a_pickle(run, tmp_path):
     run.save(tmp_path / "run")
     for name in ("history.npz", "pieces.npz"):
@@ -202,7 +246,7 @@ def test_columns_of_different_length_are_an_error(run, tmp_path):
 
 
 def test_a_folder_that_is_no_run_cannot_be_loaded(tmp_path):
-    with pytest.raises(tokviz.InputFileError, match="is no training run"):
+    with pytest.raises(tokviz.InputFileError, match="holds no tokenizer"):
         tokviz.load(tmp_path)
 
 

@@ -22,8 +22,7 @@ def compiled(monkeypatch):
 
 
 def _are_compiled(monkeypatch, yes):
-    monkeypatch.setattr("tokviz.compiled.is_compiled", lambda kernel: yes)
-    for module in (compiled_trainer, replay_compiled):
+    for module in MODULES:
         monkeypatch.setattr(module, "kernels_are_compiled", lambda: yes)
 
 

@@ -24,6 +24,7 @@ def assert_same(live: LiveDocument, slow: SlowDocument) -> None:
     assert (live.n_chars, live.n_tokens) == (len(slow.text), len(spans))
     assert live.n_bytes == bytetext.n_bytes(slow.text)
     assert live.n_lines == slow.text.count("\n") + 1
+    assert live.n_raw_bytes == bytetext.n_raw_bytes(slow.text)
 
 
 @pytest.mark.parametrize("parse_specials", [True, False])

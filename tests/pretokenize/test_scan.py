@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz import bytetext
 from tokviz.assets import asset_path
-from tokviz.pretokenize import scan_kernels, scan_table
+from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
 from tokviz.pretokenize.split import split
@@ -35,14 +34,12 @@ def scanner(name: str) -> Scanner:
 def pieces_of_texts(name: str, parts: list[str]) -> list[bytes]:
     """Scan many texts of one buffer at once."""
     datas = [bytetext.to_bytes(part) for part in parts]
-    ends = np.cumsum([len(data) for data in datas], dtype=np.int64)
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    ends = list(accumulate(map(len, datas)))
     whole = b"".join(datas)
-    buffer = np.frombuffer(bytearray(whole), np.uint8)
     return [
         whole[start:end]
-        for batch in scanner(name).batches(buffer, starts, ends)
-        for start, end in batch.tolist()
+        for batch in scanner(name).batches(whole, [0, *ends[:-1]], ends)
+        for start, end in batch
     ]
 
 
@@ -52,13 +49,11 @@ def pieces_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
     rest = b""
     for index, block in enumerate(blocks):
         data = rest + block
-        buffer = np.frombuffer(bytearray(data), np.uint8)
-        start, end = np.zeros(1, np.int64), np.full(1, len(data), np.int64)
         is_open = index < len(blocks) - 1
         done = 0
-        for batch in scanner(name).batches(buffer, start, end, is_open=is_open):
-            pieces += [data[a:b] for a, b in batch.tolist()]
-            done = int(batch[-1, 1])
+        for batch in scanner(name).batches(data, [0], [len(data)], is_open=is_open):
+            pieces += [data[a:b] for a, b in batch]
+            done = batch[-1][1] if batch else done
         rest = data[done:]
     assert rest == b""
     return pieces
@@ -125,17 +120,26 @@ def test_borders_between_blocks_change_nothing(name: str, text: str, data: st.Da
     assert pieces_in_blocks(name, blocks) == pieces_by_regex(name, text)
 
 
-def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
-    """Also overlong forms, surrogates, code points too large and characters cut off."""
-    borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
-    for first in borders:
-        parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
-        offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        buffer = np.frombuffer(bytearray(b"".join(parts)), np.uint8)
-        counts = np.ones(len(parts), np.int64)
-        found = scan_kernels.measure(buffer, offsets, counts, scan_table.scan_table())
-        texts = [bytetext.from_bytes(part) for part in parts]
-        assert found == (sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))), hex(first)
+@pytest.mark.parametrize("name", NAMES)
+@given(before=byte_texts, behind=byte_texts, letter=st.sampled_from("aZs"))
+def test_what_ends_at_a_cut_ends_there_whatever_follows(
+    name: str, before: str, behind: str, letter: str
+) -> None:
+    data = bytetext.to_bytes(f"{before}{letter} {behind}")
+    cut = scanner(name).last_cut(data, 0, len(data))
+    if cut == 0:
+        assert name == "none"
+        return
+    parts = scanner(name).pieces(data[:cut]) + scanner(name).pieces(data[cut:])
+    assert parts == scanner(name).pieces(data)
+
+
+def test_a_cut_is_found_soon_or_not_at_all() -> None:
+    gpt4 = scanner("gpt4")
+    assert gpt4.last_cut(b"one two three", 0, 13) == 7
+    assert gpt4.last_cut(b"one two" + b" " * 5_000, 0, 5_007) == 7
+    assert gpt4.last_cut(b"one two" + b" " * 500_000, 0, 500_007) == 0
+    assert gpt4.last_cut(b"one two", 3, 7) == 3
 
 
 def test_more_pieces_than_a_batch_holds() -> None:

@@ -1,66 +1,105 @@
-"""Counting pieces with the compiled scanner and the compiled hash table."""
+"""Counting pieces with compiled loops, on several processors at once.
+
+Blocks are cut where a piece ends whatever follows, so that each can be counted alone. Every thread
+has a table of its own, and notes which pieces are new in which block; at the end the tables are
+joined block by block, so that the pieces come in the order of their first occurrence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import PieceCounts, Tick
-from tokviz.bpe.counting_kernels import count, move
-from tokviz.compiled import is_compiled
+from tokviz.bpe.piece_table import PieceTable
+from tokviz.bpe.threads import Threads, n_processors
+from tokviz.compiled import Kernel, is_compiled
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
-from tokviz.pretokenize.scan_kernels import measure, scan
-from tokviz.pretokenize.scan_table import scan_table
 
-Number = TypeVar("Number", np.uint8, np.int64)
-
-KERNELS: tuple[Callable[..., object], ...] = (scan, count, move, measure)
+KERNELS: tuple[Kernel, ...] = (
+    counting_kernels.count_texts,
+    counting_kernels.add_pieces,
+    counting_kernels.sum_texts,
+    counting_kernels.move,
+    counting_kernels.measure,
+)
 """What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
-
-_PADDING = 8  # the kernels read words
-_FIRST_SLOTS = 1 << 16
-_FIRST_DATA_BYTES = 1 << 20
 
 
 class CompiledCounter:
-    """Counts with compiled loops; memory grows with the different pieces, not with the corpus.
+    """Counts with compiled loops; memory grows with the different pieces, not with the corpus."""
 
-    Attributes:
-        n_unique: How many different pieces there are so far.
-    """
+    def __init__(self, scanner: Scanner, n_threads: int | None = None) -> None:
+        """Take the scanner that cuts texts into pieces.
 
-    def __init__(self, scanner: Scanner, n_slots: int = _FIRST_SLOTS) -> None:
-        """Take the scanner that cuts texts into pieces, and the hash table's size to begin with."""
-        self.n_unique = 0
+        Args:
+            scanner: The scanner.
+            n_threads: How many threads count while this one reads; 0 to count where it is read,
+                None for as many as there are processors, within reason.
+        """
+        n_threads = n_processors() if n_threads is None else n_threads
         self._scanner = scanner
-        self._slots = np.zeros((n_slots, 2), np.uint64)
-        self._counts = np.zeros(n_slots // 2, np.int64)
-        self._offsets = np.zeros(n_slots // 2 + 1, np.int64)
-        self._data = np.zeros(_FIRST_DATA_BYTES, np.uint8)
-        self._buffer = np.zeros(0, np.uint8)
+        self._own = _Table(scanner)
+        self._shares = [_Table(scanner) for _ in range(n_threads)]
+        self._threads = Threads(self._shares) if n_threads else None
+        self._joined = PieceTable(2)
+        self._n_blocks = 0
         self._undecided: list[bytes] = []
         self._scan_at = 0
+
+    @property
+    def n_unique(self) -> int:
+        """How many different pieces there are so far, at least."""
+        return max(len(table.pieces) for table in self._tables())
+
+    def _tables(self) -> list[_Table]:
+        return [self._own, *self._shares]
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the undecided end of the last one waits while it is open."""
         if self._waits(block):
             return
-        starts, ends = self._fill_buffer(block)
-        last_start = done = int(starts[-1])
-        batches = self._scanner.batches(self._buffer, starts, ends, is_open=block.is_open)
-        for pieces in batches:
-            self._count(pieces)
-            done = int(pieces[-1, 1])
-            if tick(self.n_unique):
-                return
+        block = self._with_undecided(block)
         if block.is_open:
-            rest = self._buffer[max(done, last_start) : ends[-1]].tobytes()
+            start, end = block.starts[-1], block.ends[-1]
+            cut = self._scanner.last_cut(block.data, start, end)
+            if cut > start:
+                self._undecided.append(block.data[cut:end])
+                self._scan_at = 0
+                block.ends[-1], block.is_open = cut, False
+        self._n_blocks += 1
+
+        def should_stop() -> bool:
+            return tick(self.n_unique)
+
+        if self._threads and not block.is_open:
+            self._threads.put(self._n_blocks, block, should_stop)
+            return
+        reached = self._own.count(self._n_blocks, block, should_stop)
+        if block.is_open:
+            rest = block.data[reached : block.ends[-1]]
             self._undecided.append(rest)
             self._scan_at = 2 * len(rest)
+
+    def finish(self, tick: Tick) -> None:
+        """Wait until all is counted, or somebody asks to stop; then join the tables."""
+        if self._threads:
+            self._threads.finish(lambda: tick(self.n_unique))
+        used = [table for table in self._tables() if len(table.pieces)]
+        if len(used) < 2:
+            self._joined = used[0].pieces if used else PieceTable()
+            return
+        self._joined = PieceTable(2 * max(table.pieces.n_slots for table in used))
+        news = [(number, i) for i, table in enumerate(used) for number in table.news]
+        for number, i in sorted(news):
+            self._joined.add(used[i].pieces, *used[i].news[number])
+            tick(self.n_unique)
+
+    def close(self) -> None:
+        """Let no thread go on."""
+        if self._threads:
+            self._threads.close()
 
     def _waits(self, block: TextBlock) -> bool:
         """Let a piece without an end grow to double its size before it is looked at again.
@@ -75,66 +114,55 @@ class CompiledCounter:
         self._undecided.pop()
         return False
 
-    def _fill_buffer(self, block: TextBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Put the undecided bytes and a block into the buffer; give where its texts are."""
+    def _with_undecided(self, block: TextBlock) -> TextBlock:
+        """Put the undecided bytes before a block."""
+        if not self._undecided:
+            return block
         undecided = b"".join(self._undecided)
         self._undecided.clear()
         first = block.starts[0]
-        size = len(undecided) + len(block.data) - first
-        if len(self._buffer) < size + _PADDING:
-            self._buffer = np.zeros(size + size // 4 + _PADDING, np.uint8)
-        self._buffer[: len(undecided)] = np.frombuffer(undecided, np.uint8)
-        self._buffer[len(undecided) : size] = np.frombuffer(block.data, np.uint8)[first:]
         shift = len(undecided) - first
-        starts = np.array(block.starts, np.int64) + shift
-        starts[0] = 0
-        return starts, np.array(block.ends, np.int64) + shift
-
-    def _count(self, pieces: NDArray[np.int64]) -> None:
-        done = 0
-        while True:
-            done, self.n_unique = count(
-                self._buffer,
-                pieces,
-                done,
-                self.n_unique,
-                self._slots,
-                self._counts,
-                self._offsets,
-                self._data,
-            )
-            if done == len(pieces):
-                return
-            self._make_room(int(pieces[done, 1] - pieces[done, 0]))
-
-    def _make_room(self, n_bytes: int) -> None:
-        """Make room for one more piece of that many bytes."""
-        if self.n_unique == len(self._counts):
-            slots = np.zeros((2 * len(self._slots), 2), np.uint64)
-            move(self._slots, slots)
-            self._slots = slots
-            self._counts = _longer(self._counts, len(slots) // 2)
-            self._offsets = _longer(self._offsets, len(slots) // 2 + 1)
-        needed = int(self._offsets[self.n_unique]) + n_bytes
-        if needed > len(self._data):
-            self._data = _longer(self._data, max(needed, len(self._data) * 3 // 2))
+        starts = [0, *(start + shift for start in block.starts[1:])]
+        ends = [end + shift for end in block.ends]
+        data = undecided + (block.data[first:] if first else block.data)
+        return TextBlock(data, starts, ends, block.ends_document, block.is_open)
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        counts = self._counts[: self.n_unique].copy()
-        offsets = self._offsets[: self.n_unique + 1].copy()
-        data = self._data[: offsets[-1]].copy()
-        n_chars, n_invalid = measure(data, offsets, counts, scan_table())
+        table = self._joined
+        totals = table.measure()
         return PieceCounts(
-            data=data,
-            offsets=offsets,
-            counts=counts,
-            n_bytes=int(np.diff(offsets) @ counts),
-            n_chars=n_chars,
-            n_invalid=n_invalid,
+            data=table.data,
+            offsets=table.offsets,
+            counts=table.counts,
+            lengths=totals.lengths,
+            n_bytes=totals.n_bytes,
+            n_chars=totals.n_chars,
+            n_invalid=totals.n_invalid,
             n_documents=n_documents,
             complete=complete,
         )
+
+
+class _Table:
+    """A table, and which of its pieces were new in which block.
+
+    Attributes:
+        pieces: The table.
+        news: The first of a block's new pieces and the first that is none, by the block's number.
+    """
+
+    def __init__(self, scanner: Scanner) -> None:
+        self.pieces = PieceTable()
+        self.news: dict[int, tuple[int, int]] = {}
+        self._scanner = scanner
+
+    def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> int:
+        """Count a block, and tell where its undecided rest begins."""
+        first = len(self.pieces)
+        reached = self.pieces.count(block, self._scanner, should_stop)
+        self.news[number] = first, len(self.pieces)
+        return reached
 
 
 def kernels_are_compiled() -> bool:
@@ -143,14 +171,6 @@ def kernels_are_compiled() -> bool:
 
 
 def compile_kernels() -> None:
-    """Run every kernel once, so that it is compiled and in the cache."""
-    counter = CompiledCounter(Scanner("GPT2"), n_slots=2)
-    block = TextBlock(b" long words and short ones ", [0, 3], [3, 27], [False, True])
-    counter.add(block, lambda _: False)
-    counter.result(1, True)
-
-
-def _longer(array: NDArray[Number], length: int) -> NDArray[Number]:
-    longer = np.zeros(length, array.dtype)
-    longer[: len(array)] = array
-    return longer
+    """Have every kernel compiled and in the cache, or load it."""
+    for kernel in KERNELS:
+        kernel.load()

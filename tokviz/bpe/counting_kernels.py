@@ -1,12 +1,5 @@
 """The compiled hash table of pieces: an open-addressing table of words, over bytes kept in order.
 
-| array | content |
-|---|---|
-| `slots` | shape (a power of two, 2): a piece's key and its index plus one, 0 for a free slot |
-| `counts` | how often each piece occurred, by index |
-| `offsets` | where each piece starts in `data`; the next one's start is its end |
-| `data` | the bytes of all pieces, in the order of their first occurrence |
-
 The key of a piece shorter than eight bytes is its bytes and its length, so that two pieces with
 one key are one piece; the key of a longer one is a hash, and its bytes are compared.
 
@@ -15,142 +8,378 @@ Nothing grows in here: a kernel returns when an array is full, and the caller ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import numpy as np
+from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
+from tokviz.pretokenize.character_kernels import decode, load_word
+from tokviz.pretokenize.scan_kernels import find_pieces
 
-from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import Pointer, load_word, pointer_to
+DONE, PAUSED, FULL, NEW = range(4)
+"""Why a kernel came back."""
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+(
+    N_UNIQUE,
+    N_SLOTS,
+    MOST_PIECES,
+    MOST_BYTES,
+    WANTED_BYTES,
+    N_NUMBERS,
+) = range(6)
+"""The places of `Table.numbers`."""
+
+TEXT, POSITION = range(2)
+"""The places of `Table.reached`."""
+
+BATCH = 512
+"""How many pieces are looked up at once."""
 
 _WORD = 8
-_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
-_LONG = np.uint64(0xFF << 56)  # in the place of a short piece's length
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIXER = np.uint64(0x9FB21C651E98DF25)
-_SEED = np.uint64(0x243F6A8885A308D3)
-_HALF = np.uint64(32)
-_LENGTH_AT = np.uint64(56)
+_LONG = 0xFF << 56  # in the place of a short piece's length
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIXER = 0x9FB21C651E98DF25
+_SEED = 0x243F6A8885A308D3
+
+
+class Table(NamedTuple):
+    """Pieces and their counts.
+
+    Attributes:
+        slots: Shape (a power of two, 2): a piece's key and its index plus one, 0 for a free slot.
+            At least half of them are free, because there is room for half as many pieces.
+        counts: How often each piece occurred, by index.
+        offsets: Where each piece starts in `data`; the next one's start is its end.
+        data: The bytes of all pieces, in the order of their first occurrence.
+        numbers: How many pieces and slots there are, and how many pieces and bytes there is room
+            for; the length of the piece for which there was none.
+        reached: The text to go on with, and the position in it.
+        pieces: Shape (BATCH, 2): where the pieces under way start and end.
+        keys: Their keys.
+    """
+
+    slots: Int64s
+    counts: Int64s
+    offsets: Int64s
+    data: Bytes
+    numbers: Int64s
+    reached: Int64s
+    pieces: Int64s
+    keys: Int64s
 
 
 @kernel
-def count(
-    buffer: NDArray[np.uint8],
-    pieces: NDArray[np.int64],
-    first: int,
-    n_unique: int,
-    slots: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    data: NDArray[np.uint8],
-) -> tuple[int, int]:
-    """Count pieces until all are done or an array is full.
-
-    Invariant: at least half of the slots are free, because `counts` has room for half of them.
+def count_texts(
+    source: Bytes,
+    n_bytes: int,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
+    family: int,
+    max_digits: int,
+    flags: Bytes,
+    table: Table,
+    budget: int,
+) -> int:
+    """Count the pieces of texts until all is done, about `budget` bytes are, or an array is full.
 
     Args:
-        buffer: Holds the pieces; eight bytes behind the last one may be read.
-        pieces: Shape (n, 2): where each piece starts and ends in the buffer.
-        first: The piece to begin with.
-        n_unique: How many different pieces the table holds.
-        slots: See above.
-        counts: See above.
-        offsets: See above.
-        data: See above.
-
-    Returns:
-        The piece to go on with (n when all are done) and the new `n_unique`.
+        source: Holds the texts.
+        n_bytes: Its size.
+        starts: Where each text starts.
+        ends: Where each ends.
+        n_texts: How many there are.
+        is_open: 1 if the last text goes on after its end here, else 0. Its rest may then be
+            undecided; it begins at the position that is reached.
+        family: Which family's pieces; see `scan_kernels`.
+        max_digits: How many digits a piece may hold, for families that ask.
+        flags: The flags of all characters, from `scan_table`.
+        table: Where to count, and to go on.
+        budget: When to come back.
     """
-    source = pointer_to(buffer)
-    table = pointer_to(slots)
-    kept = pointer_to(data)
-    starts = pointer_to(offsets)
-    tally = pointer_to(counts)
-    mask = len(slots) - 1
-    shift = _shift(len(slots))
-    for piece in range(first, len(pieces)):
-        start = pieces[piece, 0]
-        length = pieces[piece, 1] - start
-        key = _key(source, start, length)
-        slot = np.int64((key * _GOLDEN) >> shift)
-        while True:
-            entry = np.int64(table[2 * slot + 1])
-            if entry == 0:
-                end = starts[n_unique] + length
-                if n_unique == len(counts) or end > len(data):
-                    return piece, n_unique
-                for i in range(length):
-                    kept[starts[n_unique] + i] = source[start + i]
-                tally[n_unique] = 1
-                n_unique += 1
-                starts[n_unique] = end
-                table[2 * slot] = key
-                table[2 * slot + 1] = np.uint64(n_unique)
-                break
-            if table[2 * slot] == key and (
-                length < _WORD
-                or (
-                    starts[entry] - starts[entry - 1] == length
-                    and _same(source, start, kept, starts[entry - 1], length)
-                )
-            ):
-                tally[entry - 1] += 1
-                break
-            slot = (slot + 1) & mask
-    return len(pieces), n_unique
+    shift = _shift(table.numbers[N_SLOTS])
+    reached = table.reached
+    pieces = table.pieces
+    while budget > 0:
+        before = reached[POSITION]
+        n_found = find_pieces(
+            source,
+            starts,
+            ends,
+            n_texts,
+            is_open,
+            family,
+            max_digits,
+            flags,
+            reached,
+            pieces,
+            BATCH,
+        )
+        # The table is larger than the near caches: have what is needed fetched while others are.
+        for i in range(n_found):
+            start = pieces[2 * i]
+            key = _key(source, n_bytes, start, pieces[2 * i + 1] - start)
+            table.keys[i] = integer(key)
+            prefetch(table.slots, 2 * _slot(key, shift))
+        for i in range(n_found):
+            entry = table.slots[2 * _slot(word(table.keys[i]), shift) + 1]
+            prefetch(table.counts, entry - 1)
+            prefetch(table.offsets, entry - 1)
+        for i in range(n_found):
+            start = pieces[2 * i]
+            key = word(table.keys[i])
+            if not _add(table, shift, key, source, start, pieces[2 * i + 1] - start, 1):
+                _go_back(reached, start, starts, n_texts)
+                return FULL
+        if n_found < BATCH:
+            return DONE
+        budget -= abs(reached[POSITION] - before)
+    return PAUSED
 
 
 @kernel
-def move(slots: NDArray[np.uint64], larger: NDArray[np.uint64]) -> None:
-    """Put the entries of a table into a larger, empty one."""
-    mask = len(larger) - 1
-    shift = _shift(len(larger))
-    for old in range(len(slots)):
-        if slots[old, 1] == 0:
-            continue
-        new = np.int64((slots[old, 0] * _GOLDEN) >> shift)
-        while larger[new, 1] != 0:
-            new = (new + 1) & mask
-        larger[new, 0] = slots[old, 0]
-        larger[new, 1] = slots[old, 1]
+def sum_texts(
+    source: Bytes,
+    n_bytes: int,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    family: int,
+    max_digits: int,
+    flags: Bytes,
+    table: Table,
+    totals: Int64s,
+) -> int:
+    """Add up the table's counts of the pieces of each text, until all is done or one is not known.
+
+    Args:
+        source: Holds the texts.
+        n_bytes: Its size.
+        starts: Where each text starts.
+        ends: Where each ends.
+        n_texts: How many there are.
+        family: Which family's pieces; see `scan_kernels`.
+        max_digits: How many digits a piece may hold, for families that ask.
+        flags: The flags of all characters, from `scan_table`.
+        table: The counts, and where to go on.
+        totals: Receives the sums, one for each text.
+
+    Returns:
+        DONE; NEW when pieces have been added to the table, whose counts have to be set before going
+        on; FULL when there is no room for a piece.
+    """
+    shift = _shift(table.numbers[N_SLOTS])
+    reached = table.reached
+    pieces = table.pieces
+    n_known = table.numbers[N_UNIQUE]
+    n_found = BATCH
+    while n_found == BATCH:
+        text = reached[TEXT]
+        position = reached[POSITION]
+        n_found = find_pieces(
+            source, starts, ends, n_texts, 0, family, max_digits, flags, reached, pieces, BATCH
+        )
+        for i in range(n_found):
+            start = pieces[2 * i]
+            length = pieces[2 * i + 1] - start
+            key = _key(source, n_bytes, start, length)
+            entry = _entry(table, shift, key, source, start, length)
+            if entry == 0:
+                reached[TEXT] = text
+                reached[POSITION] = position
+                return FULL
+            table.keys[i] = entry
+        if table.numbers[N_UNIQUE] > n_known:
+            reached[TEXT] = text
+            reached[POSITION] = position
+            return NEW
+        for i in range(n_found):
+            while pieces[2 * i] >= ends[text]:
+                text += 1
+            totals[text] += table.counts[table.keys[i] - 1]
+    return DONE
 
 
 @helper
-def _shift(n_slots: int) -> np.uint64:
+def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
+    """Go back to a piece that has been found already."""
+    text = reached[TEXT]
+    while text == n_texts or starts[text] > position:
+        text -= 1
+    reached[TEXT] = text
+    reached[POSITION] = position
+
+
+@kernel
+def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
+    """Add the pieces `first` to `last` of another table until all is done or an array is full.
+
+    Returns:
+        The piece to go on with.
+    """
+    shift = _shift(table.numbers[N_SLOTS])
+    n_bytes = other.offsets[other.numbers[N_UNIQUE]]
+    for piece in range(first, last):
+        start = other.offsets[piece]
+        length = other.offsets[piece + 1] - start
+        key = _key(other.data, n_bytes, start, length)
+        if not _add(table, shift, key, other.data, start, length, other.counts[piece]):
+            return piece
+    return last
+
+
+@kernel
+def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
+    """Put the entries of a table into a larger, empty one."""
+    mask = n_larger - 1
+    shift = _shift(n_larger)
+    for old in range(n_slots):
+        if slots[2 * old + 1] == 0:
+            continue
+        new = _slot(word(slots[2 * old]), shift)
+        while larger[2 * new + 1] != 0:
+            new = (new + 1) & mask
+        larger[2 * new] = slots[2 * old]
+        larger[2 * new + 1] = slots[2 * old + 1]
+
+
+@kernel
+def measure(
+    data: Bytes,
+    offsets: Int64s,
+    counts: Int64s,
+    n: int,
+    table: Bytes,
+    lengths: Int64s,
+    sums: Int64s,
+) -> int:
+    """Count the characters of pieces, and the bytes in them that are not UTF-8.
+
+    Args:
+        data: The pieces, one behind another.
+        offsets: Where each starts, and at last where the last one ends.
+        counts: How often each counts.
+        n: How many there are.
+        table: The flags of all characters, from `scan_table`.
+        lengths: Receives the bytes of each.
+        sums: Receives the number of characters, and of bytes that are no part of one; these count
+            as both.
+
+    Returns:
+        The number of bytes.
+    """
+    n_bytes = 0
+    n_chars = 0
+    n_invalid = 0
+    for piece in range(n):
+        position = offsets[piece]
+        lengths[piece] = offsets[piece + 1] - position
+        n_bytes += counts[piece] * lengths[piece]
+        while position < offsets[piece + 1]:
+            n_chars += counts[piece]
+            if data[position] < 0x80:
+                position += 1
+                continue
+            _, width = decode(data, position, offsets[piece + 1], table)
+            if width == 1:
+                n_invalid += counts[piece]
+            position += width
+    sums[0] = n_chars
+    sums[1] = n_invalid
+    return n_bytes
+
+
+@helper
+def _add(
+    table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
+) -> int:
+    """Count a piece; 0 if there is no room for it."""
+    entry = _entry(table, shift, key, source, start, length)
+    if entry == 0:
+        return 0
+    table.counts[entry - 1] += times
+    return 1
+
+
+@helper
+def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
+    """Find a piece's index plus one, or add it with the count 0; 0 if there is no room for it."""
+    numbers = table.numbers
+    offsets = table.offsets
+    mask = numbers[N_SLOTS] - 1
+    slot = _slot(key, shift)
+    while True:
+        entry = table.slots[2 * slot + 1]
+        if entry == 0:
+            break
+        if word(table.slots[2 * slot]) == key and (
+            length < _WORD
+            or (
+                offsets[entry] - offsets[entry - 1] == length
+                and _same(source, start, table.data, offsets[entry - 1], length)
+            )
+        ):
+            return entry
+        slot = (slot + 1) & mask
+    n_unique = numbers[N_UNIQUE]
+    kept = offsets[n_unique]
+    if n_unique == numbers[MOST_PIECES] or kept + length > numbers[MOST_BYTES]:
+        numbers[WANTED_BYTES] = length
+        return 0
+    for i in range(length):
+        table.data[kept + i] = source[start + i]
+    table.counts[n_unique] = 0
+    offsets[n_unique + 1] = kept + length
+    table.slots[2 * slot] = integer(key)
+    table.slots[2 * slot + 1] = n_unique + 1
+    numbers[N_UNIQUE] = n_unique + 1
+    return n_unique + 1
+
+
+@helper
+def _shift(n_slots: int) -> int:
     """How far to shift a product so that its highest bits number the slots."""
     shift = 64
     while n_slots > 1:
         n_slots >>= 1
         shift -= 1
-    return np.uint64(shift)
+    return shift
 
 
 @helper
-def _key(source: Pointer, start: int, length: int) -> np.uint64:
+def _slot(key: int, shift: int) -> int:
+    """Where to look for a key first."""
+    return integer((key * _GOLDEN) >> shift)
+
+
+@helper
+def _key(source: Bytes, n_bytes: int, start: int, length: int) -> int:
     """Make the key of a piece."""
     if length < _WORD:
-        bits = load_word(source, start) & (_ALL_BITS >> np.uint64(64 - 8 * length))
-        return bits | (np.uint64(length) << _LENGTH_AT)
-    mixed = _SEED
+        if start + _WORD <= n_bytes:
+            bits = load_word(source, start) & (word(1 << 8 * length) - word(1))
+        else:
+            bits = word(0)
+            for i in range(length):
+                bits |= word(source[start + i]) << 8 * i
+        return bits | word(length) << 56
+    mixed = word(_SEED)
     last = start + length - _WORD
     while start < last:
         mixed = (mixed ^ load_word(source, start)) * _MIXER
-        mixed ^= mixed >> _HALF
+        mixed ^= mixed >> 32
         start += _WORD
     mixed = (mixed ^ load_word(source, last)) * _MIXER
-    mixed ^= mixed >> _HALF
+    mixed ^= mixed >> 32
     return mixed | _LONG
 
 
 @helper
-def _same(one: Pointer, at_one: int, other: Pointer, at_other: int, length: int) -> bool:
-    """Compare two stretches of at least eight bytes."""
+def _same(one: Bytes, at_one: int, other: Bytes, at_other: int, length: int) -> int:
+    """Tell whether two stretches of at least eight bytes are equal."""
     last = length - _WORD
     i = 0
     while i < last:
         if load_word(one, at_one + i) != load_word(other, at_other + i):
-            return False
+            return 0
         i += _WORD
-    return bool(load_word(one, at_one + last) == load_word(other, at_other + last))
+    return int(load_word(one, at_one + last) == load_word(other, at_other + last))

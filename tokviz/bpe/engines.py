@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from array import array
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from tokviz.bpe.counting import PieceCounts
 
 SMALL_WORK = 1_500_000
-"""Up to so much work (see `python_work`) plain Python has ended when Numba is just imported."""
+"""Up to so much work (see `python_work`), that of about a megabyte, plain Python is quick."""
 
 MODERATE_WORK = 3_000_000
 """Up to so much work plain Python is worth its seconds where the loops were never compiled."""
@@ -52,15 +55,18 @@ class Engine(Protocol):
         ...
 
 
-def python_work(pieces: PieceCounts, n_merges: int) -> int:
+def python_work(pieces: PieceCounts, n_merges: int, limit: int) -> int:
     """Bound the tokens that plain Python looks at: about one a microsecond.
 
-    A piece of n bytes is written anew by at most n - 1 merges.
+    A piece of n bytes is written anew by at most n - 1 merges. What exceeds the limit is not
+    looked at.
     """
-    import numpy as np
-
-    lengths = np.diff(pieces.offsets)
-    return int(lengths @ np.minimum(lengths, n_merges))
+    work = 0
+    for start, end in pairwise(pieces.memory["offsets"]):
+        work += (end - start) * min(end - start, n_merges)
+        if work > limit:
+            break
+    return int(work)
 
 
 class PythonTrainer:
@@ -107,25 +113,24 @@ class PythonTrainer:
 
     def history(self) -> TrainingHistory:
         """Give all merges so far."""
-        import numpy as np
-
         merges = self._merges
         nobody = (NO_TOKEN, NO_TOKEN)
-        pairs = np.array([merge.pair for merge in merges], dtype=np.int32).reshape(-1, 2)
-        runners_up = np.array(
-            [merge.runner_up or nobody for merge in merges], dtype=np.int32
-        ).reshape(-1, 2)
+        runners_up = [merge.runner_up or nobody for merge in merges]
         return TrainingHistory(
-            left_id=pairs[:, 0].copy(),
-            right_id=pairs[:, 1].copy(),
-            new_id=np.arange(N_BYTES, N_BYTES + len(merges), dtype=np.int32),
-            count=np.array([merge.count for merge in merges], dtype=np.int64),
-            n_tied=np.array([merge.n_tied for merge in merges], dtype=np.int32),
-            runner_up_left=runners_up[:, 0].copy(),
-            runner_up_right=runners_up[:, 1].copy(),
-            runner_up_count=np.array([merge.runner_up_count for merge in merges], dtype=np.int64),
-            n_tokens=np.array([merge.n_tokens for merge in merges], dtype=np.int64),
+            left_id=_column("i", (merge.pair[0] for merge in merges)),
+            right_id=_column("i", (merge.pair[1] for merge in merges)),
+            new_id=_column("i", range(N_BYTES, N_BYTES + len(merges))),
+            count=_column("q", (merge.count for merge in merges)),
+            n_tied=_column("i", (merge.n_tied for merge in merges)),
+            runner_up_left=_column("i", (pair[0] for pair in runners_up)),
+            runner_up_right=_column("i", (pair[1] for pair in runners_up)),
+            runner_up_count=_column("q", (merge.runner_up_count for merge in merges)),
+            n_tokens=_column("q", (merge.n_tokens for merge in merges)),
         )
+
+
+def _column(item_type: str, values: Iterable[int]) -> memoryview:
+    return memoryview(array(item_type, values))
 
 
 def why_it_ends(min_count: int) -> str:

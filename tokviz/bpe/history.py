@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from array import array
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from tokviz.bpe.columns import Column
 
+if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from tokviz.bpe.columns import Memory
 
 NO_TOKEN = -1
 """Stands for a token where there is none."""
 
+_WIDE = {"count", "runner_up_count", "n_tokens"}
+_IDS = ("left_id", "right_id", "new_id", "runner_up_left", "runner_up_right")
 
-@dataclass(frozen=True, slots=True)
+
 class TrainingHistory:
     """The merges of a training in their order; every array has one entry per merge.
 
@@ -30,21 +35,48 @@ class TrainingHistory:
         runner_up_right: Its right token; int32.
         runner_up_count: How often it occurred; 0 if there was no other; int64.
         n_tokens: The tokens of the whole corpus after the merge, without special ones; int64.
+        memory: What these arrays show, by name.
     """
 
-    left_id: npt.NDArray[np.int32]
-    right_id: npt.NDArray[np.int32]
-    new_id: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int64]
-    n_tied: npt.NDArray[np.int32]
-    runner_up_left: npt.NDArray[np.int32]
-    runner_up_right: npt.NDArray[np.int32]
-    runner_up_count: npt.NDArray[np.int64]
-    n_tokens: npt.NDArray[np.int64]
+    left_id = Column()
+    right_id = Column()
+    new_id = Column()
+    count = Column()
+    n_tied = Column()
+    runner_up_left = Column()
+    runner_up_right = Column()
+    runner_up_count = Column()
+    n_tokens = Column()
+
+    def __init__(
+        self,
+        *,
+        left_id: Memory,
+        right_id: Memory,
+        new_id: Memory,
+        count: Memory,
+        n_tied: Memory,
+        runner_up_left: Memory,
+        runner_up_right: Memory,
+        runner_up_count: Memory,
+        n_tokens: Memory,
+    ) -> None:
+        """Take the memory of every array."""
+        self.memory: dict[str, Memory] = {
+            "left_id": left_id,
+            "right_id": right_id,
+            "new_id": new_id,
+            "count": count,
+            "n_tied": n_tied,
+            "runner_up_left": runner_up_left,
+            "runner_up_right": runner_up_right,
+            "runner_up_count": runner_up_count,
+            "n_tokens": n_tokens,
+        }
 
     def __len__(self) -> int:
         """Count the merges."""
-        return len(self.new_id)
+        return len(self.memory["new_id"])
 
     def __eq__(self, other: object) -> bool:
         """Tell whether all arrays are equal."""
@@ -55,9 +87,18 @@ class TrainingHistory:
         mine, theirs = self.arrays(), other.arrays()
         return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
+    __hash__ = None  # type: ignore[assignment]  # the arrays can change
+
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Give the arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in self.memory}
+
+    @classmethod
+    def empty(cls) -> TrainingHistory:
+        """Make the history of a training that was stopped before the first merge."""
+        return cls(
+            **{name: memoryview(array("q" if name in _WIDE else "i")) for name in _names(cls)}
+        )
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> TrainingHistory:
@@ -69,14 +110,13 @@ class TrainingHistory:
         """
         import numpy as np
 
-        wide = {"count", "runner_up_count", "n_tokens"}
-        found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
+        found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
         if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
             raise ValueError("the history is no list of integers")
         if len({len(array) for array in found.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
-        columns = {
-            name: array.astype(np.int64 if name in wide else np.int32)
+        columns: dict[str, Any] = {
+            name: array.astype(np.int64 if name in _WIDE else np.int32)
             for name, array in found.items()
         }
         if not all(np.array_equal(columns[name], found[name]) for name in columns):
@@ -85,20 +125,21 @@ class TrainingHistory:
 
     def shifted(self, offset: int) -> TrainingHistory:
         """Give the same history with `offset` added to every id."""
+        if offset == 0:
+            return self
         import numpy as np
 
         def moved(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
             return np.where(ids == NO_TOKEN, NO_TOKEN, ids + offset).astype(np.int32)
 
-        return replace(
-            self,
-            left_id=moved(self.left_id),
-            right_id=moved(self.right_id),
-            new_id=moved(self.new_id),
-            runner_up_left=moved(self.runner_up_left),
-            runner_up_right=moved(self.runner_up_right),
-        )
+        ids = {name: moved(getattr(self, name)) for name in _IDS}
+        return TrainingHistory(**{**self.memory, **ids})
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Give the ids of every merged pair."""
-        return zip(self.left_id.tolist(), self.right_id.tolist(), strict=True)
+        left, right = self.memory["left_id"].tolist(), self.memory["right_id"].tolist()
+        return zip(left, right, strict=True)
+
+
+def _names(history: type[TrainingHistory]) -> list[str]:
+    return [name for name, value in vars(history).items() if isinstance(value, Column)]

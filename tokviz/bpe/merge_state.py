@@ -1,24 +1,10 @@
-"""What the compiled merge loop works on: arrays, and what their columns and places mean.
-
-Numba does not notice changes of this file in machine code that it has cached: when the meaning of a
-number changes here, change the kernels too.
-"""
+"""What the compiled merge loop works on: arrays, and what their columns and places mean."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from tokviz.compiled import helper
-from tokviz.pretokenize.pointers import pointer_to
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Integer: TypeAlias = int | np.signedinteger[Any]
-Pointer: TypeAlias = Any  # takes indexes of any integer type, unlike what type checkers know
+from tokviz.compiled import Bytes, Int32s, Int64s
 
 PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
 """Why `run_merges` came back."""
@@ -51,7 +37,7 @@ NONE = -1
 
 
 class State(NamedTuple):
-    """Everything the merge loop works on.
+    """Everything the merge loop works on; rows lie one behind another.
 
     Attributes:
         cells: int32 (n, 3): token, pair and weight of every position. The weight is how often the
@@ -108,67 +94,3 @@ class State(NamedTuple):
     runner_up: Int32s
     runner_up_count: Int64s
     tokens_left: Int64s
-
-
-class Pointers(NamedTuple):
-    """The arrays of `State` as pointers, which cost nothing to hand on; rows lie in a row."""
-
-    cells: Pointer
-    large: Pointer
-    text: Pointer
-    numbers: Pointer
-    occurrences: Pointer
-    pair_count: Pointer
-    pair_start: Pointer
-    pair_length: Pointer
-    pair_tokens: Pointer
-    token_length: Pointer
-    token_at: Pointer
-    heap_count: Pointer
-    heap_key: Pointer
-    heap_pair: Pointer
-    tally: Pointer
-    left_group: Pointer
-    right_group: Pointer
-    group_old: Pointer
-    group_loss: Pointer
-    fresh: Pointer
-    merges: Pointer
-    merge_count: Pointer
-    merge_tied: Pointer
-    runner_up: Pointer
-    runner_up_count: Pointer
-    tokens_left: Pointer
-
-
-@helper
-def pointers(state: State) -> Pointers:
-    """Make pointers of all arrays, which the caller keeps alive."""
-    return Pointers(
-        pointer_to(state.cells),
-        pointer_to(state.large),
-        pointer_to(state.text),
-        pointer_to(state.numbers),
-        pointer_to(state.occurrences),
-        pointer_to(state.pair_count),
-        pointer_to(state.pair_start),
-        pointer_to(state.pair_length),
-        pointer_to(state.pair_tokens),
-        pointer_to(state.token_length),
-        pointer_to(state.token_at),
-        pointer_to(state.heap_count),
-        pointer_to(state.heap_key),
-        pointer_to(state.heap_pair),
-        pointer_to(state.tally),
-        pointer_to(state.left_group),
-        pointer_to(state.right_group),
-        pointer_to(state.group_old),
-        pointer_to(state.group_loss),
-        pointer_to(state.fresh),
-        pointer_to(state.merges),
-        pointer_to(state.merge_count),
-        pointer_to(state.merge_tied),
-        pointer_to(state.runner_up),
-        pointer_to(state.runner_up_count),
-        pointer_to(state.tokens_left),
-    )

@@ -20,6 +20,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
@@ -33,12 +34,14 @@ from tokviz.bpe.replay_steps import (
     RecordedSteps,
 )
 from tokviz.bpe.replay_text import ReplayText, TextTimes, spread
+from tokviz.bpe.replay_times import number_of_whole
 from tokviz.bpe.replay_why import MergeReason, why_merged
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.merging import merge_piece
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, load
+from tokviz.formats.run import ABOUT
 from tokviz.tokenizer import Tokenizer
 
 Source = str | PathLike[str] | TrainingRun | Tokenizer
@@ -79,11 +82,20 @@ class Replay:
     """
 
     def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
-        """Take a tokenizer and its training; `open` finds them."""
+        """Take a tokenizer and its training; `open` finds them.
+
+        Raises:
+            TokvizError: If the tokenizer has no merges, because another library encodes with it.
+        """
         self.name = name
         self.tokenizer = tokenizer
         self.run = run
         self._steps: MergeSteps
+        if tokenizer.remote:
+            raise TokvizError(
+                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
+                "choose a training, or a tokenizer that tokviz encodes with itself"
+            )
         by_rank = tokenizer.tokens_by_rank()
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
@@ -111,17 +123,25 @@ class Replay:
         Raises:
             InputFileError: If a folder is no run, or a file cannot be read, or is damaged.
             UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
-            TokvizError: If the history of a run does not fit its pieces.
+            TokvizError: If the history of a run does not fit its pieces, or a tokenizer has no
+                merges.
         """
         if isinstance(source, TrainingRun):
             replay = cls(source.tokenizer, source, source.tokenizer.name)
         elif not isinstance(source, (str, PathLike)):
             replay = cls(source, None, source.name)
-        elif not (isinstance(source, str) and is_builtin(source)) and os.path.isdir(source):
+        elif (
+            not (isinstance(source, str) and is_builtin(source)) and (Path(source) / ABOUT).exists()
+        ):
             run = TrainingRun.load(source)
             replay = cls(run.tokenizer, run, os.fspath(source))
         else:
-            replay = cls(load(source), None, os.fspath(source))
+            tokenizer = load(source)
+            try:
+                replay = cls(tokenizer, None, os.fspath(source))
+            except TokvizError:
+                tokenizer.close()
+                raise
         if prepare:
             replay.prepare()
         return replay
@@ -279,11 +299,11 @@ class Replay:
                 ids.append(specials[text[start:end]])
                 continue
             piece = bytetext.to_bytes(text[start:end])
-            whole = tokenizer.token_id(piece) if self._by_rank else None
-            if whole is not None and whole < limit:
-                ids.append(whole)
-                continue
-            parts = merge_piece(piece, tokenizer.pair_rank, below=limit)
+            number = number_of_whole(piece, tokenizer, self._steps)
+            if number is not None and number <= k:
+                parts = [piece]
+            else:
+                parts = merge_piece(piece, tokenizer.pair_rank, below=limit)
             ids.extend(map(self._texts.table.id_of, parts))
         return ids
 

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from tokviz.bpe.replay_table import (
-    FREE,
-    Bytes,
-    Int32s,
-    Int64s,
-    Integer,
-    Pointer,
-    pair_of,
-    row_of,
-)
-from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import pointer_to
+from tokviz.bpe.replay_table import FREE, pair_of, row_of
+from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel
 
 TOKEN, MERGE, BEFORE, BEHIND, PREVIOUS, NEXT, N_CELL = range(7)
 """The columns of the cells of `join`, and their number."""
@@ -23,42 +13,37 @@ NONE = -1
 
 
 @kernel
-def index_merges(lefts: Int32s, rights: Int32s, table: Int64s) -> None:
+def index_merges(lefts: Int32s, rights: Int32s, n_merges: int, table: Int64s, n_slots: int) -> None:
     """Fill a table with the index of each merge, by the pair that it merges.
 
     Args:
         lefts: The left token of each merge.
         rights: The right token of each merge.
+        n_merges: How many there are.
         table: A table of two columns without pairs.
+        n_slots: How many slots it has.
     """
-    rows = pointer_to(table)
-    for index in range(len(lefts)):
+    for index in range(n_merges):
         pair = pair_of(lefts[index], rights[index])
-        row = row_of(rows, len(table), 2, pair)
-        if rows[row] == FREE:
-            rows[row] = pair
-            rows[row + 1] = index
+        row = row_of(table, n_slots, 2, pair)
+        if table[row] == FREE:
+            table[row] = pair
+            table[row + 1] = index
 
 
 @helper
 def _wait(
-    rows: Pointer,
-    n_slots: Integer,
-    cells: Pointer,
-    queues: Pointer,
-    at: Integer,
-    left: Integer,
-    right: Integer,
+    table: Int64s, n_slots: int, cells: Int32s, queues: Int32s, at: int, left: int, right: int
 ) -> None:
     """Put a place behind the others that wait for the merge of these two tokens, if there is one.
 
     `queues` holds the first and the last waiting place of each merge.
     """
-    row = row_of(rows, n_slots, 2, pair_of(left, right))
-    if rows[row] == FREE:
+    row = row_of(table, n_slots, 2, pair_of(left, right))
+    if table[row] == FREE:
         return
-    merge = rows[row + 1]
-    last = queues[2 * merge + 1]
+    merge = table[row + 1]
+    last = integer(queues[2 * merge + 1])
     cells[N_CELL * at + MERGE] = merge
     cells[N_CELL * at + BEFORE] = last
     cells[N_CELL * at + BEHIND] = NONE
@@ -70,13 +55,13 @@ def _wait(
 
 
 @helper
-def _leave(cells: Pointer, queues: Pointer, at: Integer) -> None:
+def _leave(cells: Int32s, queues: Int32s, at: int) -> None:
     """Take a place out of those that wait for its merge, if it waits."""
-    merge = cells[N_CELL * at + MERGE]
+    merge = integer(cells[N_CELL * at + MERGE])
     if merge < 0:
         return
-    before = cells[N_CELL * at + BEFORE]
-    behind = cells[N_CELL * at + BEHIND]
+    before = integer(cells[N_CELL * at + BEFORE])
+    behind = integer(cells[N_CELL * at + BEHIND])
     if before < 0:
         queues[2 * merge] = behind
     else:
@@ -93,11 +78,13 @@ def join(
     data: Bytes,
     offsets: Int64s,
     counts: Int64s,
-    first_piece: Integer,
-    last_piece: Integer,
+    first_piece: int,
+    last_piece: int,
+    n_merges: int,
     table: Int64s,
-    queues_of: Int32s,
-    cells_of: Int32s,
+    n_slots: int,
+    queues: Int32s,
+    cells: Int32s,
     joined: Int32s,
     removed: Int64s,
 ) -> None:
@@ -114,18 +101,19 @@ def join(
         counts: How often each piece occurs.
         first_piece: The first piece to look at.
         last_piece: One behind the last piece.
+        n_merges: How many merges there are.
         table: The table of `index_merges`.
-        queues_of: int32 (merges, 2), all -1, and again at the end.
-        cells_of: int32 (n, N_CELL): room for as many bytes as the pieces have.
+        n_slots: How many slots it has.
+        queues: Shape (merges, 2), all -1, and again at the end.
+        cells: Shape (n, N_CELL): room for as many bytes as the pieces have.
         joined: By byte of `data`, to be filled with the number of the merge that joins it to the
             byte before; one more than there are merges if none does.
         removed: By merge number, grows by the tokens that it removes from the corpus.
     """
-    n_merges, n_slots = len(queues_of), len(table)
-    rows, queues, cells = pointer_to(table), pointer_to(queues_of), pointer_to(cells_of)
     base = offsets[first_piece]
     for piece in range(first_piece, last_piece):
-        start, end = offsets[piece] - base, offsets[piece + 1] - base
+        start = offsets[piece] - base
+        end = offsets[piece + 1] - base
         for at in range(start, end):
             cell = N_CELL * at
             joined[base + at] = n_merges + 1
@@ -134,53 +122,54 @@ def join(
             cells[cell + PREVIOUS] = at - 1 if at > start else NONE
             cells[cell + NEXT] = at + 1 if at + 1 < end else NONE
             if at > start:
-                _wait(rows, n_slots, cells, queues, at, data[base + at - 1], data[base + at])
+                _wait(table, n_slots, cells, queues, at, data[base + at - 1], data[base + at])
     for merge in range(n_merges):
         token = 256 + merge
         while queues[2 * merge] >= 0:
-            at = queues[2 * merge]
+            at = integer(queues[2 * merge])
             _leave(cells, queues, at)
             joined[base + at] = merge + 1
-            left, right = cells[N_CELL * at + PREVIOUS], cells[N_CELL * at + NEXT]
+            left = integer(cells[N_CELL * at + PREVIOUS])
+            right = integer(cells[N_CELL * at + NEXT])
             cells[N_CELL * left + TOKEN] = token
             cells[N_CELL * left + NEXT] = right
-            before = cells[N_CELL * left + PREVIOUS]
+            before = integer(cells[N_CELL * left + PREVIOUS])
             if before >= 0:
                 _leave(cells, queues, left)
-                neighbour = cells[N_CELL * before + TOKEN]
-                _wait(rows, n_slots, cells, queues, left, neighbour, token)
+                _wait(table, n_slots, cells, queues, left, cells[N_CELL * before + TOKEN], token)
             if right >= 0:
                 cells[N_CELL * right + PREVIOUS] = left
                 _leave(cells, queues, right)
-                neighbour = cells[N_CELL * right + TOKEN]
-                _wait(rows, n_slots, cells, queues, right, token, neighbour)
+                _wait(table, n_slots, cells, queues, right, token, cells[N_CELL * right + TOKEN])
     for piece in range(first_piece, last_piece):
-        count = counts[piece]
         for at in range(offsets[piece] + 1, offsets[piece + 1]):
-            removed[joined[at]] += count
+            removed[joined[at]] += counts[piece]
 
 
 @kernel
-def sort_by_merge(joined: Int32s, starts: Int64s, places: Int32s) -> None:
+def sort_by_merge(
+    joined: Int32s, n_bytes: int, n_merges: int, starts: Int64s, places: Int32s
+) -> None:
     """Sort the bytes of a corpus by the merge that joins them, ascending within a merge.
 
     Args:
         joined: By byte, the number of the merge; one more than there are merges for none.
-        starts: By merge number, to be filled with where its bytes begin in `places`; all zero, as
-            many as the highest number in `joined` and one.
+        n_bytes: How many bytes there are.
+        n_merges: How many merges there are.
+        starts: By merge number, to be filled with where its bytes begin in `places`; all zero, two
+            more than there are merges.
         places: To be filled; as many as bytes are joined by any merge.
     """
-    last = len(starts) - 1
-    for number in joined:
-        if number < last:
-            starts[number + 1] += 1
+    last = n_merges + 1
+    for at in range(n_bytes):
+        if joined[at] < last:
+            starts[joined[at] + 1] += 1
     for number in range(last):
         starts[number + 1] += starts[number]
-    for at in range(len(joined)):
-        number = joined[at]
-        if number < last:
-            places[starts[number]] = at
-            starts[number] += 1
-    for number in range(last, 0, -1):
-        starts[number] = starts[number - 1]
+    for at in range(n_bytes):
+        if joined[at] < last:
+            places[starts[joined[at]]] = at
+            starts[joined[at]] += 1
+    for back in range(last):
+        starts[last - back] = starts[last - back - 1]
     starts[0] = 0

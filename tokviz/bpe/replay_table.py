@@ -3,31 +3,26 @@
 Tokens have numbers here: a byte its value, and the token of merge k 255 + k. A pair of them is one
 number. A table is an int64 array (slots, columns) whose first column holds pairs, -1 where a slot
 is free; the number of slots is a power of two, and many of them are free.
-
-Numba does not notice changes of this file in machine code that it has cached: when the meaning of
-something changes here, change the kernels too.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from tokviz.compiled import Int64s, helper, integer, word
 
-from tokviz.compiled import helper
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Integer: TypeAlias = int | np.signedinteger[Any]
-Pointer: TypeAlias = Any  # takes indexes of any integer type, unlike what type checkers know
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 FREE = -1
+_GOLDEN = 0x9E3779B97F4A7C15
 
 
-def new_table(n_slots: int, n_columns: int) -> Int64s:
+def new_table(n_slots: int, n_columns: int) -> npt.NDArray[np.int64]:
     """Make a table without pairs; its other columns are 0."""
+    import numpy as np
+
     table = np.zeros((n_slots, n_columns), np.int64)
     table[:, 0] = FREE
     return table
@@ -39,16 +34,15 @@ def slots_for(n_pairs: int) -> int:
 
 
 @helper
-def pair_of(left: Integer, right: Integer) -> Integer:
+def pair_of(left: int, right: int) -> int:
     """Make one number of two tokens."""
-    return (np.int64(left) << 32) | np.int64(right)
+    return integer(left) << 32 | integer(right)
 
 
 @helper
-def row_of(table: Pointer, n_slots: Integer, n_columns: Integer, pair: Integer) -> Integer:
+def row_of(table: Int64s, n_slots: int, n_columns: int, pair: int) -> int:
     """Find where in a table the row of a pair begins, or the free one where it belongs."""
-    mixed = np.int64(pair) * np.int64(-7046029254386353131)  # 2**64 / golden ratio
-    slot = (mixed ^ (mixed >> 32)) & (n_slots - 1)
+    slot = integer(word(word(pair) * _GOLDEN) >> 32) & (n_slots - 1)
     row = slot * n_columns
     while table[row] != pair and table[row] != FREE:
         slot = (slot + 1) & (n_slots - 1)

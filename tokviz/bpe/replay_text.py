@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.bpe.history import NO_TOKEN
-from tokviz.bpe.replay_times import JoinTimes, join_times, looked_up_whole
+from tokviz.bpe.replay_times import JoinTimes, join_times, looked_up_whole, number_of_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,7 +192,6 @@ class TextTimes:
         self._steps = steps
         self._table: TokenTable | None = None
         self._of_token: dict[int, JoinTimes] = {}
-        self._by_rank = tokenizer.tokens_by_rank() is not None
 
     @property
     def table(self) -> TokenTable:
@@ -237,10 +236,17 @@ class TextTimes:
             times = JoinTimes([0] * (len(token) - 1), True)
         else:
             times = join_times(token, self._tokenizer.pair_rank, self._steps)
-            if len(token) > 1 and max(times.numbers) > self._steps.n_merges:
-                times = JoinTimes(times.numbers, False)
+            if len(token) > 1:
+                made = max(times.numbers)
+                in_order = times.in_order and made <= self._steps.n_merges
+                # Another merge may make the same token earlier: then it is looked up from there on.
+                in_order &= self._number_of_whole(token) in (None, made)
+                times = JoinTimes(times.numbers, in_order)
         self._of_token[token_id] = times
         return times
+
+    def _number_of_whole(self, piece: bytes) -> int | None:
+        return number_of_whole(piece, self._tokenizer, self._steps)
 
     def _by_pieces(self, text: str, parse_specials: bool) -> _Places:
         """Encode the pieces one by one, as slowly as it is always right."""
@@ -257,8 +263,7 @@ class TextTimes:
                 joined += [0] * (len(piece) - 1)
                 continue
             times = join_times(piece, self._tokenizer.pair_rank, self._steps)
-            if self._by_rank:
-                times = looked_up_whole(times, piece, self._tokenizer.token_id, self._steps)
+            times = looked_up_whole(times, self._number_of_whole(piece))
             joined += times.numbers
             if not times.in_order:
                 out_of_order.append((start, len(joined)))

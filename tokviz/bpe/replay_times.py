@@ -11,11 +11,13 @@ counts as that of the latest merge before it in the same piece, if that is great
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bpe.replay_steps import MergeSteps
 from tokviz.encoding.merging import PairRank, merge_piece
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 
 class JoinTimes(NamedTuple):
@@ -55,18 +57,27 @@ def join_times(piece: bytes, pair_rank: PairRank, steps: MergeSteps) -> JoinTime
     return JoinTimes(numbers, in_order)
 
 
-def looked_up_whole(
-    times: JoinTimes, piece: bytes, rank_of: Callable[[bytes], int | None], steps: MergeSteps
-) -> JoinTimes:
-    """Let a whole piece be one token as soon as its rank allows, as tiktoken does.
+def number_of_whole(piece: bytes, tokenizer: Tokenizer, steps: MergeSteps) -> int | None:
+    """Say from which merge on a whole piece is one token for an encoder that looks pieces up.
 
-    It looks a piece up before it merges, so that a token which its merges reach late or never is
-    used nevertheless where it is a piece.
+    tiktoken does, and others do that ignore merges (`Tokenizer.ignore_merges`): a token which
+    merges reach late or never is used nevertheless where it is a piece.
+
+    Returns:
+        The merge's number, 0 if no merge makes the token; None if there is no such token, or the
+        encoder merges in any case.
     """
-    rank = rank_of(piece)
-    if rank is None or len(piece) < 2:
-        return times
-    number = steps.number_of(rank)
-    if max(times.numbers) <= number:
+    if not (tokenizer.by_ranks or tokenizer.ignore_merges):
+        return None
+    token_id = tokenizer.token_id(piece)
+    if token_id is None:
+        return None
+    rank = tokenizer.rank(token_id)
+    return 0 if rank is None else steps.number_of(rank)
+
+
+def looked_up_whole(times: JoinTimes, number: int | None) -> JoinTimes:
+    """Let a piece be one token from a merge on, whatever its own merges are."""
+    if number is None or not times.numbers or max(times.numbers) <= number:
         return times
     return JoinTimes([min(at, number) for at in times.numbers], False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import platform
-from dataclasses import asdict, dataclass, field, fields
-from importlib.metadata import PackageNotFoundError, version
+import sys
+from array import array
+from dataclasses import asdict, dataclass, field
+from importlib.machinery import PathFinder
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,10 +64,14 @@ class TrainingRun:
         """
         import numpy as np
 
-        lengths = np.zeros(self.tokenizer.n_vocab, dtype=np.int32)
+        return np.array(self._token_lengths())
+
+    def _token_lengths(self) -> array[int]:
+        lengths = array("i", bytes(4 * self.tokenizer.n_vocab))
         for token_id, token in self.tokenizer.vocab.items():
-            if not self.tokenizer.is_special(token_id):
-                lengths[token_id] = len(token)
+            lengths[token_id] = len(token)
+        for token_id in self.tokenizer.special_tokens.values():
+            lengths[token_id] = 0
         return lengths
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -77,20 +82,27 @@ class TrainingRun:
         Raises:
             OutputFileError: If anything fails; what was there before is untouched.
         """
-        import numpy as np
-
         pieces = self.piece_counts
         run_folder.write_run(
             folder,
             self.tokenizer,
             about=self._about(),
-            history=self.history.arrays(),
+            history=self.history.memory,
             pieces={
-                "data": pieces.data,
-                "lengths": np.diff(pieces.offsets),
-                "counts": pieces.counts,
+                "data": pieces.memory["data"],
+                "lengths": pieces.lengths(),
+                "counts": pieces.memory["counts"],
             },
-            token_lengths=self.token_lengths(),
+            token_lengths=memoryview(self._token_lengths()),
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the corpus after the last merge, without special ones."""
+        return (
+            int(self.history.memory["n_tokens"][-1])
+            if len(self.history)
+            else self.piece_counts.n_bytes
         )
 
     def _about(self) -> dict[str, Any]:
@@ -102,7 +114,7 @@ class TrainingRun:
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
                 "n_documents": pieces.n_documents,
-                "n_pieces": int(pieces.counts.sum()),
+                "n_pieces": sum(pieces.memory["counts"].tolist()),
                 "n_distinct_pieces": len(pieces),
                 "complete": pieces.complete,
             },
@@ -114,7 +126,7 @@ class TrainingRun:
             "seconds": asdict(self.timings),
             "versions": {
                 "tokviz": tokviz.__version__,
-                "python": platform.python_version(),
+                "python": sys.version.partition(" ")[0],
                 **{name: _version(name) for name in ("numpy", "numba", "regex")},
             },
         }
@@ -128,7 +140,7 @@ class TrainingRun:
         """
         about = run_folder.read_about(folder)
         tokenizer = run_folder.load_run_tokenizer(folder)
-        columns = [column.name for column in fields(TrainingHistory)]
+        columns = TrainingHistory.empty().memory
         history = run_folder.read_arrays(folder, run_folder.HISTORY, columns)
         pieces = run_folder.read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
         try:
@@ -190,7 +202,9 @@ def make_run(
 
 
 def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
+    """Find a package's version by the name of its folder; reading its metadata takes long."""
+    spec = PathFinder.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
+    found = Path(spec.origin).parent.parent.glob(f"{package}-*.dist-info")
+    return next((folder.name.split("-")[1].removesuffix(".dist") for folder in found), None)

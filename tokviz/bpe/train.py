@@ -179,7 +179,7 @@ class _Training:
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
-        work = python_work(pieces, self._settings.n_merges)
+        work = python_work(pieces, self._settings.n_merges, MODERATE_WORK)
         if work <= SMALL_WORK or not pieces.complete:
             self._start_phase("merging")
             return PythonTrainer(pieces, self._settings)

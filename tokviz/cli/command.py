@@ -13,9 +13,10 @@ COMMANDS = {
     "encode": "turn texts into token ids",
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
+    "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
-    "tokenizers": "list the built-in tokenizers and their names",
+    "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
 """Every command and what it does; each is a module beside this one that holds its `COMMAND`."""

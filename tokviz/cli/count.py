@@ -12,9 +12,11 @@ from tokviz.cli.command import Command
 from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import InputSize, text_blocks
+from tokviz.errors import InputFileError
 from tokviz.tui.glyphs import safe
 
 if TYPE_CHECKING:
+    from tokviz.prices import ModelPrice
     from tokviz.tokenizer import Tokenizer
 
 _NOTES = """\
@@ -25,6 +27,11 @@ A byte that is not valid UTF-8 counts as one character.
 --json, one object per input and no total:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
   "file" is "-" for standard input; "bytes_per_token" is null if there are no tokens.
+
+--cost adds a line per model of your own price table that goes with the tokenizer; with --json
+  "costs": [{"model", "cost", "currency", "window", "window_share"}], null where the table says
+  nothing. The table is models.toml in the config folder; without one the command says where. tokviz
+  itself knows no prices.
 """
 
 
@@ -50,30 +57,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
     options.add_files(parser, "a text to count")
     options.add_tokenizer(parser)
+    options.add_split_pattern(parser)
     options.add_specials(parser, options.SPECIALS_HELP)
     options.add_json(parser)
+    parser.add_argument(
+        "--cost", action="store_true", help="what it costs with the models of your price table"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Count each input."""
     tokenizer = options.load_tokenizer(arguments)
     names = options.input_names(arguments.files)
+    models = _models(tokenizer) if arguments.cost else None
     total = Counts()
 
     def count_one(name: str) -> None:
         counts = count_input(name, tokenizer, parse_specials=arguments.specials == "parsed")
         total.add(counts)
         if arguments.json:
-            print_json(record(name, tokenizer, arguments.specials, counts))
+            entry = record(name, tokenizer, arguments.specials, counts)
+            if models is not None:
+                entry["costs"] = [cost_record(model, counts.n_tokens) for model in models]
+            print_json(entry)
         else:
             print(_line(counts, "" if names == [STDIN] else name))
+            if models and len(names) == 1:
+                _print_costs(models, counts)
 
     if not arguments.json and sys.stdout.isatty():
         print(_HEADER)
     exit_code = for_each_input(names, count_one)
     if len(names) > 1 and not arguments.json:
         print(_line(total, "total"))
+        if models:
+            _print_costs(models, total)
     return exit_code
+
+
+def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
+    """Read the models of the user's table that go with a tokenizer.
+
+    Raises:
+        InputFileError: If there is no table, it is malformed, or holds no such model.
+    """
+    from tokviz.prices import load_prices, models_for, prices_path
+
+    path = prices_path()
+    if not path.exists():
+        raise InputFileError(
+            path, "there is no price table; `tokviz` makes an empty one: “Costs” in its Ctrl+P"
+        )
+    models = models_for(load_prices(), tokenizer.name)
+    if not models:
+        raise InputFileError(path, f"no [[model]] goes with the tokenizer {tokenizer.name}")
+    return models
+
+
+def _print_costs(models: list[ModelPrice], counts: Counts) -> None:
+    from tokviz.prices import cost_text
+
+    width = max(len(model.name) for model in models)
+    for model in models:
+        text = cost_text(model, counts.n_tokens) or "no price and no window in the table"
+        print(f"  {safe(model.name):<{width}}  {safe(text)}")
+
+
+def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
+    """Make the JSON record of what some tokens cost."""
+    cost, share = model.cost(n_tokens), model.share(n_tokens)
+    return {
+        "model": model.name,
+        "cost": None if cost is None else float(cost),
+        "currency": None if cost is None else model.currency,
+        "window": model.window,
+        "window_share": None if share is None else round(share, 6),
+    }
 
 
 def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> Counts:

@@ -6,7 +6,7 @@ import argparse
 import base64
 import codecs
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -16,7 +16,7 @@ from tokviz.cli import options
 from tokviz.cli.command import Command
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
-from tokviz.cli.token_ids import read_ids
+from tokviz.cli.token_ids import IdBlock, read_ids
 from tokviz.errors import TokenIdError
 
 if TYPE_CHECKING:
@@ -91,15 +91,35 @@ def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[Decod
         UnknownTokenizerError: If the input names a tokenizer that is not known.
     """
     n_before = 0
-    for block in read_ids(read_blocks(name)):
-        tok = _load(tokenizer if overrule else block.tokenizer or tokenizer)
+    for named, ids in _joined(read_ids(read_blocks(name)), tokenizer, overrule=overrule):
+        tok = _load(named)
         try:
-            data = tok.decode_bytes(block.ids)
+            data = tok.decode_bytes(ids)
         except TokenIdError as error:
             index = None if error.index is None else n_before + error.index
             raise TokenIdError(error.token_id, tok.name, tok.n_vocab, index) from None
-        n_before += len(block.ids)
-        yield DecodedPart(tok.name, len(block.ids), data)
+        n_before += len(ids)
+        yield DecodedPart(tok.name, len(ids), data)
+
+
+def _joined(
+    blocks: Iterable[IdBlock], tokenizer: str, *, overrule: bool
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """Name each block's tokenizer; join the blocks where ids mean something only together."""
+    gathered: list[int] = []
+    before = ""
+    for block in blocks:
+        named = tokenizer if overrule else block.tokenizer or tokenizer
+        if gathered and named != before:
+            yield before, gathered
+            gathered = []
+        before = named
+        if _load(named).remote:
+            gathered.extend(block.ids)
+        else:
+            yield named, block.ids
+    if gathered:
+        yield before, gathered
 
 
 @lru_cache

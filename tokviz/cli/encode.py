@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
     options.add_files(parser, "a text to encode")
     options.add_tokenizer(parser)
+    options.add_split_pattern(parser)
     options.add_specials(parser, options.SPECIALS_HELP)
     options.add_json(parser)
     parser.add_argument(
@@ -69,17 +70,25 @@ def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
 
 
 def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
-    counts, ids = Counts(), array("I")
+    counts, ids, borders = Counts(), array("I"), [0]
     parse_specials = specials == "parsed"
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
     for text in blocks:
-        ids.extend(tokenizer.encode_byte_text(text, parse_specials))
+        found, edges = tokenizer.encode_with_borders(text, parse_specials)
+        ids.extend(found)
+        if with_spans:
+            if edges is None:
+                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in found]
+                borders.extend(list(accumulate(sizes, initial=borders[-1]))[1:])
+            else:
+                start = borders[-1]
+                borders.extend(start + edge for edge in edges[1:])
     counts.n_tokens = len(ids)
     fields = record(name, tokenizer, specials, counts) | {"ids": ids.tolist()}
     if with_spans:
         tokens = [tokenizer.token_bytes(token_id) for token_id in ids]
         fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]
-        fields["byte_spans"] = list(pairwise(accumulate(map(len, tokens), initial=0)))
+        fields["byte_spans"] = list(pairwise(borders))
     print_json(fields)
 
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tokviz.cli.output import report
+
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
@@ -30,8 +32,18 @@ def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_T
         "-t",
         "--tokenizer",
         metavar="NAME",
-        help="a name from `tokviz tokenizers`, or the folder of a training "
-        f"(default: ${TOKENIZER_VARIABLE}, else {otherwise})",
+        help="a name from `tokviz tokenizers`, a file or folder that holds a tokenizer, or "
+        f"hf:org/name (default: ${TOKENIZER_VARIABLE}, else {otherwise})",
+    )
+
+
+def add_split_pattern(parser: argparse.ArgumentParser) -> None:
+    """Add `--split-pattern`."""
+    parser.add_argument(
+        "--split-pattern",
+        metavar="P",
+        help="a named split pattern or a regex, for a tokenizer file that holds none; it is "
+        "guessed otherwise",
     )
 
 
@@ -76,7 +88,9 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     from tokviz.formats.registry import is_builtin, load
 
     asked = tokenizer_name(arguments)
-    tokenizer = load(asked)
+    tokenizer = load(asked, split_pattern=arguments.split_pattern)
     if not is_builtin(asked):
         tokenizer.name = asked
+    if tokenizer.lossy:
+        report(f"note: {asked} normalizes text: decoding its ids may give another text")
     return tokenizer

@@ -46,6 +46,43 @@ class ProgressLine:
         self._stream.flush()
 
 
+class StatusLine:
+    """Draws a line of text over and over on standard error; silent where that is no terminal."""
+
+    def __init__(self) -> None:
+        """Draw nothing yet."""
+        self._draws = sys.stderr is not None and sys.stderr.isatty()
+        self._next = time.monotonic() + _REDRAW_SECONDS
+        self._is_drawn = False
+
+    def __enter__(self) -> StatusLine:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave no trace."""
+        self.clear()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to draw again."""
+        return self._draws and time.monotonic() >= self._next
+
+    def draw(self, text: str) -> None:
+        """Draw a text in place of the last one."""
+        self._next = time.monotonic() + _REDRAW_SECONDS
+        self._is_drawn = True
+        sys.stderr.write(f"\r{text}{_CLEAR_TO_END}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away, to print another."""
+        if self._is_drawn:
+            self._is_drawn = False
+            sys.stderr.write(f"\r{_CLEAR_TO_END}")
+            sys.stderr.flush()
+
+
 def progress_text(report: TrainReport, width: int) -> str:
     """Write a report in one line of at most so many characters."""
     n_full = round(report.fraction * _BAR_CELLS)

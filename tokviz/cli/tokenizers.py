@@ -1,27 +1,40 @@
-"""`tokviz tokenizers`: the names that `-t` takes."""
+"""`tokviz tokenizers`: the names that `-t` takes, and a check of what else it may take."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
+from tokviz.cli import options
 from tokviz.cli.command import Command
 from tokviz.cli.output import print_json
+from tokviz.tui.glyphs import safe
 
 _NOTES = """\
 output: the name, the number of tokens, the models, and other names it goes by.
 
 --json, one object per tokenizer:
   {"name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source"}
+
+--check loads a tokenizer and prints what is wrong with it, what is worth knowing, and what was
+found to be in order. The exit code is 1 if it cannot be used. With --json:
+  {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz tokenizers`."""
     parser.add_argument("--json", action="store_true", help="print one JSON object per tokenizer")
+    parser.add_argument(
+        "--check", metavar="PATH", help="check the tokenizer of a file, a folder or hf:org/name"
+    )
+    options.add_split_pattern(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the built-in tokenizers."""
+    """List the built-in tokenizers, or check one."""
+    if arguments.check is not None:
+        return _check(arguments.check, arguments.split_pattern, as_json=arguments.json)
     from tokviz.formats.registry import builtin_names
 
     for builtin in builtin_names():
@@ -43,9 +56,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(path: str, split_pattern: str | None, *, as_json: bool) -> int:
+    """Print the report about a tokenizer."""
+    from tokviz.formats.validate import validate
+
+    report = validate(path, split_pattern=split_pattern)
+    if as_json:
+        records = [asdict(finding) for finding in report.findings]
+        print_json({"tokenizer": path, "findings": records, "checks": report.checks})
+    else:
+        findings = [(finding.severity, str(finding)) for finding in report.findings]
+        for label, sentence in [*findings, *(("ok", check) for check in report.checks)]:
+            print(f"{label:<8} {safe(sentence)}")
+    return 1 if report.worst == "error" else 0
+
+
 COMMAND = Command(
     name="tokviz tokenizers",
-    description="List the built-in tokenizers.",
+    description="List the built-in tokenizers, or check a tokenizer file.",
     add_arguments=add_arguments,
     run=run,
     notes=_NOTES,

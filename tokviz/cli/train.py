@@ -156,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
         compare=arguments.compare,
     )
     line = ProgressLine()
-    # The collector would look through all of Numba again and again: a tenth of a second.
+    # The collector would look through all tokens again and again, and find nothing.
     gc.disable()
     try:
         with Interruption() as interruption:

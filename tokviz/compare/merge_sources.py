@@ -14,8 +14,8 @@ from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import read_file
 from tokviz.formats.merge_files import parse_merges
-from tokviz.formats.packed import from_tiktoken
-from tokviz.formats.registry import is_builtin
+from tokviz.formats.minbpe import MAGIC as MINBPE
+from tokviz.formats.registry import is_builtin, load
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -28,7 +28,8 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
     Args:
         source: A run folder, the name of a built-in tokenizer, a file that holds a tokenizer, a
             file of merges or ranks (see `tokviz.formats.merge_files`), or any of their contents.
-        split_pattern: How text is cut for merges that come without a pattern; GPT-2's if None.
+        split_pattern: How text is cut for merges that come without a pattern; if None that of
+            GPT-2, for ranks what their number suggests.
 
     Raises:
         InputFileError: If a file cannot be read, or its merges do not hold together.
@@ -46,14 +47,12 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
     if named or not os.path.isfile(source):
         return Replay.open(source)
     data = read_file(source)
-    if data.lstrip()[:1] == b"{":
+    if data.lstrip()[:1] == b"{" or data.startswith(MINBPE.encode()):
         return Replay.open(source)
     name = os.fspath(source)
     try:
         if _is_ranks(data):
-            return Replay.open(
-                Tokenizer.from_ranks(Ranks(from_tiktoken(data)), split_pattern=pattern, name=name)
-            )
+            return Replay(load(source, split_pattern=split_pattern), None, name)
         merges = parse_merges(data, source)
         if not merges:
             raise InputFileError(source, "holds no merges")
@@ -85,38 +84,3 @@ def _is_ranks(data: bytes) -> bool:
         return bool(b64decode(fields[0], validate=True))
     except binascii.Error:
         return False
-
-
-class Ranks:
-    """A list of tokens by rank.
-
-    Attributes:
-        n_tokens: The number of tokens.
-    """
-
-    def __init__(self, tokens: list[bytes]) -> None:
-        """Take the tokens.
-
-        Raises:
-            VocabularyError: If a token is empty or listed twice.
-        """
-        self._tokens = tokens
-        self._ranks: dict[bytes, int] = {}
-        self.n_tokens = len(tokens)
-        for rank, token in enumerate(tokens):
-            if not token or self._ranks.setdefault(token, rank) != rank:
-                raise VocabularyError(
-                    f"the token of rank {rank:,}, {token!r}, is empty or a double"
-                )
-
-    def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank that exists."""
-        return self._tokens[rank]
-
-    def get(self, token: bytes) -> int | None:
-        """Find a token's rank, None if it is not in the vocabulary."""
-        return self._ranks.get(token)
-
-    def tokens(self) -> list[bytes]:
-        """List all tokens by rank."""
-        return self._tokens

@@ -1,6 +1,6 @@
 """Documents become texts: cut at special tokens and delimiters, within caps, in blocks of memory.
 
-A text is what lies between two cuts: no piece crosses its ends. Blocks are about a megabyte, so a
+A text is what lies between two cuts: no piece crosses its ends. Blocks are about 256 KB, so a
 text may go on from one block to the next; then it is cut between two characters.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tokviz import bytetext
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 18
 
 Chunk = tuple[bytes, bool]
 """Some bytes of a document, and whether the document ends with them."""

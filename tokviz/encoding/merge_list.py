@@ -24,37 +24,56 @@ class MergeListModel:
     """
 
     def __init__(
-        self, vocab: Mapping[int, bytes], merges: Sequence[Merge], split_pattern: SplitPattern
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Sequence[Merge],
+        split_pattern: SplitPattern,
+        *,
+        ignore_merges: bool = False,
     ) -> None:
         """Take the vocabulary, the merges in order, and the split pattern.
+
+        Args:
+            vocab: Token id → bytes.
+            merges: The merges.
+            split_pattern: How text is cut into pieces.
+            ignore_merges: A piece that is a token becomes it, whatever the merges make of it.
 
         Raises:
             VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
                 part or a product that is no token.
         """
         self._tokens = dict(sorted(vocab.items()))
-        self._id_of: dict[bytes, int] = {}
-        for token_id, token in self._tokens.items():
-            if token_id < 0:
-                raise VocabularyError(f"token id {token_id} is negative")
-            if not token:
-                raise VocabularyError(f"token {token_id} is empty: remove it")
-            other = self._id_of.setdefault(token, token_id)
-            if other != token_id:
-                raise VocabularyError(f"tokens {other} and {token_id} are both {token!r}")
-        self._ranks: dict[Merge, int] = {}
-        self._rank_of_product: dict[bytes, int] = {}
-        for index, (left, right) in enumerate(merges):
-            for token in (left, right, left + right):
-                if token not in self._id_of:
-                    raise VocabularyError(
-                        f"merge {index} ({left!r} + {right!r}): {token!r} is no token"
-                    )
-            self._ranks.setdefault((left, right), index)
-            self._rank_of_product.setdefault(left + right, index)
+        self._id_of = {token: token_id for token_id, token in self._tokens.items()}
         self._merges = [(left, right) for left, right in merges]
+        products = [left + right for left, right in self._merges]
+        self._check(products)
+        # Of merges that are listed twice the first counts.
+        latest_first = range(len(products) - 1, -1, -1)
+        self._ranks = dict(zip(reversed(self._merges), latest_first, strict=True))
+        self._rank_of_product = dict(zip(reversed(products), latest_first, strict=True))
         self._pattern = split_pattern
+        self._ignore_merges = ignore_merges
         self._pieces: dict[bytes, list[int]] = {}
+
+    def _check(self, products: Sequence[bytes]) -> None:
+        tokens, id_of = self._tokens, self._id_of
+        if len(id_of) < len(tokens):
+            first: dict[bytes, int] = {}
+            for token_id, token in tokens.items():
+                other = first.setdefault(token, token_id)
+                if other != token_id:
+                    raise VocabularyError(f"tokens {other} and {token_id} are both {token!r}")
+        if any(token_id < 0 for token_id in tokens):
+            raise VocabularyError(f"token id {min(tokens)} is negative")
+        if b"" in id_of:
+            raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
+        for index, ((left, right), product) in enumerate(zip(self._merges, products, strict=True)):
+            if not (left in id_of and right in id_of and product in id_of):
+                missing = next(token for token in (left, right, product) if token not in id_of)
+                raise VocabularyError(
+                    f"merge {index} ({left!r} + {right!r}): {missing!r} is no token"
+                )
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -104,8 +123,9 @@ class MergeListModel:
         known = self._pieces.get(piece)
         if known is not None:
             return known
-        ids = []
-        for token in merge_piece(piece, self.pair_rank):
+        ids: list[int] = []
+        whole = self._ignore_merges and piece in self._id_of
+        for token in [piece] if whole else merge_piece(piece, self.pair_rank):
             token_id = self._id_of.get(token)
             if token_id is None:
                 raise VocabularyError(f"the byte 0x{token[0]:02x} has no token in this vocabulary")

@@ -8,7 +8,7 @@ tiktoken's tables are built.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from threading import Lock
 from typing import Protocol
@@ -31,12 +31,18 @@ _CACHED_PIECES = 65_536
 
 
 class RankSource(Protocol):
-    """Where the tokens come from: ranks 0 … n_tokens - 1."""
+    """Where the tokens come from.
+
+    Attributes:
+        n_tokens: One more than the largest rank.
+        gaps: The ranks below it that no token has, ascending.
+    """
 
     n_tokens: int
+    gaps: Sequence[int]
 
     def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank that exists."""
+        """Give the bytes of a rank that a token has."""
         ...
 
     def get(self, token: bytes) -> int | None:
@@ -44,8 +50,38 @@ class RankSource(Protocol):
         ...
 
     def tokens(self) -> list[bytes]:
-        """List all tokens by rank."""
+        """List all tokens by rank; a gap is an empty one."""
         ...
+
+
+class ListedRanks:
+    """A rank vocabulary that was read from a file.
+
+    Attributes:
+        n_tokens: One more than the largest rank.
+        gaps: The ranks below it that no token has, ascending.
+    """
+
+    def __init__(self, ranks: Mapping[bytes, int]) -> None:
+        """Take every token's rank; no two may be equal."""
+        self._ranks = ranks
+        self.n_tokens = max(ranks.values(), default=-1) + 1
+        self._tokens = [b""] * self.n_tokens
+        for token, rank in ranks.items():
+            self._tokens[rank] = token
+        self.gaps: Sequence[int] = [r for r, token in enumerate(self._tokens) if not token]
+
+    def token(self, rank: int) -> bytes:
+        """Give the bytes of a rank that a token has."""
+        return self._tokens[rank]
+
+    def get(self, token: bytes) -> int | None:
+        """Find a token's rank, None if it is not in the vocabulary."""
+        return self._ranks.get(token)
+
+    def tokens(self) -> list[bytes]:
+        """List all tokens by rank; a gap is an empty one."""
+        return self._tokens
 
 
 class RankModel:
@@ -72,7 +108,10 @@ class RankModel:
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
-        return self._source.token(token_id) if 0 <= token_id < self._source.n_tokens else None
+        return self._source.token(token_id) or None if self._in_range(token_id) else None
+
+    def _in_range(self, token_id: int) -> bool:
+        return 0 <= token_id < self._source.n_tokens
 
     def tokens(self) -> list[bytes]:
         """List all tokens by rank."""
@@ -82,13 +121,17 @@ class RankModel:
         """Give a token's id, None if there is no such token."""
         return self._source.get(token)
 
-    def ids(self) -> range:
+    def ids(self) -> range | list[int]:
         """List every id, ascending."""
-        return range(self._source.n_tokens)
+        everything = range(self._source.n_tokens)
+        if not self._source.gaps:
+            return everything
+        gaps = set(self._source.gaps)
+        return [rank for rank in everything if rank not in gaps]
 
     def rank(self, token_id: int) -> int | None:
         """Give a token's rank: its id."""
-        return token_id if 0 <= token_id < self._source.n_tokens else None
+        return token_id if self.token(token_id) is not None else None
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank of the concatenation, None if it is no token."""
@@ -112,7 +155,7 @@ class RankModel:
         """Recover all merges, lowest rank first. Takes seconds for a large vocabulary, once."""
         if self._merges is None:
             tokens = self._source.tokens()
-            rank_of = {token: rank for rank, token in enumerate(tokens)}.get
+            rank_of = {token: rank for rank, token in enumerate(tokens) if token}.get
 
             def pair_rank(left: bytes, right: bytes) -> int | None:
                 return rank_of(left + right)
@@ -181,7 +224,7 @@ class _Core:
         encoding = tiktoken.Encoding(
             "tokviz",
             pat_str=pattern.regex if by_tiktoken else r"[\s\S]",
-            mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
+            mergeable_ranks={token: rank for rank, token in enumerate(tokens) if token},
             special_tokens={},
         )
         self.encode: Callable[[str], list[int]] | None = (

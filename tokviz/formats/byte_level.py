@@ -18,7 +18,13 @@ def _byte_characters() -> list[str]:
 
 
 _CHARACTERS = _byte_characters()
-_BYTES = {character: byte for byte, character in enumerate(_CHARACTERS)}
+_TABLE = dict(enumerate(_CHARACTERS))
+_CHARACTER_SET = frozenset(_CHARACTERS)
+
+# Characters of Latin-1 that stand for no byte become one that is not in it.
+_LATIN1 = {code: 0xFFFF for code in range(256)} | {
+    ord(character): byte for byte, character in enumerate(_CHARACTERS)
+}
 
 
 def to_characters(token: bytes) -> str:
@@ -27,7 +33,7 @@ def to_characters(token: bytes) -> str:
     >>> to_characters(b" the")
     'Ġthe'
     """
-    return "".join([_CHARACTERS[byte] for byte in token])
+    return token.decode("latin-1").translate(_TABLE)
 
 
 def from_characters(text: str) -> bytes:
@@ -37,6 +43,7 @@ def from_characters(text: str) -> bytes:
         ValueError: If a character stands for no byte.
     """
     try:
-        return bytes([_BYTES[character] for character in text])
-    except KeyError as error:
-        raise ValueError(f"{error.args[0]!r} stands for no byte") from None
+        return text.translate(_LATIN1).encode("latin-1")
+    except UnicodeEncodeError:
+        wrong = next(character for character in text if character not in _CHARACTER_SET)
+        raise ValueError(f"{wrong!r} stands for no byte") from None

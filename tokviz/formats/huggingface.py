@@ -1,4 +1,4 @@
-"""Byte-level BPE in Hugging Face's `tokenizer.json`.
+"""Hugging Face's `tokenizer.json`: byte-level BPE is written and read, all else is read.
 
 Written files load in `tokenizers` and give the same ids, as far as its regex engine (Oniguruma)
 agrees with the split pattern: the named patterns mean the same there but for letters that are newer
@@ -11,11 +11,15 @@ import json
 from os import PathLike
 from typing import Any
 
-from tokviz.encoding.model import Merge
-from tokviz.errors import InputFileError, SpecialTokenError, VocabularyError
-from tokviz.files import read_file
+from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.formats.draft import build
+from tokviz.formats.foreign import load_foreign
+from tokviz.formats.hf_native import read_native
+from tokviz.formats.hf_pattern import NotNativeError
+from tokviz.formats.json_file import read_json
+from tokviz.formats.rank_order import listed_merges
+from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
 Json = dict[str, Any]
@@ -27,11 +31,13 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
     """
-    vocab = {
-        to_characters(token): token_id
+    specials = set(tokenizer.special_tokens.values())
+    tokens = {
+        token: (token_id, to_characters(token))
         for token_id, token in tokenizer.vocab.items()
-        if not tokenizer.is_special(token_id)
+        if token_id not in specials
     }
+    vocab = {characters: token_id for token_id, characters in tokens.values()}
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -59,14 +65,20 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": dict(sorted(vocab.items(), key=lambda item: item[1])),
-            "merges": [
-                f"{to_characters(left)} {to_characters(right)}" for left, right in tokenizer.merges
-            ],
+            "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    return json.dumps(content, ensure_ascii=False, indent=1).encode()
+    merges = [f"{tokens[left][1]} {tokens[right][1]}" for left, right in listed_merges(tokenizer)]
+    head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
+    vocab_text = _one_a_line(dict(sorted(vocab.items(), key=lambda item: item[1])))
+    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {_one_a_line(merges)}\n }}\n}}'
+    return text.encode()
+
+
+def _one_a_line(items: dict[str, int] | list[str]) -> str:
+    """Write items as `json.dumps` does with an indent, but by its code in C, which knows none."""
+    text = json.dumps(items, ensure_ascii=False, separators=(",\n   ", ": "))
+    return f"{text[0]}\n   {text[1:-1]}\n  {text[-1]}" if items else text
 
 
 def _added_token(text: str, token_id: int) -> Json:
@@ -102,76 +114,30 @@ def _pre_tokenizer(pattern: SplitPattern) -> Json:
     return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
 
 
-def load_tokenizer_json(path: str | PathLike[str], *, name: str | None = None) -> Tokenizer:
-    """Load a byte-level BPE tokenizer from a `tokenizer.json`.
+def load_tokenizer_json(
+    path: str | PathLike[str],
+    *,
+    name: str | None = None,
+    known_pattern: SplitPattern | None = None,
+) -> Tokenizer:
+    """Load any tokenizer from a `tokenizer.json`.
+
+    Byte-level BPE is done here; everything else by Hugging Face's library in a child process.
 
     Args:
         path: The file.
         name: A name to show; the file's path if None.
+        known_pattern: The split pattern that the file was written from, where that is known.
 
     Raises:
-        InputFileError: If the file cannot be read, or holds what cannot be done without loss:
-            another model than byte-level BPE, a normalizer, a prefix space.
+        InputFileError: If the file cannot be read, is damaged, or is more than the child's limits
+            allow.
     """
-    data = read_file(path)
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
+        raise InputFileError(path, "is no tokenizer.json: its key 'model' is no object")
     try:
-        content = json.loads(data)
-        return _from_json(content, name or str(path))
-    except (ValueError, RecursionError) as error:
-        raise InputFileError(path, f"is no valid tokenizer.json: {error}") from None
-    except (AttributeError, KeyError, TypeError, IndexError) as error:
-        raise InputFileError(path, f"is no complete tokenizer.json: {error!r}") from None
-    except (VocabularyError, SpecialTokenError) as error:
-        raise InputFileError(path, str(error)) from None
-
-
-def _from_json(content: Json, name: str) -> Tokenizer:
-    model = content["model"]
-    if model["type"] != "BPE":
-        raise VocabularyError(f"its model is {model['type']}, only byte-level BPE can be loaded")
-    if content.get("normalizer") is not None:
-        raise VocabularyError("it normalizes text before tokenizing, which cannot be shown yet")
-    for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
-        if model.get(option):
-            raise VocabularyError(f"its model sets {option!r}, which is not supported")
-    special_tokens = {str(token["content"]): _id(token["id"]) for token in content["added_tokens"]}
-    vocab = {
-        _id(token_id): from_characters(text)
-        for text, token_id in model["vocab"].items()
-        if text not in special_tokens
-    }
-    return Tokenizer(
-        vocab,
-        [_merge(merge) for merge in model["merges"]],
-        special_tokens,
-        split_pattern=_split_pattern(content["pre_tokenizer"]),
-        name=name,
-    )
-
-
-def _id(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise VocabularyError(f"{value!r} is no token id")
-    return value
-
-
-def _merge(merge: str | list[str]) -> Merge:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return from_characters(left), from_characters(right)
-
-
-def _split_pattern(pre_tokenizer: Json) -> SplitPattern:
-    parts = (
-        pre_tokenizer["pretokenizers"] if pre_tokenizer["type"] == "Sequence" else [pre_tokenizer]
-    )
-    *splits, byte_level = parts
-    if byte_level["type"] != "ByteLevel" or byte_level["add_prefix_space"] or len(splits) > 1:
-        raise VocabularyError("its pre-tokenizer is not one split and then plain bytes")
-    if not splits:
-        return SPLIT_PATTERNS["gpt2" if byte_level.get("use_regex", True) else "none"]
-    (split,) = splits
-    if split["type"] != "Split" or split["behavior"] != "Isolated" or split.get("invert"):
-        raise VocabularyError("its pre-tokenizer splits in a way that is not supported")
-    regex = split["pattern"]["Regex"]
-    named = [pattern for pattern in SPLIT_PATTERNS.values() if pattern.regex == regex]
-    return named[0] if named else get_split_pattern(regex)
+        draft = read_native(content, path, known_pattern)
+    except NotNativeError as reason:
+        return load_foreign(path, content, str(reason), name=name or str(path))
+    return build(draft, name or str(path))

@@ -23,6 +23,7 @@ import sys
 from array import array
 from base64 import b64decode, b64encode
 from binascii import crc32
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from tokviz.errors import InputFileError, VocabularyError
@@ -35,7 +36,10 @@ class PackedRanks:
 
     Attributes:
         n_tokens: The number of tokens; their ranks are 0 … n_tokens - 1.
+        gaps: The ranks that no token has: none.
     """
+
+    gaps: Sequence[int] = ()
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Map a `.ranks` file.

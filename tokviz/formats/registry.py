@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from os import PathLike
 from threading import Lock
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
-from tokviz.errors import UnknownTokenizerError
+from tokviz.errors import InputFileError, UnknownTokenizerError
 from tokviz.formats.packed import PackedRanks
+from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
 
@@ -42,12 +44,14 @@ class BuiltinTokenizer(NamedTuple):
 
     def load(self) -> Tokenizer:
         """Make the tokenizer; its tables are built when first needed."""
-        return Tokenizer.from_ranks(
+        tokenizer = Tokenizer.from_ranks(
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
             split_pattern=self.split_pattern,
             name=self.name,
         )
+        tokenizer.source = f"built in: {self.source}"
+        return tokenizer
 
 
 BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
@@ -128,6 +132,12 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
 _BY_NAME: dict[str, BuiltinTokenizer] = {
     name: builtin for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
 }
+HUB_PREFIX = "hf:"
+
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".pkl", ".pickle")
+
 _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
 
@@ -146,23 +156,44 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
     if found is None:
-        raise UnknownTokenizerError(name, difflib.get_close_matches(wanted, _BY_NAME, n=3))
+        near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
+        if _HUB_NAME.fullmatch(name):
+            near.insert(0, HUB_PREFIX + name)
+        raise UnknownTokenizerError(name, near)
     return found
 
 
-def load(name: str | PathLike[str]) -> Tokenizer:
-    """Load a tokenizer: by name, from a run folder, or from a `tokenizer.json`.
+def load(
+    name: str | PathLike[str], *, split_pattern: str | SplitPattern | None = None
+) -> Tokenizer:
+    """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
 
-    A built-in tokenizer is the same object every time, files are read anew. Where a folder is
-    called like a built-in tokenizer, write `./name` for the folder.
+    A built-in tokenizer is the same object every time, files are read anew. What kind a file is
+    tells its content; see `tokviz.formats.recognise`. Where a folder is called like a built-in
+    tokenizer, write `./name` for the folder.
+
+    Args:
+        name: A built-in name, a path, or `hf:org/name`, also with `@revision`.
+        split_pattern: A named split pattern or a regex, for a file that holds none (a rank file, a
+            vocabulary and its merges); otherwise it is guessed, and `Tokenizer.source` says so.
 
     Raises:
         UnknownTokenizerError: If it is neither; it offers the nearest names.
-        InputFileError: If a folder is no run, or a file cannot be read.
+        InputFileError: If a file cannot be read, holds no tokenizer or a broken one, or has its own
+            split pattern where another is asked for.
+        PatternError: If the split pattern is no valid regex.
     """
+    if isinstance(name, str) and name.startswith(HUB_PREFIX):
+        from tokviz.formats.hub import load_from_hub
+
+        return load_from_hub(name, split_pattern)
     if not isinstance(name, str) or (not is_builtin(name) and _is_path(name)):
-        return _load_path(name)
+        from tokviz.formats.files import load_path
+
+        return load_path(name, split_pattern)
     builtin = resolve_name(name)
+    if split_pattern is not None:
+        raise InputFileError(name, "has its own split pattern: leave the other one out")
     with _lock:
         if builtin.name not in _loaded:
             _loaded[builtin.name] = builtin.load()
@@ -175,11 +206,4 @@ def is_builtin(name: str) -> bool:
 
 
 def _is_path(name: str) -> bool:
-    return os.path.exists(name) or name.endswith((os.sep, ".json"))
-
-
-def _load_path(path: str | PathLike[str]) -> Tokenizer:
-    from tokviz.formats.huggingface import load_tokenizer_json
-    from tokviz.formats.run import load_run_tokenizer
-
-    return load_run_tokenizer(path) if os.path.isdir(path) else load_tokenizer_json(path)
+    return os.path.lexists(name) or name.endswith((os.sep, *_SUFFIXES)) or name[:2] in ("./", "~/")

@@ -13,6 +13,8 @@ No file is a pickle, and none is read as one.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import io
 import json
 import math
@@ -22,7 +24,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +32,20 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import input_error, read_file
 from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.formats.npy import write_npy, write_npz
+from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from tokviz.formats.npy import Items
 
     Arrays = Mapping[str, npt.NDArray[np.generic]]
 
@@ -47,6 +57,9 @@ TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
     "token_lengths.npy",
 )
 FORMAT_VERSION = 1
+
+_MARK = "saving"
+"""A file in the folder of a run that is being written."""
 
 
 def is_run(folder: str | PathLike[str]) -> bool:
@@ -77,9 +90,9 @@ def write_run(
     tokenizer: Tokenizer,
     *,
     about: Mapping[str, Any],
-    history: Arrays,
-    pieces: Arrays,
-    token_lengths: npt.NDArray[np.int32],
+    history: Mapping[str, Items],
+    pieces: Mapping[str, Items],
+    token_lengths: Items,
 ) -> None:
     """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
 
@@ -89,21 +102,20 @@ def write_run(
         folder: The folder; folders above it are made.
         tokenizer: The trained tokenizer.
         about: What `run.json` says beside the version of the format.
-        history: The arrays of the history by name.
+        history: The columns of the history by name.
         pieces: `data` (uint8), `lengths` and `counts` (int64).
         token_lengths: The bytes of every token by id; int32.
 
     Raises:
         OutputFileError: If anything fails; what was there before is untouched.
     """
-    import numpy as np
-
     check_target(folder)
     target = Path(os.path.realpath(folder))
     temporary: str | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        _remove_abandoned(target)
+        temporary = tempfile.mkdtemp(dir=target.parent, prefix=_hidden(target))
         os.chmod(temporary, 0o777 & ~_umask())
         new = Path(temporary)
         text = json.dumps(
@@ -111,13 +123,14 @@ def write_run(
             ensure_ascii=False,
             indent=1,
         )
-        (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
-        (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
-        _save_arrays(new / HISTORY, history)
-        _save_arrays(new / PIECES, pieces)
-        np.save(new / TOKEN_LENGTHS, token_lengths, allow_pickle=False)
-        for name in RUN_FILES:
-            _sync(new / name)
+        with _marked(new):
+            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+            (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
+            write_npz(new / HISTORY, history)
+            write_npz(new / PIECES, pieces)
+            write_npy(new / TOKEN_LENGTHS, token_lengths)
+            for name in RUN_FILES:
+                _sync(new / name)
         _swap(new, target)
         temporary = None
     except (OSError, ValueError) as error:
@@ -128,11 +141,35 @@ def write_run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _save_arrays(path: Path, arrays: Arrays) -> None:
-    import numpy as np
+def _hidden(target: Path) -> str:
+    """Begin the name of a folder beside a run."""
+    return f".{target.name[:80]}."
 
-    save: Any = np.savez  # typed as if a name could be an option
-    save(path, **arrays)
+
+@contextlib.contextmanager
+def _marked(folder: Path) -> Iterator[None]:
+    """Have a file in a folder that is locked as long as this process writes there."""
+    if fcntl is None:
+        yield
+        return
+    new, mark = folder / f"{_MARK}.new", folder / _MARK
+    with open(new, "wb") as file:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(new, mark)
+        yield
+        for name in (new, mark):
+            name.unlink(missing_ok=True)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what processes have left that were killed while they saved a run."""
+    if fcntl is None:
+        return
+    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{_MARK}"):
+        with contextlib.suppress(OSError), open(mark, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def _swap(new: Path, target: Path) -> None:
@@ -140,7 +177,7 @@ def _swap(new: Path, target: Path) -> None:
     if not target.exists():
         os.rename(new, target)
         return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}.old."))
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}old."))
     old = aside / "run"
     try:
         os.rename(target, old)
@@ -176,11 +213,14 @@ def load_run_tokenizer(folder: str | PathLike[str]) -> Tokenizer:
     """
     about = read_about(folder)
     path = Path(folder)
-    tokenizer = load_tokenizer_json(path / TOKENIZER, name=path.resolve().name)
     # Some patterns have the same regex under several names.
-    named = SPLIT_PATTERNS.get(str(about.get("settings", {}).get("split_pattern")))
-    if named is not None and named.regex == tokenizer.split_pattern.regex:
-        tokenizer.split_pattern = named
+    settings = about.get("settings")
+    asked = settings.get("split_pattern") if isinstance(settings, dict) else None
+    pattern = get_split_pattern(asked) if isinstance(asked, str) else None
+    tokenizer = load_tokenizer_json(
+        path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
+    )
+    tokenizer.source = f"training run {os.fspath(folder)}"
     return tokenizer
 
 

@@ -15,9 +15,8 @@ from tokviz.child.protocol import Body
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Compile what is not in the cache."""
     from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
-    from tokviz.compiled import is_compiled
 
-    can_count = all(is_compiled(kernel) for kernel in compiled_counter.KERNELS)
+    can_count = compiled_counter.kernels_are_compiled()
     can_train = compiled_trainer.kernels_are_compiled()
     can_replay = replay_compiled.kernels_are_compiled()
     if not (can_count and can_train and can_replay):

@@ -118,7 +118,7 @@ class Training:
             n_documents=pieces.n_documents,
             n_invalid=pieces.n_invalid,
             n_pieces=len(pieces),
-            n_tokens=int(history.n_tokens[-1]) if len(history) else pieces.n_bytes,
+            n_tokens=run.n_tokens,
             longest_token=max(ordinary, key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,

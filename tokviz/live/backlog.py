@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from tokviz.errors import TokvizError
 from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
@@ -21,7 +22,7 @@ from tokviz.tokenizer import Tokenizer
 _Item = TypeVar("_Item")
 
 LARGE = 32 * 1024
-"""Chunks of more characters than this are encoded by a worker only."""
+"""Chunks of more characters than this are encoded by a worker only, and all chunks if remotely."""
 
 
 class Backlog:
@@ -33,6 +34,8 @@ class Backlog:
     Attributes:
         counts: Counts the tokens of the encoded chunks. Those that a worker encoded are counted
             when no chunk waits any more.
+        failure: Why a chunk could not be encoded; the last one's reason, None if there was none.
+            Its tokens stay unknown until it is edited.
     """
 
     __slots__ = (
@@ -43,6 +46,7 @@ class Backlog:
         "_uncounted",
         "_waiting",
         "counts",
+        "failure",
     )
 
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
@@ -54,6 +58,16 @@ class Backlog:
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
         self.counts = TokenCounts()
+        self.failure: TokvizError | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is left for a worker, or for the editing thread to take over."""
+        return bool(self._waiting or self._done or self._uncounted)
+
+    def encodes_now(self, n_chars: int) -> bool:
+        """Tell whether the editing thread may encode a text of this length."""
+        return n_chars <= LARGE and not self._tokenizer.remote
 
     def add(self, chunks: Iterable[Chunk]) -> None:
         """Let chunks wait behind the others."""
@@ -68,24 +82,30 @@ class Backlog:
         while chunk := _pop(self._waiting):
             if _is_wanted(chunk):
                 tokens = self._encode(chunk)
-                self._uncounted.append(tokens)
-                self._done.append((chunk, tokens))
+                if tokens is not None:
+                    self._uncounted.append(tokens)
+                    self._done.append((chunk, tokens))
                 return True
         if uncounted := _pop(self._uncounted):
             self.counts.add(uncounted)
             return True
         return False
 
-    def encode_now(self, chunk: Chunk) -> ChunkTokens:
-        """Encode a chunk whether it waits or not. For the editing thread."""
+    def encode_now(self, chunk: Chunk) -> ChunkTokens | None:
+        """Encode a chunk whether it waits or not; None if it fails. For the editing thread."""
         tokens = self._encode(chunk)
-        self.counts.add(tokens)
+        if tokens is not None:
+            self.counts.add(tokens)
         return tokens
 
-    def _encode(self, chunk: Chunk) -> ChunkTokens:
+    def _encode(self, chunk: Chunk) -> ChunkTokens | None:
         """Encode a chunk, and recall the hues of its runs if it has any."""
-        ids = self._tokenizer.encode_byte_text(chunk.text, self._parse_specials)
-        tokens = ChunkTokens(array("I", ids), self._lengths)
+        try:
+            ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
+        except TokvizError as error:
+            self.failure = error
+            return None
+        tokens = ChunkTokens(array("I", ids), self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
         tokens.hues = (
@@ -104,6 +124,7 @@ class Backlog:
 
     def drop(self, chunks: Iterable[Chunk]) -> None:
         """Notice that chunks are no longer part of the document. For the editing thread."""
+        self.failure = None
         self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
 
 

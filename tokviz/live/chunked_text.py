@@ -11,12 +11,13 @@ import time
 from bisect import bisect_right
 from itertools import accumulate
 
+from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, Run
 from tokviz.live.cuts import cut_rule
 from tokviz.live.hues import first_hue, last_hue, paint
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, ChunkList
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
 from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
@@ -126,6 +127,11 @@ class ChunkedText:
         return self._chunks.total(BYTES)
 
     @property
+    def n_raw_bytes(self) -> int:
+        """Bytes of the text that are not valid UTF-8."""
+        return self._chunks.total(RAW_BYTES)
+
+    @property
     def n_lines(self) -> int:
         """Lines of the text: one more than its line feeds."""
         return self._chunks.total(NEWLINES) + 1
@@ -146,6 +152,18 @@ class ChunkedText:
     def complete(self) -> bool:
         """Whether all tokens are known."""
         return self._tokenizer is not None and self.n_pending_chars == 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more becomes known by itself: all tokens are, or some cannot be."""
+        if self.complete:
+            return True
+        return self._backlog is None or (self.failure is not None and not self._backlog.waits)
+
+    @property
+    def failure(self) -> TokvizError | None:
+        """Why some tokens cannot be known, such as the end of the process that encodes."""
+        return None if self._backlog is None else self._backlog.failure
 
     # -- changes
 
@@ -213,9 +231,9 @@ class ChunkedText:
         if self._backlog is None:
             return
         self._backlog.drop(old)
-        if len(new_text) <= LARGE:
+        if self._backlog.encodes_now(len(new_text)):
             for chunk in new:
-                self._fill(chunk, self._backlog.encode_now(chunk))
+                self._encode_now(self._backlog, chunk)
         else:
             self._backlog.add_first(new)
 
@@ -254,7 +272,7 @@ class ChunkedText:
                 return False
 
     def ensure(self, lo: int, hi: int) -> bool:
-        """Encode the characters lo to hi now, but for chunks so large that a worker must.
+        """Encode the characters lo to hi now, but for chunks that only a worker may encode.
 
         Returns:
             Whether all their tokens are known.
@@ -272,9 +290,15 @@ class ChunkedText:
 
     def _known(self, chunk: Chunk) -> ChunkTokens | None:
         """Give a chunk's tokens, encoding it if it is not too large for this thread."""
-        if chunk.tokens is None and self._backlog is not None and chunk.n_chars <= LARGE:
-            self._fill(chunk, self._backlog.encode_now(chunk))
+        backlog = self._backlog
+        if chunk.tokens is None and backlog is not None and backlog.encodes_now(chunk.n_chars):
+            self._encode_now(backlog, chunk)
         return chunk.tokens
+
+    def _encode_now(self, backlog: Backlog, chunk: Chunk) -> None:
+        tokens = backlog.encode_now(chunk)
+        if tokens is not None:
+            self._fill(chunk, tokens)
 
     def _take_finished(self) -> None:
         """Fill in what a worker has encoded."""

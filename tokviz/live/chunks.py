@@ -54,22 +54,37 @@ class ChunkTokens:
 
     __slots__ = ("_borders", "_lengths", "counted", "counts", "hues", "ids", "wanted")
 
-    def __init__(self, ids: array[int], lengths: TokenLengths) -> None:
-        """Take the ids and the table of token lengths."""
+    def __init__(
+        self, ids: array[int], lengths: TokenLengths, borders: array[int] | None = None
+    ) -> None:
+        """Take the ids and the table of token lengths, or where the tokens lie if these do not say.
+
+        Args:
+            ids: The token ids.
+            lengths: Token id → bytes.
+            borders: The n + 1 byte offsets between the tokens; None to add up their lengths.
+        """
         self.ids = ids
         self.hues = bytearray()
         self.counts: Counter[int] | None = None
         self.counted = False
         self.wanted = True
         self._lengths = lengths
-        self._borders: array[int] | None = None
+        self._borders = borders
 
     def prepare(self) -> None:
         """Do now, in a thread that may take its time, what is long for a large chunk."""
-        self._borders = _borders(self.ids, self._lengths)
+        if self._borders is None:
+            self._borders = _borders(self.ids, self._lengths)
         self.counts = Counter()
         for first in range(0, len(self.ids), _SLICE):
             self.counts.update(self.ids[first : first + _SLICE])
+
+    def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
+        """Take some of the tokens with their hues, to lie between other borders."""
+        tokens = ChunkTokens(self.ids[first:last], self._lengths, borders)
+        tokens.hues = self.hues[first:last]
+        return tokens
 
     @property
     def borders(self) -> array[int]:
@@ -128,6 +143,7 @@ class Chunk:
         n_chars: Its characters.
         n_bytes: Its bytes.
         n_newlines: Its line feeds.
+        n_raw_bytes: Its bytes that are not valid UTF-8.
         n_tokens: Its tokens, 0 until they are known.
         tokens: Its tokens, None until they are known.
         runs: Tokens that stood here before the edit that made the chunk, so that they can be given
@@ -142,6 +158,7 @@ class Chunk:
         "n_bytes",
         "n_chars",
         "n_newlines",
+        "n_raw_bytes",
         "n_tokens",
         "runs",
         "text",
@@ -158,6 +175,7 @@ class Chunk:
         self.n_chars = len(text)
         self.n_bytes = bytetext.n_bytes(text)
         self.n_newlines = text.count("\n")
+        self.n_raw_bytes = bytetext.n_raw_bytes(text)
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[Run, ...] = ()

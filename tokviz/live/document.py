@@ -11,7 +11,15 @@ from tokviz import bytetext
 from tokviz.live.chunked_text import ChunkedText
 from tokviz.live.chunks import Chunk, ChunkTokens
 from tokviz.live.occurrences import TokenSearch
-from tokviz.live.spans import Counts, TokenInfo, TokenSpan, token_spans, touching, unknown_span
+from tokviz.live.spans import (
+    Counts,
+    TokenInfo,
+    TokenSpan,
+    remembered_spans,
+    token_spans,
+    touching,
+    unknown_span,
+)
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, Place
 
 if TYPE_CHECKING:
@@ -43,7 +51,8 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. Several tokens share a character whose bytes they divide.
+        lo and hi. (With a remote tokenizer, where that is so after every key, the tokens of before
+        lend it their hues.) Several tokens share a character whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -58,14 +67,23 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None:
+            if tokens is None and chunk.runs and self._is_remote:
+                spans += remembered_spans(chunk, first_char, last_char, char)
+            elif tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))
             else:
                 first, last = touching(chunk, tokens, first_char, last_char)
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
+        if self._is_remote:
+            # A library may make tokens of what is not in the text.
+            return [span for span in spans if span.end > span.start]
         return spans
+
+    @property
+    def _is_remote(self) -> bool:
+        return self._tokenizer is not None and self._tokenizer.remote
 
     def token_index_at(self, offset: int) -> int | None:
         """Give the index of the first token of a character, None if it is not known."""
@@ -75,7 +93,7 @@ class LiveDocument(ChunkedText):
         place = self._chunks.locate(CHARS, offset)
         chunk = self._chunks.chunk(place)
         tokens = self._known(chunk)
-        if tokens is None:
+        if tokens is None or not tokens.ids:
             return None
         char = offset - self._chunks.start(place, CHARS)
         return self._chunks.start(place, TOKENS) + touching(chunk, tokens, char, char + 1)[0]
@@ -95,7 +113,7 @@ class LiveDocument(ChunkedText):
         place = self._chunks.locate(CHARS, offset - behind)
         chunk = self._chunks.chunk(place)
         n_before = self._chunks.start(place, TOKENS)
-        if chunk.tokens is None:
+        if chunk.tokens is None or not chunk.tokens.ids:
             return n_before
         char = offset - behind - self._chunks.start(place, CHARS)
         return n_before + touching(chunk, chunk.tokens, char, char + 1)[int(behind)]
@@ -173,6 +191,10 @@ class LiveDocument(ChunkedText):
         found = self._occurrences_from(self._search(token_id), 0)
         return number, list(islice(found, min(number, limit)))
 
+    def token_counts(self) -> dict[int, int]:
+        """Count every token among the known ones: id → how often it occurs; see `occurrences`."""
+        return {} if self._backlog is None else self._backlog.counts.as_dict()
+
     def next_occurrence(self, token_id: int, after_index: int, step: int = 1) -> int | None:
         """Find the nearest token with this id behind (step 1) or before (step -1) an index."""
         if not self._n_occurrences(token_id):
@@ -239,7 +261,11 @@ class LiveDocument(ChunkedText):
     # -- everything
 
     def ids(self) -> array[int]:
-        """Give all token ids, typecode "I"; what is not known yet is encoded now."""
+        """Give all token ids, typecode "I"; what is not known yet is encoded now.
+
+        Raises:
+            TokvizError: If something cannot be encoded.
+        """
         ids = array("I")
         for chunk in self._complete_chunks():
             if chunk.tokens is not None:
@@ -251,6 +277,7 @@ class LiveDocument(ChunkedText):
 
         Raises:
             ValueError: If there is no tokenizer.
+            TokvizError: If something cannot be encoded.
         """
         import numpy as np
 
@@ -283,5 +310,7 @@ class LiveDocument(ChunkedText):
         if self._backlog is not None:
             for chunk in chunks:
                 if chunk.tokens is None:
-                    self._fill(chunk, self._backlog.encode_now(chunk))
+                    self._encode_now(self._backlog, chunk)
+                if chunk.tokens is None and self._backlog.failure is not None:
+                    raise self._backlog.failure
         return chunks

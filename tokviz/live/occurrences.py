@@ -29,6 +29,11 @@ class TokenCounts:
         """Give how often a token occurs."""
         return self._counts[token_id]
 
+    def as_dict(self) -> dict[int, int]:
+        """Copy the counts: token id → how often it occurs."""
+        with self._lock:
+            return {token_id: number for token_id, number in self._counts.items() if number > 0}
+
     def add(self, tokens: ChunkTokens) -> None:
         """Count the tokens of a chunk, unless they were removed before."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import partial
@@ -111,6 +112,42 @@ def token_spans(
         strict=False,
     )
     return list(map(_token_span, columns))
+
+
+def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpan]:
+    """Give the characters lo to hi of a chunk, whose tokens are not known, their hues of before.
+
+    Args:
+        chunk: The chunk.
+        lo: The first character, counted from the chunk's start.
+        hi: The character behind the last one.
+        char: Character offset of the chunk in the document.
+
+    Returns:
+        Spans side by side, whose index and id are `UNKNOWN`; so is the hue of what is new.
+    """
+    first_byte, last_byte = chunk.byte_of_char(lo), chunk.byte_of_char(hi)
+    spans: list[TokenSpan] = []
+    at, end = char + lo, char + hi
+    for run in chunk.runs:
+        old, shift = run.tokens, run.shift
+        first = max(run.first, bisect_right(old.borders, first_byte - shift) - 1)
+        last = min(run.last, bisect_left(old.borders, last_byte - shift))
+        if first >= last:
+            continue
+        borders = array("I", (border + shift for border in old.borders[first : last + 1]))
+        part = old.part(first, last, borders)
+        for span in token_spans(chunk, part, 0, last - first, char, 0):
+            start, stop = max(span.start, at), min(span.end, end)
+            if start >= stop:
+                continue
+            if start > at:
+                spans.append(unknown_span(at, start))
+            spans.append(TokenSpan(start, stop, UNKNOWN, UNKNOWN, span.hue, 0))
+            at = stop
+    if at < end:
+        spans.append(unknown_span(at, end))
+    return spans
 
 
 def _char_spans(

@@ -19,11 +19,13 @@ CHARS: Final = 0
 BYTES: Final = 1
 NEWLINES: Final = 2
 TOKENS: Final = 3
+RAW_BYTES: Final = 4
 _SIZE_OF: tuple[Callable[[Chunk], int], ...] = (
     attrgetter("n_chars"),
     attrgetter("n_bytes"),
     attrgetter("n_newlines"),
     attrgetter("n_tokens"),
+    attrgetter("n_raw_bytes"),
 )
 
 _USUAL_BLOCK = 128
@@ -63,7 +65,7 @@ class Block:
 
 
 class ChunkList:
-    """A list of at least one chunk. A *measure* is CHARS, BYTES, NEWLINES or TOKENS."""
+    """A list of at least one chunk. A *measure* is one of the numbers above, such as CHARS."""
 
     __slots__ = ("_blocks", "_sums")
 

@@ -6,18 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 BATCH = 1 << 14
 """How many pieces are found before they are handed on: few enough to stay in a near cache."""
+
+_LAST_CUT = re.compile(rb"(?s:.*)[A-Za-z](?= )")
+_WINDOWS = (1 << 10, 1 << 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,66 +27,66 @@ class Scanner:
     Attributes:
         family: Its family among those of `scan_kernels`, by name.
         max_digits: How many digits a piece may hold, where the family asks for it.
+        cuts_at_blanks: Whether a piece always ends between an ASCII letter and a blank behind it,
+            whatever stands elsewhere.
     """
 
     family: str
     max_digits: int = 3
+    cuts_at_blanks: bool = True
+
+    @property
+    def family_number(self) -> int:
+        """The family as the kernels know it."""
+        from tokviz.pretokenize import scan_kernels
+
+        number: int = getattr(scan_kernels, self.family)
+        return number
 
     def batches(
-        self,
-        buffer: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        *,
-        is_open: bool = False,
-    ) -> Iterator[NDArray[np.int64]]:
-        """Cut the texts at `starts` to `ends` of a buffer.
+        self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
+    ) -> Iterator[list[tuple[int, int]]]:
+        """Cut the texts at `starts` to `ends`.
 
         Args:
-            buffer: Holds the texts; writable, because that is what the scanner is compiled for.
+            data: Holds the texts.
             starts: Where each text starts.
             ends: Where each ends.
             is_open: The last text goes on after its end here; its last piece may then be missing,
                 and comes when its bytes are scanned again together with more.
 
         Yields:
-            Where pieces start and end in the buffer, shape (n, 2), valid until the next step.
+            Where pieces start and end in `data`.
         """
-        import numpy as np
-
-        from tokviz.pretokenize import scan_kernels
+        from tokviz.pretokenize.scan_kernels import scan
         from tokviz.pretokenize.scan_table import scan_table
 
-        if len(starts) == 0:
+        if not starts:
             return
-        family = getattr(scan_kernels, self.family)
-        pieces = np.empty((BATCH, 2), np.int64)
-        text, position = 0, int(starts[0])
-        while True:
-            n_found, text, position = scan_kernels.scan(
-                buffer,
-                starts,
-                ends,
-                is_open,
-                family,
-                self.max_digits,
-                scan_table(),
-                text,
-                position,
-                pieces,
-            )
-            if n_found:
-                yield pieces[:n_found]
-            if n_found < BATCH:
-                return
+        places = array("q", starts), array("q", ends), len(starts), int(is_open)
+        kind = self.family_number, self.max_digits, scan_table()
+        reached = array("q", [0, starts[0]])
+        pieces = array("q", bytes(16 * BATCH))
+        n_found = BATCH
+        while n_found == BATCH:
+            n_found = scan(data, *places, *kind, reached, pieces, BATCH)
+            yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
 
     def pieces(self, data: bytes) -> list[bytes]:
         """Cut a whole text into its pieces."""
-        import numpy as np
+        return [data[a:b] for batch in self.batches(data, [0], [len(data)]) for a, b in batch]
 
-        buffer = np.frombuffer(bytearray(data), np.uint8)
-        start, end = np.zeros(1, np.int64), np.full(1, len(data), np.int64)
-        return [data[a:b] for batch in self.batches(buffer, start, end) for a, b in batch.tolist()]
+    def last_cut(self, data: bytes, start: int, end: int) -> int:
+        """Find a late place, not before `start`, where a piece ends whatever follows `end`.
+
+        `start` itself if there is none, or none soon enough.
+        """
+        if self.cuts_at_blanks:
+            for window in _WINDOWS:
+                found = _LAST_CUT.match(data, max(start, end - window), end)
+                if found:
+                    return found.end()
+        return start
 
 
 _SCANNERS = {
@@ -98,7 +98,7 @@ _SCANNERS = {
     "qwen2": Scanner("GPT4", max_digits=1),
     "gpt4o": Scanner("GPT4O"),
     "whitespace": Scanner("WORDS"),
-    "none": Scanner("WHOLE"),
+    "none": Scanner("WHOLE", cuts_at_blanks=False),
 }
 
 

@@ -12,43 +12,27 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tokviz.compiled import helper, kernel
-from tokviz.pretokenize.pointers import Pointer, pointer_to
+from tokviz.compiled import Bytes, Int64s, helper, kernel
+from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
-    FLAGS_AT,
     LOWER,
     MARK,
-    NOT_ASCII,
     NUMBER,
-    PAGE_BITS,
-    PAGE_SIZE,
-    PAGES_AT,
     SPACE,
     SYMBOL,
     UPPER,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.uint8]
-    Integers = NDArray[np.int64]
 
 GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
 """The families of patterns."""
 
 UNDECIDED = -1
 
-_LETTER = UPPER | LOWER | CASELESS
 _VISIBLE = MARK | SYMBOL
-_NO_SPACE = _LETTER | NUMBER | _VISIBLE
+_NO_SPACE = LETTER | NUMBER | _VISIBLE
 _WORD_START = UPPER | CASELESS | MARK  # o200k's [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
 _WORD_END = LOWER | CASELESS | MARK  # o200k's [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-_LAST_IN_PAGE = PAGE_SIZE - 1
 
 _LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\n\r '/"
 _D, _E, _L, _M, _R, _S, _T, _V = b"delmrstv"
@@ -59,119 +43,112 @@ _ASCII_CASE = 0x20
 
 @kernel
 def scan(
-    buffer: Bytes,
-    starts: Integers,
-    ends: Integers,
-    is_open: bool,
+    data: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
     family: int,
     max_digits: int,
     table: Bytes,
-    text: int,
-    position: int,
-    pieces: Integers,
-) -> tuple[int, int, int]:
+    reached: Int64s,
+    pieces: Int64s,
+    most: int,
+) -> int:
+    """Find pieces: see `find_pieces`."""
+    return find_pieces(
+        data, starts, ends, n_texts, is_open, family, max_digits, table, reached, pieces, most
+    )
+
+
+@helper
+def find_pieces(
+    data: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    n_texts: int,
+    is_open: int,
+    family: int,
+    max_digits: int,
+    table: Bytes,
+    reached: Int64s,
+    pieces: Int64s,
+    most: int,
+) -> int:
     """Find the pieces of some texts until all are done or `pieces` is full.
 
     Args:
-        buffer: Holds the texts.
-        starts: Where each text starts in the buffer.
+        data: Holds the texts.
+        starts: Where each text starts in `data`.
         ends: Where each ends.
-        is_open: The last text goes on after its end here.
+        n_texts: How many there are.
+        is_open: 1 if the last text goes on after its end here, else 0.
         family: Which family's pieces.
         max_digits: How many digits a piece may hold (GPT4 only).
         table: The flags of all characters, from `scan_table`.
-        text: The text to go on with.
-        position: Where to go on in it.
-        pieces: Shape (n, 2), receives where each piece starts and ends in the buffer.
+        reached: The text and the position in it to go on with; receives them too. The text is
+            `n_texts` when all is done, and the last one, with room left in `pieces`, when its
+            rest is undecided.
+        pieces: Shape (most, 2), receives where each piece starts and ends.
+        most: How many pieces there is room for.
 
     Returns:
-        The number of pieces found, and the text and position to go on with. The text is
-        `len(starts)` when all is done, and the last one, with room left in `pieces`, when its
-        rest is undecided.
+        The number of pieces found.
     """
-    data = pointer_to(buffer)
-    flags = pointer_to(table)
     n_found = 0
-    while text < len(starts):
+    text = reached[0]
+    position = reached[1]
+    while text < n_texts:
         end = ends[text]
-        at_end = UNDECIDED if is_open and text == len(starts) - 1 else end
+        at_end = UNDECIDED if is_open and text == n_texts - 1 else end
         while position < end:
-            if n_found == len(pieces):
-                return n_found, text, position
-            if family == GPT2:
-                piece_end = _end_gpt2(data, position, end, at_end, flags)
-            elif family == GPT4:
-                piece_end = _end_gpt4(data, position, end, at_end, max_digits, flags)
-            elif family == GPT4O:
-                piece_end = _end_gpt4o(data, position, end, at_end, flags)
-            elif family == WORDS:
-                piece_end = _end_words(data, position, end, at_end, flags)
-            else:
-                piece_end = at_end
+            if n_found == most:
+                break
+            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, table)
             if piece_end == UNDECIDED:
-                return n_found, text, position
-            pieces[n_found, 0] = position
-            pieces[n_found, 1] = piece_end
+                break
+            pieces[2 * n_found] = position
+            pieces[2 * n_found + 1] = piece_end
             n_found += 1
             position = piece_end
+        if position < end:
+            break
         text += 1
-        if text < len(starts):
+        if text < n_texts:
             position = starts[text]
-    return n_found, text, position
+    reached[0] = text
+    reached[1] = position
+    return n_found
 
 
 @helper
-def _decode(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`, whose byte is not ASCII."""
-    lead = data[i]
-    if lead < 0xC2 or lead > 0xF4:
-        return SYMBOL, 1
-    width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
-    if i + width > end:
-        return SYMBOL, 1
-    code = lead & (0x7F >> width)
-    for k in range(i + 1, i + width):
-        following = data[k]
-        if following & 0xC0 != 0x80:
-            return SYMBOL, 1
-        code = code << 6 | following & 0x3F
-    if (width == 3 and code < 0x800) or (width == 4 and not 0x10000 <= code < 0x110000):
-        return SYMBOL, 1
-    page = table[PAGES_AT + (code >> PAGE_BITS)]
-    flags = table[FLAGS_AT + (page << PAGE_BITS | code & _LAST_IN_PAGE)]
-    if flags == 0:
-        return SYMBOL, 1
-    return flags, width
+def end_of_piece(
+    data: Bytes, i: int, end: int, at_end: int, family: int, max_digits: int, table: Bytes
+) -> int:
+    """Find where the piece at `i` ends.
+
+    Args:
+        data: Holds the text.
+        i: Where the piece starts.
+        end: Where the text ends, as far as it is known.
+        at_end: The answer where the piece goes as far: `end`, or UNDECIDED if the text goes on.
+        family: Which family's piece.
+        max_digits: How many digits a piece may hold (GPT4 only).
+        table: The flags of all characters, from `scan_table`.
+    """
+    if family == GPT2:
+        return _end_gpt2(data, i, end, at_end, table)
+    if family == GPT4:
+        return _end_gpt4(data, i, end, at_end, max_digits, table)
+    if family == GPT4O:
+        return _end_gpt4o(data, i, end, at_end, table)
+    if family == WORDS:
+        return _end_words(data, i, end, at_end, table)
+    return at_end
 
 
 @helper
-def _character(data: Pointer, i: int, end: int, table: Pointer) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`."""
-    flags = table[data[i]]
-    if flags == NOT_ASCII:
-        return _decode(data, i, end, table)
-    return flags, 1
-
-
-@helper
-def _run(data: Pointer, i: int, end: int, wanted: int, table: Pointer) -> int:
-    """Skip characters with any of the wanted flags."""
-    while i < end:
-        flags = table[data[i]]
-        if flags & wanted:
-            i += 1
-            continue
-        if flags != NOT_ASCII:
-            return i
-        flags, width = _decode(data, i, end, table)
-        if not flags & wanted:
-            return i
-        i += width
-    return i
-
-
-@helper
-def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
+def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
     r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
 
     The longest takes three bytes, so that the caller must know as many.
@@ -196,9 +173,7 @@ def _contraction(data: Pointer, i: int, end: int, any_case: bool) -> int:
 
 
 @helper
-def _end_of_space(
-    data: Pointer, i: int, end: int, at_end: int, breaks: bool, table: Pointer
-) -> int:
+def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, table: Bytes) -> int:
     r"""Match `\s+(?!\S)|\s+` at white space, and before them `\s*[\r\n]+` if `breaks` is true.
 
     A run of white space leaves its last character to what follows it, unless it is the only one.
@@ -207,7 +182,7 @@ def _end_of_space(
     after_break = i
     j = i
     while j < end:
-        flags, width = _character(data, j, end, table)
+        flags, width = character(data, j, end, table)
         if not flags & SPACE:
             break
         last = j
@@ -222,7 +197,7 @@ def _end_of_space(
 
 
 @helper
-def _end_gpt2(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for GPT-2's pattern."""
     if data[i] == _APOSTROPHE:
         if i + 3 > end and at_end == UNDECIDED:
@@ -235,21 +210,23 @@ def _end_gpt2(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> i
         j += 1
         if j == end:
             return at_end
-    flags, width = _character(data, j, end, table)
+    flags, width = character(data, j, end, table)
     if flags & SPACE:
         return _end_of_space(data, i, end, at_end, False, table)
-    wanted = _LETTER if flags & _LETTER else NUMBER if flags & NUMBER else _VISIBLE
-    j = _run(data, j + width, end, wanted, table)
+    if flags & LETTER:
+        j = letters(data, j + width, end, table)
+    else:
+        j = run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
     return at_end if j >= end else j
 
 
 @helper
-def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer) -> int:
+def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     j = i + width
-    if first & _LETTER:
-        j = _run(data, j, end, _LETTER, table)
+    if first & LETTER:
+        j = letters(data, j, end, table)
         return at_end if j >= end else j
     if first & NUMBER:
         return _end_of_number(data, j, end, at_end, max_digits, table)
@@ -262,9 +239,9 @@ def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, tab
     if j >= end:
         return at_end
     if data[i] != _LF and data[i] != _CR:
-        second, second_width = _character(data, j, end, table)
-        if second & _LETTER:
-            j = _run(data, j + second_width, end, _LETTER, table)
+        second, second_width = character(data, j, end, table)
+        if second & LETTER:
+            j = letters(data, j + second_width, end, table)
             return at_end if j >= end else j
         if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
             return _end_of_space(data, i, end, at_end, True, table)
@@ -274,13 +251,13 @@ def _end_gpt4(data: Pointer, i: int, end: int, at_end: int, max_digits: int, tab
 
 @helper
 def _end_of_number(
-    data: Pointer, i: int, end: int, at_end: int, max_digits: int, table: Pointer
+    data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes
 ) -> int:
     """Match the rest of a number behind its first digit."""
     for _ in range(max_digits - 1):
         if i >= end:
             return at_end
-        flags, width = _character(data, i, end, table)
+        flags, width = character(data, i, end, table)
         if not flags & NUMBER:
             break
         i += width
@@ -288,20 +265,18 @@ def _end_of_number(
 
 
 @helper
-def _end_of_symbols(
-    data: Pointer, i: int, end: int, at_end: int, slashes: bool, table: Pointer
-) -> int:
+def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, table: Bytes) -> int:
     r"""Match the rest of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `[\r\n/]*` if `slashes` is true."""
-    i = _run(data, i, end, _VISIBLE, table)
+    i = run(data, i, end, _VISIBLE, table)
     while i < end and (data[i] == _LF or data[i] == _CR or (slashes and data[i] == _SLASH)):
         i += 1
     return at_end if i >= end else i
 
 
 @helper
-def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for o200k's pattern."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     if first & NUMBER:
         return _end_of_number(data, i + width, end, at_end, 3, table)
     is_break = data[i] == _LF or data[i] == _CR
@@ -313,7 +288,7 @@ def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> 
     if j >= end:
         return at_end
     if first & SPACE:
-        second, _ = _character(data, j, end, table)
+        second, _ = character(data, j, end, table)
         if data[i] != _BLANK or not second & _VISIBLE:
             return _end_of_space(data, i, end, at_end, True, table)
     return _end_of_symbols(data, j, end, at_end, True, table)
@@ -321,7 +296,7 @@ def _end_gpt4o(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> 
 
 @helper
 def _end_of_word(
-    data: Pointer, i: int, end: int, at_end: int, first: int, width: int, table: Pointer
+    data: Bytes, i: int, end: int, at_end: int, first: int, width: int, table: Bytes
 ) -> int:
     r"""Match the two first alternatives of o200k's pattern; `i` itself says that none matches.
 
@@ -332,12 +307,12 @@ def _end_of_word(
     if there is none comes the second, which is then S+ alone. A mark may be the x, but rather
     than fail the first alternative takes it as its one E.
     """
-    start = i if first & _LETTER else i + width
+    start = i if first & LETTER else i + width
     last_end = i + width if first & MARK else i
     j = start
     follower = 0
     while j < end:
-        follower, follower_width = _character(data, j, end, table)
+        follower, follower_width = character(data, j, end, table)
         if not follower & _WORD_START:
             break
         j += follower_width
@@ -346,7 +321,7 @@ def _end_of_word(
     if j >= end and at_end == UNDECIDED:
         return UNDECIDED
     if j < end and follower & LOWER:
-        j = _run(data, j, end, _WORD_END, table)
+        j = run(data, j, end, _WORD_END, table)
     elif last_end > i:
         j = last_end
     elif j == start:
@@ -357,40 +332,9 @@ def _end_of_word(
 
 
 @helper
-def _end_words(data: Pointer, i: int, end: int, at_end: int, table: Pointer) -> int:
+def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
     """Find where the piece at `i` ends for words between white space."""
-    first, width = _character(data, i, end, table)
+    first, width = character(data, i, end, table)
     wanted = SPACE if first & SPACE else _NO_SPACE
-    j = _run(data, i + width, end, wanted, table)
+    j = run(data, i + width, end, wanted, table)
     return at_end if j >= end else j
-
-
-@kernel
-def measure(buffer: Bytes, offsets: Integers, counts: Integers, table: Bytes) -> tuple[int, int]:
-    """Count the characters of pieces, and the bytes in them that are not UTF-8.
-
-    Args:
-        buffer: The pieces, one behind another.
-        offsets: Where each starts, and at last where the last one ends.
-        counts: How often each counts.
-        table: The flags of all characters, from `scan_table`.
-
-    Returns:
-        The numbers of characters and of bytes that are no part of one; these count as both.
-    """
-    data = pointer_to(buffer)
-    flags = pointer_to(table)
-    n_chars = 0
-    n_invalid = 0
-    for piece in range(len(counts)):
-        position = offsets[piece]
-        while position < offsets[piece + 1]:
-            n_chars += counts[piece]
-            if data[position] < 0x80:
-                position += 1
-                continue
-            _, width = _decode(data, position, offsets[piece + 1], flags)
-            if width == 1:
-                n_invalid += counts[piece]
-            position += width
-    return n_chars, n_invalid

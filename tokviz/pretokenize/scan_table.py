@@ -14,14 +14,9 @@ common text needs stays in the processor's nearest cache:
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tokviz.assets import asset_path
 from tokviz.pretokenize.unicode_classes import CLASSES, N_CODE_POINTS, stored_classes
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 TABLE = "unicode/tiktoken_flags.bin"
 
@@ -74,11 +69,9 @@ def render_table() -> bytes:
 
 
 @lru_cache(maxsize=1)
-def scan_table() -> NDArray[np.uint8]:
+def scan_table() -> bytes:
     """Load the stored table."""
-    import numpy as np
-
-    return np.frombuffer(asset_path(TABLE).read_bytes(), np.uint8)
+    return asset_path(TABLE).read_bytes()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.signal import Signal
 
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.palette import ActionProvider
@@ -63,6 +64,8 @@ class TokvizApp(App[None]):
         self.settings = settings or Settings()
         self.remember = remember
         self._screens_known = False
+        self.tokenizer_changed: Signal[Tokenizer] = Signal(self, "tokenizer changed")
+        """Tells of another tokenizer at hand."""
         for theme in THEMES:
             self.register_theme(theme)
         if self.settings.theme == LIGHT:
@@ -118,6 +121,19 @@ class TokvizApp(App[None]):
         if show:
             self.action_show_screen(SCREENS[0].id)
         self.tokens_screen.use_tokenizer(name)
+
+    def pick_tokenizer(self) -> None:
+        """Ask for another tokenizer, and use it on every screen."""
+        self.tokens_screen.action_pick_tokenizer()
+
+    def load_tokenizer(self, source: str) -> None:
+        """Load a tokenizer, given by what `tokviz.load` takes, and use it on every screen."""
+        self.tokens_screen.pick_tokenizer(source)
+
+    def action_show_in_vocabulary(self, token_id: int) -> None:
+        """Show the page of a token of the tokenizer at hand."""
+        self.action_show_screen("vocabulary")
+        self.call_after_refresh(self.screen.run_action, f"screen.find_id({token_id})")
 
     def show_text(self, text: str) -> None:
         """Show a text on the Tokens screen in place of the one there; undo brings that back."""

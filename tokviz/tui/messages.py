@@ -32,6 +32,19 @@ class SpecialsToggled(Message):
     """The user asked for the other way of treating special-token text."""
 
 
+class Pasted(Message):
+    """Something short was pasted, and stands where it was pasted by now."""
+
+    def __init__(self, text: str) -> None:
+        """Take the text."""
+        super().__init__()
+        self.text = text
+
+
+class PricesAsked(Message):
+    """The user asked for the models and what the text costs with them."""
+
+
 class CopyRequested(Message):
     """The user asked to copy something that a panel shows."""
 

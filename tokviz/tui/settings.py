@@ -28,11 +28,15 @@ class Settings(NamedTuple):
     wrap: bool = True
     """Whether long lines are wrapped."""
     panel: str = "ids"
-    """Which side panel is shown: "ids", "splits" or "token"."""
+    """Which side panel is shown: "ids", "splits", "token" or "mask"."""
     panel_visible: bool = True
     """Whether the side panels are shown at all."""
     folder: str = ""
     """The folder of the file opened or saved last, empty for the working folder."""
+    recent_tokenizers: tuple[str, ...] = ()
+    """Paths and hub names of the tokenizers loaded last, the newest first."""
+    price_model: str = ""
+    """Name of the model of the user's price table whose cost is shown, empty for the first."""
 
 
 def settings_path() -> Path:
@@ -94,6 +98,8 @@ def _from_stored(stored: dict[str, object]) -> tuple[Settings, str | None]:
     wrong: list[str] = []
     for name, default in Settings()._asdict().items():
         value = stored.get(name, default)
+        if isinstance(default, tuple) and isinstance(value, list | tuple):
+            value = tuple(one for one in value if isinstance(one, str))
         if type(value) is type(default):
             usable[name] = value
         else:

@@ -1,10 +1,27 @@
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 
+import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.formats.registry import builtin_names
-from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker, paint_match, rank
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs import tokenizer_picker
+from tokviz.tui.dialogs.row_list import RowList
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.dialogs.tokenizer_rows import (
+    Place,
+    paint_match,
+    paint_place,
+    rank,
+    typed_source,
+)
+from tokviz.tui.opening import Opening
+from tokviz.tui.places import place_words, short_name
+from tokviz.tui.settings import Settings, load_settings, save_settings
 
 
 def ranked(query: str) -> list[str]:
@@ -98,3 +115,147 @@ async def test_field_list_and_way_out_are_visible_at_any_size(
         assert pilot.shows("● cl100k_base")
         await pilot.click_text("Esc")
         assert pilot.result is None
+
+
+# -- places
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a tokenizer, a broken one and a text."""
+    monkeypatch.chdir(tmp_path)
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokviz.Tokenizer(dict(enumerate(tokens)), [], name="bytes").save(tmp_path / "tokenizer.json")
+    (tmp_path / "bad.tiktoken").write_text("YQ== 0\nYg== x\n")
+    (tmp_path / "notes.txt").write_text("just a text with several words in a line\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("typed", "source"),
+    [
+        ("hf:org/name", "hf:org/name"),
+        ("hf:", None),
+        ("gpt-4o", None),
+        ("  ", None),
+        ("/data/tok.json", "/data/tok.json"),
+        ("'/data/my tok.json'", "/data/my tok.json"),
+        ("/data/my\\ tok.json", "/data/my tok.json"),
+        ("file:///data/my%20tok.json", "/data/my tok.json"),
+    ],
+)
+def test_what_is_typed_may_be_a_place(typed: str, source: str | None) -> None:
+    assert typed_source(typed) == source
+
+
+def test_a_name_without_a_slash_is_a_place_if_it_exists_or_ends_like_one(places: Path) -> None:
+    (places / "run").mkdir()
+    assert typed_source("run") == str(places / "run")
+    assert typed_source("tokenizer.json") == str(places / "tokenizer.json")
+    assert typed_source("nothing") is None
+
+
+def test_places_go_by_a_short_name() -> None:
+    assert place_words("/data/llama/tokenizer.json")[0] == "llama"
+    assert place_words("/data/my.tiktoken")[0] == "my.tiktoken"
+    assert place_words("hf:org/name") == ("org/name", "Hugging Face hub")
+    assert short_name("cl100k_base") == "cl100k_base"
+    assert short_name("/data/run-1") == "run-1"
+    assert "\x1b" not in "".join(place_words("/data/\x1b[2J.json"))
+
+
+@pytest.mark.parametrize("width", range(12, 120, 3))
+def test_row_of_a_place_never_exceeds_its_width(width: int) -> None:
+    for place in (Place("/a/long/way/to/a/tokenizer.json", True), Place("hf:org/name", False)):
+        assert len("".join(text for text, _ in paint_place(place, width, current=True))) <= width
+
+
+async def test_typed_path_is_loaded_before_the_dialog_ends(
+    open_dialog: OpenDialog, places: Path
+) -> None:
+    picker = TokenizerPicker("gpt2")
+    async with open_dialog(picker) as pilot:
+        await pilot.paste(str(places / "tokenizer.json"))
+        assert pilot.shows("→ load") and pilot.shows("Hugging Face tokenizer")
+        await pilot.press("enter")
+        assert pilot.result == str(places / "tokenizer.json")
+        assert picker.loaded is not None and picker.loaded.n_vocab == 256
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("bad.tiktoken", "line 2"), ("notes.txt", "no tokenizer"), ("none.json", "no such file")],
+)
+async def test_what_is_wrong_with_a_file_is_said_in_the_dialog(
+    open_dialog: OpenDialog, places: Path, name: str, told: str
+) -> None:
+    picker = TokenizerPicker("gpt2")
+    async with open_dialog(picker, (100, 30)) as pilot:
+        await pilot.paste(str(places / name))
+        await pilot.press("enter")
+        assert pilot.is_open and picker.loaded is None
+        text = " ".join(" ".join(pilot.screen_lines()).replace("│", " ").split())
+        assert name in text and told in text
+        await pilot.type("x")
+        assert not pilot.shows(told)
+
+
+async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
+    open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    closed: list[str] = []
+
+    class Slow(tokviz.Tokenizer):
+        def close(self) -> None:
+            closed.append(self.name)
+
+    def load_slowly(source: str) -> tokviz.Tokenizer:
+        go_on.wait(30)
+        return Slow({0: b"a"}, [])
+
+    monkeypatch.setattr(tokenizer_picker, "load", load_slowly)
+    monkeypatch.setattr(tokenizer_picker, "_PATIENCE", 0.1)
+    picker = TokenizerPicker("gpt2")
+    async with open_dialog(picker, (100, 30)) as pilot:
+        await pilot.paste("hf:org/name")
+        await pilot.pilot.press("enter")
+        while not pilot.shows("Loading org/name… 0 s"):
+            await pilot.pilot.pause()
+        await pilot.pilot.press("escape")
+        await pilot.pilot.pause()
+        assert pilot.is_open and pilot.shows("Stopped.")
+        go_on.set()
+        await pilot.settle()
+        assert picker.loaded is None
+        assert closed == ["custom"]
+        await pilot.press("escape")
+        assert pilot.result is None
+
+
+async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> None:
+    path = str(places / "tokenizer.json")
+    settings = Settings(recent_tokenizers=(path, "hf:org/name"))
+    app = TokvizApp(Opening("", tokviz.load("gpt2")), settings, remember=False)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+t")
+        await pilot.pause()
+        picker = app.screen
+        assert isinstance(picker, TokenizerPicker)
+        rows = picker.query_one("#tokenizers", RowList).rows
+        assert rows[-2:] == [Place(path, True), Place("hf:org/name", True)]
+        for key in ("o", "r", "g", "f8"):
+            await pilot.press(key)
+        await pilot.pause()
+        assert app.settings.recent_tokenizers == (path,)
+
+
+def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    save_settings(Settings(recent_tokenizers=("/a", "hf:b/c")), path)
+    assert load_settings(path)[0].recent_tokenizers == ("/a", "hf:b/c")
+    path.write_text('{"recent_tokenizers": ["/a", 3, null]}')
+    assert load_settings(path)[0].recent_tokenizers == ("/a",)
+    path.write_text('{"recent_tokenizers": 3}')
+    settings, complaint = load_settings(path)
+    assert settings.recent_tokenizers == () and complaint is not None

@@ -90,6 +90,17 @@ async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> Non
     assert target.read_bytes() == NASTY
 
 
+async def test_invalid_bytes_are_counted_as_the_text_is_edited() -> None:
+    app = make_app("a\udcffb")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        assert "1 invalid byte kept" in screen.status.state.notes
+        await pilot.press("ctrl+a", "c")
+        assert screen.status.state.notes == ()
+        await pilot.press("ctrl+z")
+        assert "1 invalid byte kept" in screen.status.state.notes
+
+
 async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw() -> None:
     text = bytetext.from_bytes(NASTY) + "\u202e\u200b\u009b31m\U000e0041\x7f"
     app = make_app(text, panel="token")
@@ -267,10 +278,10 @@ async def test_panels_go_round_and_are_remembered() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         side = screen_of(app).side
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             seen.append(side.shown)
             await pilot.press("f2")
-        assert seen == ["ids", "splits", "token", "ids"]
+        assert seen == ["ids", "splits", "token", "mask", "ids"]
         await pilot.press("f9")
         await pilot.pause()
         assert not screen_of(app).right.display

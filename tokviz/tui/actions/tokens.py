@@ -50,7 +50,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "pick_tokenizer",
         "Choose a tokenizer",
-        "Pick one of the built-in tokenizers by its name or the name of a model.",
+        "A built-in one, one you used, a file, a folder, or one from the Hugging Face hub.",
         "Tokenizer",
         ("ctrl+t",),
         footer="tokenizer",
@@ -75,6 +75,20 @@ ACTIONS: tuple[Action, ...] = (
         "Read text such as <|endoftext|> as one special token, or as ordinary text.",
         "Tokenizer",
         ("f6",),
+    ),
+    Action(
+        "prices",
+        "Costs and context windows…",
+        "What the text costs with the models of your own price table, and where that table is.",
+        "Tokenizer",
+        ("alt+m",),
+    ),
+    Action(
+        "show_token_in_vocabulary",
+        "Show the token in the vocabulary",
+        "Show the page of the token at the cursor on the Vocabulary screen.",
+        "Tokenizer",
+        ("alt+w",),
     ),
     Action(
         "toggle_invisibles",
@@ -110,6 +124,13 @@ ACTIONS: tuple[Action, ...] = (
         "One token: its bytes, rank, the merge that made it, its lineage, where else it occurs.",
         "Panels",
         ("alt+t",),
+    ),
+    Action(
+        "show_mask",
+        "Mask panel",
+        "The text as a conversation: which tokens a model learns from, and why.",
+        "Panels",
+        ("alt+m",),
     ),
     Action(
         "next_panel",

@@ -1,79 +1,54 @@
-"""Choosing a tokenizer by its name, or by the name of a model that uses it."""
+"""Choosing a tokenizer: a built-in one, one used before, a file or folder, one from the hub."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from tokviz.formats.registry import BuiltinTokenizer, builtin_names
+from tokviz.errors import TokvizError
+from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin, load
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.tokenizer_rows import (
+    Match,
+    PickerRow,
+    Place,
+    paint_row,
+    picker_rows,
+    typed_source,
+)
 from tokviz.tui.glyphs import safe
+from tokviz.tui.places import HUB, place_words
 
-_SEPARATORS = re.compile(r"[\s._-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A tokenizer that fits what was typed, and the name that fits best."""
-
-    tokenizer: BuiltinTokenizer
-    name: str
-    """Its own name, or the alias that was meant."""
-
-
-def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
-    """Find the tokenizers that fit, best first.
-
-    A name that is equal goes before one that begins with the query, then one that holds it, then
-    one that holds its characters in order. Case, spaces, dots, hyphens and underscores are ignored:
-    "gpt 4o" finds "gpt-4o".
-    """
-    wanted = _folded(query)
-    if not wanted:
-        return [Match(tokenizer, tokenizer.name) for tokenizer in tokenizers]
-    found: list[tuple[int, int, Match]] = []
-    for tokenizer in tokenizers:
-        names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
-        fits = [(fit, len(name), name) for name in names if (fit := _fit(wanted, _folded(name)))]
-        if fits:
-            fit, length, name = min(fits)
-            found.append((fit, length, Match(tokenizer, name)))
-    return [match for _, _, match in sorted(found, key=lambda item: item[:2])]
-
-
-def _folded(text: str) -> str:
-    return _SEPARATORS.sub("", text).casefold()
-
-
-def _fit(wanted: str, name: str) -> int:
-    """Say how well a name fits: 1 is best, 0 not at all."""
-    if name == wanted:
-        return 1
-    if name.startswith(wanted):
-        return 2
-    if wanted in name:
-        return 3
-    characters = iter(name)
-    return 4 if all(char in characters for char in wanted) else 0
+_PATIENCE = 0.3
+"""Seconds after which a loading is worth a word."""
 
 
 class TokenizerPicker(Dialog[str]):
-    """Shows the built-in tokenizers. Its result is the canonical name of the one chosen."""
+    """Its result is what to `load`: the canonical name of a built-in tokenizer, a path, `hf:…`.
+
+    What is chosen is loaded before the dialog ends, so that what is wrong with it is said here and
+    the tokenizer in use stays. `loaded` then holds it.
+    """
 
     DEFAULT_CSS = """
     TokenizerPicker {
         #empty { height: 1fr; color: $text-muted; display: none; }
         #about { height: 3; color: $text-muted; }
+        .error { max-height: 8; }
+        #loading { height: 1; color: $text-accent; display: none; }
+        &.-loading #loading { display: block; }
         &.-empty #empty { display: block; }
         &.-empty RowList, &.-empty #about { display: none; }
         &.-short #about { display: none; }
@@ -85,74 +60,241 @@ class TokenizerPicker(Dialog[str]):
         Binding("up", "move(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
         Binding("pageup", "page(-1)", show=False),
+        Binding("ctrl+o", "browse", show=False, priority=True),
+        Binding("f8,shift+delete", "forget", show=False, priority=True),
     ]
 
     dialog_title = "Tokenizer"
 
-    def __init__(self, current: str | None = None) -> None:
-        """Take the canonical name of the tokenizer in use."""
+    class Loaded(Message):
+        """A tokenizer is ready, or cannot be had."""
+
+        def __init__(self, number: int, source: str, result: Tokenizer | TokvizError) -> None:
+            """Take the loading's number, what was loaded, and what came of it."""
+            super().__init__()
+            self.number = number
+            self.source = source
+            self.result = result
+
+    class LookedAt(Message):
+        """A file or folder has been looked at."""
+
+        def __init__(self, place: Place, about: str) -> None:
+            """Take the place and what there is to say about it."""
+            super().__init__()
+            self.place = place
+            self.about = about
+
+    def __init__(self, current: str | None = None, source: str = "") -> None:
+        """Take what the tokenizer in use was loaded by, and what to load at once if anything."""
         super().__init__()
         self.current = current
         self.tokenizers = builtin_names()
+        self.loaded: Tokenizer | None = None
+        """The tokenizer that was chosen."""
+        self._recent: list[str] = []
+        self._number = 0
+        self._started = 0.0
+        self._source = source
+        self._timer: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
         """Yield the search field, the list and what the highlighted one is."""
         with Horizontal(classes="field-row"):
             yield Static("›", classes="prompt")
-            yield Field(placeholder="Name of a tokenizer or a model")
+            yield Field(placeholder="Name of a tokenizer or model, path, or hf:org/name")
+        yield Static(classes="error")
+        yield Static(id="loading")
         yield Static("─" * 200, classes="rule")
-        yield RowList[Match](self._paint, id="tokenizers")
+        yield RowList[PickerRow](self._paint, id="tokenizers")
         yield Static(id="empty")
         yield Static("─" * 200, classes="rule")
         yield Static(id="about")
-        yield HintBar(
-            [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
+        yield HintBar(self._hints(None))
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
+        settings = getattr(self.app, "settings", None)
+        self._recent = list(settings.recent_tokenizers) if settings is not None else []
         self._show("")
+        if self._source:
+            self._put(self._source)
+            self._begin(self._source)
+
+    def on_unmount(self) -> None:
+        """Let go of what is still being loaded."""
+        self._number += 1
 
     def wanted_height(self) -> int:
-        """Leave room for every tokenizer."""
-        return len(self.tokenizers) + 7
+        """Leave room for every tokenizer, and for a message."""
+        return len(self.tokenizers) + min(len(self._recent), 6) + 9
 
     @property
-    def _list(self) -> RowList[Match]:
+    def _list(self) -> RowList[PickerRow]:
         return self.query_one("#tokenizers", RowList)
+
+    def _hints(self, row: PickerRow | None) -> list[tuple[str, str, str]]:
+        hints = [
+            ("Enter", "choose", "choose"),
+            ("Esc", "cancel", "cancel"),
+            ("Ctrl+O", "browse files", "browse"),
+            ("↑↓", "move", ""),
+        ]
+        if isinstance(row, Place) and row.recent:
+            hints.insert(3, ("F8", "forget", "forget"))
+        return hints
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
+        self.show_error("")
         self._show(event.value)
 
     def _show(self, query: str) -> None:
-        matches = rank(query, self.tokenizers)
-        names = [match.tokenizer.name for match in matches]
+        rows = picker_rows(query, self.tokenizers, self._recent)
+        names = [_source_of(row) for row in rows]
         at = names.index(self.current) if not query.strip() and self.current in names else 0
-        self.set_class(not matches, "-empty")
-        self._list.show(matches, at if matches else None)
-        if not matches:
+        self.set_class(not rows, "-empty")
+        self._list.show(rows, at if rows else None)
+        if not rows:
             self.query_one("#empty", Static).update(Content(_nothing_found(query)))
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        match = self._list.row
-        about = Content("") if match is None else Content(safe(_about(match.tokenizer)))
-        self.query_one("#about", Static).update(about)
+        row = self._list.row
+        about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
+        self.query_one("#about", Static).update(Content(safe(about)))
+        self.query_one(HintBar).show(self._hints(row))
+        if isinstance(row, Place):
+            self._look_at(row)
 
-    def _paint(self, match: Match, width: int) -> list[Cell]:
-        return paint_match(match, width, current=match.tokenizer.name == self.current)
+    @work(thread=True, exclusive=True, group="look", exit_on_error=False)
+    def _look_at(self, place: Place) -> None:
+        self.post_message(self.LookedAt(place, _about_place(place)))
+
+    @on(LookedAt)
+    def _tell_place(self, event: LookedAt) -> None:
+        event.stop()
+        if event.place == self._list.row:
+            self.query_one("#about", Static).update(Content(safe(event.about)))
+
+    def _paint(self, row: PickerRow, width: int) -> list[Cell]:
+        return paint_row(row, width, current=self.current)
+
+    # -- choosing
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with the highlighted tokenizer."""
-        match = self._list.row
-        if match is not None:
-            self.dismiss(match.tokenizer.name)
+        """Load the highlighted tokenizer, and end with it."""
+        row = self._list.row
+        if row is not None and not self.has_class("-loading"):
+            self._begin(_source_of(row))
 
     @on(RowList.Clicked)
     def _clicked(self) -> None:
         self.action_choose()
+
+    def _begin(self, source: str) -> None:
+        self._number += 1
+        self._source = source
+        self._started = time.monotonic()
+        self.show_error("")
+        self._timer = self.set_interval(_PATIENCE, self._show_progress)
+        self._load(self._number, source)
+
+    @work(thread=True, group="load", exit_on_error=False)
+    def _load(self, number: int, source: str) -> None:
+        result: Tokenizer | TokvizError
+        try:
+            result = load(source)
+            result.prepare()
+        except TokvizError as error:
+            result = error
+        if number == self._number:
+            self.post_message(self.Loaded(number, source, result))
+        elif isinstance(result, Tokenizer):
+            result.close()
+
+    @on(Loaded)
+    def _take(self, event: Loaded) -> None:
+        event.stop()
+        if event.number != self._number:
+            if isinstance(event.result, Tokenizer):
+                event.result.close()
+            return
+        self._end_loading()
+        if isinstance(event.result, Tokenizer):
+            self.loaded = event.result
+            self._remember(event.source)
+            self.dismiss(event.source)
+        else:
+            self.show_error(str(event.result))
+
+    def _show_progress(self) -> None:
+        self.add_class("-loading")
+        seconds = time.monotonic() - self._started
+        name = place_words(self._source)[0]
+        shown = f"Loading {name}… {seconds:.0f} s  Esc stops"
+        self.query_one("#loading", Static).update(Content(shown))
+
+    def _end_loading(self) -> None:
+        self.remove_class("-loading")
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def action_cancel(self) -> None:
+        """Stop what is being loaded; with nothing loading, close without a result."""
+        if self._timer is None:
+            self.dismiss(None)
+            return
+        self._number += 1
+        self._end_loading()
+        self.show_error("Stopped. The tokenizer in use stays.")
+
+    # -- places
+
+    def action_browse(self) -> None:
+        """Choose a file or folder from a list."""
+        from tokviz.tui.dialogs.open_tokenizer import OpenTokenizerDialog
+
+        self.app.push_screen(OpenTokenizerDialog(), self._browsed)
+
+    def _browsed(self, path: Path | None) -> None:
+        if path is not None:
+            self._put(str(path))
+            self._begin(str(path))
+
+    def _put(self, text: str) -> None:
+        field = self.query_one(Field)
+        with self.prevent(Input.Changed):
+            field.value = text
+        field.cursor_position = len(text)
+        self._show(text)
+
+    def action_forget(self) -> None:
+        """Take a place off the list; the files stay."""
+        row = self._list.row
+        if isinstance(row, Place) and row.recent:
+            self._recent.remove(row.source)
+            self._keep_recent()
+            self._show(self.query_one(Field).value)
+
+    def _remember(self, source: str) -> None:
+        if is_builtin(source):
+            return
+        self._recent = [source, *(other for other in self._recent if other != source)]
+        self._keep_recent()
+
+    def _keep_recent(self) -> None:
+        change = getattr(self.app, "change_settings", None)
+        if change is not None:
+            change(recent_tokenizers=tuple(self._recent[:MOST_RECENT]))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A path that is dropped anywhere on the dialog goes into the field."""
+        if typed_source(event.text) is not None:
+            event.stop()
+            self._put(event.text.strip())
 
     def action_move(self, step: int) -> None:
         """Move the highlight."""
@@ -163,32 +305,25 @@ class TokenizerPicker(Dialog[str]):
         self._list.move(step * self._list.page)
 
 
-def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
-    """Draw a row: mark, name, models or the alias that fits, and size."""
-    tokenizer = match.tokenizer
-    title = tokenizer.title
-    shown_names = {_folded(name) for name in (tokenizer.name, *title.split(", "))}
-    if _folded(match.name) not in shown_names:
-        title = f"{match.name} · {title}"
-    cells: list[Cell] = [("● " if current else "  ", "accent"), (f"{tokenizer.name:<13}", "strong")]
-    size = f"{tokenizer.n_vocab:>8,} tokens"
-    room = width - 17
-    ending: list[Cell] = []
-    if room >= 46:
-        ending = [(size + " ", "muted")]
-    elif room >= 30:
-        ending = [(size.removesuffix("tokens"), "muted")]
-    room -= sum(len(text) for text, _ in ending)
-    if room > 4:
-        cells += [("  ", ""), (_cut(title, room).ljust(room), ""), *ending]
-    return cells
+MOST_RECENT = 12
+"""How many places are remembered."""
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _source_of(row: PickerRow) -> str:
+    return row.tokenizer.name if isinstance(row, Match) else row.source
 
 
-def _about(tokenizer: BuiltinTokenizer) -> str:
+def _about_place(place: Place) -> str:
+    if place.source.startswith(HUB):
+        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
+    from tokviz.formats.recognise import recognise
+
+    where = place_words(place.source)[1]
+    kind = recognise(place.source)
+    return where if kind is None else f"{where}: {kind}"
+
+
+def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
     names = ", ".join(tokenizer.aliases)
     also = f" Also {names}" if names else ""
     return f"Splits with the pattern {tokenizer.split_pattern}.{also}"
@@ -198,5 +333,6 @@ def _nothing_found(query: str) -> str:
     names = ", ".join(tokenizer.name for tokenizer in builtin_names())
     return (
         f"No tokenizer fits “{safe(query.strip())}”. There are {names}; "
-        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5."
+        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
+        "your own type or drop its path, or a name on the Hugging Face hub: hf:org/name."
     )

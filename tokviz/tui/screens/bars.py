@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.action import key_label
 from tokviz.tui.actions.registry import APP, actions_of
+from tokviz.tui.places import short_name
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.widgets.bar import BarItem
+from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.fit import fit
 
 
 def tab_items(shown: str) -> list[BarItem]:
@@ -23,6 +27,24 @@ def tab_items(shown: str) -> list[BarItem]:
         for kind in SCREENS
     ]
     return [BarItem((("tokviz", "brand"),)), *tabs]
+
+
+def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
+    """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
+    known = short_name(tokenizer.name) if tokenizer else "…"
+    models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
+    lossy: tuple[tuple[str, Role], ...] = ()
+    if tokenizer is not None and tokenizer.lossy:
+        lossy = ((" ⚠ lossy", "warning"),)
+    more = f" ({models})" if models else ""
+    return BarItem(
+        ((fit(known, _LONGEST_NAME), "chip"), *lossy, (more, "plain"), (" ▾", "key")),
+        "screen.pick_tokenizer",
+        ((fit(known, _SHORTENED_NAME), "chip"), *lossy, (" ▾", "chip")),
+    )
+
+
+_LONGEST_NAME, _SHORTENED_NAME = 40, 20
 
 
 def key_items(group: str, can_do: Callable[[str], bool] = lambda action: True) -> list[BarItem]:

@@ -35,6 +35,12 @@ def _make_tokens(app: TokvizApp) -> Screen[Any]:
     return TokensScreen(app.opening, app.settings)
 
 
+def _make_chat(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.chat import ChatScreen
+
+    return ChatScreen()
+
+
 def _make_train(app: TokvizApp) -> Screen[Any]:
     from tokviz.tui.screens.train import TrainScreen
 
@@ -47,8 +53,21 @@ def _make_replay(app: TokvizApp) -> Screen[Any]:
     return ReplayScreen()
 
 
+def _make_vocabulary(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.vocabulary import VocabularyScreen
+
+    return VocabularyScreen()
+
+
 SCREENS: tuple[ScreenKind, ...] = (
     ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",), _make_tokens),
+    ScreenKind(
+        "chat",
+        "Chat",
+        "See which tokens of a conversation a model learns from, and why.",
+        ("alt+h",),
+        _make_chat,
+    ),
     ScreenKind(
         "train",
         "Train",
@@ -62,6 +81,13 @@ SCREENS: tuple[ScreenKind, ...] = (
         "Go through a training, or any vocabulary, merge by merge.",
         ("alt+y",),
         _make_replay,
+    ),
+    ScreenKind(
+        "vocabulary",
+        "Vocabulary",
+        "Search and browse the tokens of the tokenizer.",
+        ("alt+v",),
+        _make_vocabulary,
     ),
 )
 """Every screen, in the order of the tabs. The app begins with the first."""

@@ -13,8 +13,8 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-Role = Literal["brand", "active", "plain", "key", "chip"]
-ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip")
+Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
+ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip", "warning")
 
 
 class BarItem(NamedTuple):
@@ -117,6 +117,7 @@ class Bar(Widget):
         .bar--active { color: $foreground; text-style: bold; }
         .bar--key { color: $accent; }
         .bar--chip { color: $foreground; text-style: bold; }
+        .bar--warning { color: $text-warning; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{role}" for role in ROLES}

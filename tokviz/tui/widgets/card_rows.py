@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from rich.cells import cell_len
@@ -11,7 +11,7 @@ from tokviz.bpe.describe import CutCharacter
 from tokviz.bpe.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.tui.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
+from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 from tokviz.tui.widgets.token_facts import Entry, Occurrences, Place, SelectedTokens
 
 LABEL_COLUMNS = 8
@@ -22,6 +22,10 @@ _MAX_CHIPS = 200
 _MAX_STEPS = 200
 
 
+Link = Callable[[int], Action]
+"""Gives what a click on a token does, from its id."""
+
+
 def label_of(token: bytes) -> str:
     """Show a token's bytes, a very long one's first ones."""
     if len(token) <= _MAX_LABEL_BYTES:
@@ -29,7 +33,8 @@ def label_of(token: bytes) -> str:
     return token_label(token[:_MAX_LABEL_BYTES]) + "…"
 
 
-def _field(label: str, words: Iterable[Word], width: int) -> list[Row]:
+def field_rows(label: str, words: Iterable[Word], width: int) -> list[Row]:
+    """Set words behind a label."""
     return flow(words, width, (Span(f"{label:<{LABEL_COLUMNS}} ", "label"),))
 
 
@@ -63,28 +68,31 @@ def token_rows(
         *_facts(place, entry, width),
         *_occurrence_rows(place, occurrences, width),
         (),
-        *_lineage_rows(entry, width),
-        *_look_alike_rows(entry, width),
-        *_neighbour_rows(entry, width),
+        *lineage_rows(entry, width),
+        *look_alike_rows(entry, width),
+        *neighbour_rows(entry, width),
     ]
 
 
 def _facts(place: Place, entry: Entry, width: int) -> Iterator[Row]:
     copy_id, *_ = token_copies(entry)
-    yield from _field("id", words_of(copy_id.text, "link", copy_id), width)
-    yield from _field("bytes", _hex_words(entry.token), width)
-    yield from _field("length", _length_words(entry, place), width)
-    yield from _field("kind", words_of(entry.kind), width)
+    yield from field_rows("id", words_of(copy_id.text, "link", copy_id), width)
+    yield from field_rows("bytes", hex_words(entry.token), width)
+    yield from field_rows("length", _length_words(entry, place), width)
+    yield from field_rows("kind", words_of(entry.kind), width)
     for cut in place.cut:
-        yield from _field("holds", _cut_words(cut), width)
+        yield from field_rows("holds", _cut_words(cut), width)
     rank = "none: a special token" if entry.special else "none: no merge makes it"
-    yield from _field("rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width)
+    yield from field_rows(
+        "rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width
+    )
     where = f"line {place.row + 1:,}, column {place.column + 1:,}"
-    yield from _field("where", words_of(where), width)
-    yield from _field("span", _span_words(place), width)
+    yield from field_rows("where", words_of(where), width)
+    yield from field_rows("span", _span_words(place), width)
 
 
-def _hex_words(token: bytes) -> list[Word]:
+def hex_words(token: bytes) -> list[Word]:
+    """Give the bytes of a token in hexadecimal, each of which copies all; a long one's first."""
     copy = Copy(token.hex(" "), "token bytes")
     words: list[Word] = [(Span(f"{byte:02x}", "link", copy),) for byte in token[:_MAX_HEX_BYTES]]
     if len(token) > _MAX_HEX_BYTES:
@@ -93,9 +101,9 @@ def _hex_words(token: bytes) -> list[Word]:
 
 
 def _length_words(entry: Entry, place: Place) -> list[Word]:
-    n_bytes = _count(len(entry.token), "byte")
+    n_bytes = counted(len(entry.token), "byte")
     if entry.n_chars is not None:
-        return [(Span(f"{n_bytes},"),), (Span(_count(entry.n_chars, "character"), "dim"),)]
+        return [(Span(f"{n_bytes},"),), (Span(counted(entry.n_chars, "character"), "dim"),)]
     if any(cut.last - cut.first + 1 == len(entry.token) for cut in place.cut):
         return [(Span(f"{n_bytes},"),), (Span("part of a character", "warning"),)]
     return [(Span(n_bytes),)]
@@ -122,11 +130,11 @@ def _span_words(place: Place) -> list[Word]:
 def _occurrence_rows(place: Place, occurrences: Occurrences | None, width: int) -> list[Row]:
     """Take two rows whatever is known, so that nothing below jumps when the answer comes."""
     if occurrences is None:
-        return [*_field("occurs", words_of("…", "dim"), width), ()]
+        return [*field_rows("occurs", words_of("…", "dim"), width), ()]
     if occurrences.count <= 1:
-        return [*_field("occurs", words_of("only here"), width), ()]
+        return [*field_rows("occurs", words_of("only here"), width), ()]
     room = width - LABEL_COLUMNS - 1
-    times = _count(occurrences.count, "time") if room > 20 else f"{occurrences.count:,}×"
+    times = counted(occurrences.count, "time") if room > 20 else f"{occurrences.count:,}×"
     previous, following = ("‹ previous", "next ›") if room > len(times) + 19 else ("‹", "›")
     words = words_of(times)
     words += [(Span(" "), Span(previous, "link", Step(-1)))]
@@ -136,10 +144,11 @@ def _occurrence_rows(place: Place, occurrences: Occurrences | None, width: int) 
         for index in occurrences.first
     ]
     indent = (Span(" " * (LABEL_COLUMNS + 1)),)
-    return [*_field("occurs", words, width)[:1], *flow(places, width, indent)[:1]]
+    return [*field_rows("occurs", words, width)[:1], *flow(places, width, indent)[:1]]
 
 
-def _lineage_rows(entry: Entry, width: int) -> Iterator[Row]:
+def lineage_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator[Row]:
+    """Draw the merges that made a token as a tree."""
     node = entry.lineage
     if node.merge is None:
         yield (Span("Merges", "heading"),)
@@ -158,7 +167,7 @@ def _lineage_rows(entry: Entry, width: int) -> Iterator[Row]:
             Span(row.prefix, "tree"),
             Span(fit(label_of(row.node.token), room), "made"),
             Span(count, "text"),
-            Span(rank, "dim"),
+            _id_span(rank, row.node.id, link),
             Span(note, "warning"),
         )
     yield ()
@@ -169,14 +178,22 @@ def _leaf_sentence(node: LineageNode) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _look_alike_rows(entry: Entry, width: int) -> Iterator[Row]:
+def _id_span(text: str, token_id: int | None, link: Link | None) -> Span:
+    if link is None or token_id is None:
+        return Span(text, "dim")
+    return Span(text, "link", link(token_id))
+
+
+def look_alike_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator[Row]:
+    """List the tokens that differ by a leading space or by case."""
     if entry.look_alikes:
         yield (Span("Looks like", "heading"),)
-        yield from flow((_named(token, i) for token, i in entry.look_alikes), width)
+        yield from flow((named_word(token, i, link) for token, i in entry.look_alikes), width)
         yield ()
 
 
-def _neighbour_rows(entry: Entry, width: int) -> Iterator[Row]:
+def neighbour_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator[Row]:
+    """List the tokens with the ids before and after."""
     yield (Span("In the vocabulary", "heading"),)
     neighbours = (
         (entry.id - 1, entry.before),
@@ -187,15 +204,18 @@ def _neighbour_rows(entry: Entry, width: int) -> Iterator[Row]:
         if token_id < 0:
             continue
         here = token_id == entry.id
-        name = Span(f"{token_id:>{len(str(entry.id + 1))}} ", "text" if here else "dim")
+        name = f"{token_id:>{len(str(entry.id + 1))}} "
         if token is None:
-            yield (name, Span("no token", "dim"))
+            yield (Span(name, "dim"), Span("no token", "dim"))
         else:
-            yield (name, Span(fit(label_of(token), max(1, width - len(name.text))), "made"))
+            number = Span(name) if here else _id_span(name, token_id, link)
+            yield (number, Span(fit(label_of(token), max(1, width - len(name))), "made"))
 
 
-def _named(token: bytes, token_id: int) -> Word:
-    return (Span(fit(label_of(token), 24), "made"), Span(f" {token_id}", "dim"), Span(" "))
+def named_word(token: bytes, token_id: int, link: Link | None = None) -> Word:
+    """Name a token by its text and its id."""
+    number = _id_span(f" {token_id}", token_id, link)
+    return (Span(fit(label_of(token), 24), "made"), number, Span(" "))
 
 
 def selection_rows(
@@ -211,7 +231,7 @@ def selection_rows(
     """
     rows: list[Row] = [
         (
-            Span(_count(selected.n_tokens, "token"), "heading"),
+            Span(counted(selected.n_tokens, "token"), "heading"),
             Span(f" from #{selected.first:,}", "dim"),
         )
     ]
@@ -317,5 +337,6 @@ def _first_shown(widths: Sequence[int], new: int, room: int) -> int:
     return first
 
 
-def _count(number: int, unit: str) -> str:
+def counted(number: int, unit: str) -> str:
+    """Write a number with its unit: 1 byte, 2 bytes."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

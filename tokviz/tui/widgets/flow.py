@@ -42,23 +42,17 @@ class ToToken(NamedTuple):
     token_id: int
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken
+class Run(NamedTuple):
+    """Run an action of the screen or the app, in Textual's spelling."""
+
+    action: str
+
+
+Action = Copy | GoTo | Step | ToMerge | ToToken | Run
 Role = Literal[
-    "text",
-    "label",
-    "heading",
-    "dim",
-    "token",
-    "special",
-    "made",
-    "new",
-    "link",
-    "tree",
-    "warning",
-    "left",
-    "right",
-    "result",
-]
+    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
+    "bar", "good", "left", "right", "result",
+]  # fmt: skip
 
 
 class Span(NamedTuple):

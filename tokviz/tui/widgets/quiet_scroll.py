@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widget import Widget
 
 
@@ -67,3 +68,31 @@ class QuietScroll(ScrollView, can_focus=True):
         else:
             target = row - height // 2
         self.scroll_to(y=max(0, target), animate=False)
+
+
+class DiffedScroll(QuietScroll):
+    """A list that sends to the terminal only the rows that look different from before.
+
+    A subclass draws with `line`, and calls `refresh_changed` instead of `refresh` after a change
+    that leaves most rows as they are, such as a key.
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        """Make a list that has drawn nothing yet."""
+        super().__init__(id=id, classes=classes)
+        self._shown: dict[int, Strip] = {}
+
+    def line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the view, and remember it."""
+        strip = self._shown[y] = self.line(y)
+        return strip
+
+    def refresh_changed(self) -> None:
+        """Draw the rows again that would look different."""
+        for y in range(self.size.height):
+            if self._shown.get(y) != self.line(y):
+                self.refresh(Region(0, y, self.size.width, 1))

@@ -13,15 +13,15 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.glyphs import safe
-from tokviz.tui.messages import SpecialsToggled
+from tokviz.tui.messages import PricesAsked, SpecialsToggled
 from tokviz.tui.widgets.fit import fit
 
 SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
-Role = Literal["count", "plain", "good", "warning", "toggle", "progress", "selection"]
+Role = Literal["count", "plain", "good", "warning", "toggle", "progress", "selection", "cost"]
 ROLES: tuple[Role, ...] = (
-    "count", "plain", "good", "warning", "toggle", "progress", "selection"
+    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost"
 )  # fmt: skip
 
 
@@ -31,6 +31,19 @@ class SelectionCounts(NamedTuple):
     tokens: int
     chars: int
     bytes: int
+
+
+class CostNote(NamedTuple):
+    """What the text costs with a model of the user's price table."""
+
+    model: str
+    """The model's name."""
+    full: str
+    """The cost and the share of the context window."""
+    short: str
+    """One of them."""
+    too_long: bool = False
+    """Whether the text does not fit into the context window."""
 
 
 class StatusState(NamedTuple):
@@ -53,6 +66,8 @@ class StatusState(NamedTuple):
     """Things to know about the document, such as "2 invalid bytes kept"."""
     tokenizer_known: bool = True
     """False until the vocabulary is loaded: no token can be counted before."""
+    cost: CostNote | None = None
+    """Whose cost is shown, None for nobody's."""
 
 
 class StatusSegment(NamedTuple):
@@ -110,6 +125,8 @@ def _parts(state: StatusState) -> Iterator[_Part]:
     if state.tokens and not state.pending_chars:
         ratio = f"{state.bytes / state.tokens:.2f}"
         yield _Part("plain", [(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
+    if state.cost is not None:
+        yield _cost(state.cost)
     yield _lossless(state)
     specials = "parsed" if state.specials_parsed else "as text"
     yield _Part("toggle", [(0, f"specials: {specials}"), (9, "")])
@@ -137,6 +154,16 @@ def _lossless(state: StatusState) -> _Part:
         return _Part("good", [(0, "✓ lossless"), (6, "✓"), (12, "")])
     loss = f"⚠ lossy: {safe(state.loss)}" if state.loss else "⚠ lossy"
     return _Part("warning", [(0, loss), (6, "⚠ lossy"), (14, "⚠")])
+
+
+def _cost(note: CostNote) -> _Part:
+    sign = "⚠ " if note.too_long else ""
+    name, full = fit(safe(note.model), 20), safe(note.full)
+    return _Part(
+        "warning" if note.too_long else "cost",
+        [(0, f"{sign}{name}: {full}"), (2, f"{sign}{full}"), (5, f"{sign}{safe(note.short)}"),
+         (11, "")],
+    )  # fmt: skip
 
 
 def _progress(state: StatusState) -> _Part:
@@ -171,7 +198,7 @@ def duration(seconds: float) -> str:
 
 
 class StatusLine(Widget):
-    """The status line. A click on `specials:` asks for the other way of treating them."""
+    """The status line. A click on `specials:` or on the cost asks for the other ones."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in ROLES}
     DEFAULT_CSS = """
@@ -240,8 +267,11 @@ class StatusLine(Widget):
     def on_click(self, event: events.Click) -> None:
         """Toggle the specials when they are what was clicked."""
         place = event.get_content_offset(self)
-        if place is not None and self._role_at(place.x) == "toggle":
+        role = None if place is None else self._role_at(place.x)
+        if role == "toggle":
             self.post_message(SpecialsToggled())
+        elif role == "cost":
+            self.post_message(PricesAsked())
 
     def _style(self, role: Role) -> Style:
         return self.get_component_rich_style(f"status-line--{role}", partial=True)

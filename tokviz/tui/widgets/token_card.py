@@ -16,7 +16,7 @@ from textual.timer import Timer
 from tokviz.bpe.trace import Explanation, why_not_one_token
 from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
-from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, flow, words_of
+from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Run, Span, Step, flow, words_of
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 from tokviz.tui.widgets.token_facts import (
     Entry,
@@ -315,6 +315,8 @@ class TokenCard(QuietScroll):
                 self.post_message(TokenPicked(index))
             case Step(step):
                 self.action_step_occurrence(step)
+            case Run(name):
+                self.call_later(self.run_action, name)
 
     def _span_at(self, event: events.MouseEvent) -> Span | None:
         place = event.get_content_offset(self)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.replay.position import START, Player, Position
 from tokviz.tui.screens.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.train.run_folders import runs_folder
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokviz.tui.screens.replay.own_text import OwnText
 
 
-class ReplayBase(TokvizScreen):
+class ReplayBase(Copying):
     """The state of the Replay screen, on which its groups of actions work."""
 
     opened: Opened | None = None

@@ -19,7 +19,6 @@ from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.bpe.trace import lineage
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
-from tokviz.tui.messages import CopyRequested
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.replay.card import (
     card_rows,
@@ -339,11 +338,6 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActi
             self.say("This pair is never merged.")
         else:
             self.jump_to(number)
-
-    @on(CopyRequested)
-    def _copy_requested(self, event: CopyRequested) -> None:
-        event.stop()
-        self.copy(event.text, event.what)
 
     def action_copy_merge(self) -> None:
         """Copy this merge as a line of text."""

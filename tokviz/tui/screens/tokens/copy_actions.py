@@ -9,11 +9,11 @@ from functools import partial
 from textual import work
 
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.messages import CopyRequested
+from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.tokens.base import TokensBase
 
 
-class CopyActions(TokensBase):
+class CopyActions(Copying, TokensBase):
     """Copy the selection, or everything where nothing is selected."""
 
     def action_copy_text(self) -> None:
@@ -48,10 +48,6 @@ class CopyActions(TokensBase):
     def _copy_made(self, render: Callable[[array[int]], str], ids: array[int], what: str) -> None:
         """Render token ids in a thread, then copy what came of them."""
         self.call_here(self.copy, render(ids), f"{len(ids):,} {what}")
-
-    def on_copy_requested(self, message: CopyRequested) -> None:
-        """Copy what a panel shows."""
-        self.copy(message.text, message.what)
 
     def _all_known(self) -> bool:
         if not self.live.complete:

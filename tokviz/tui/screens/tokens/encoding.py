@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual import work
 from textual.worker import get_current_worker
 
+from tokviz.errors import TokvizError
 from tokviz.tui.screens.tokens.base import TokensBase
 
 SLICE_SECONDS = 0.1
@@ -19,6 +20,7 @@ class BackgroundEncoding(TokensBase):
 
     _encoding = False
     _allowed = False
+    _told: TokvizError | None = None
 
     def allow_encoding(self) -> None:
         """Begin, now that there is a frame."""
@@ -27,7 +29,7 @@ class BackgroundEncoding(TokensBase):
 
     def start_encoding(self) -> None:
         """See to it that what waits is encoded."""
-        if self._allowed and not self._encoding and not self.live.complete:
+        if self._allowed and not self._encoding and not self.live.settled:
             self._encoding = True
             self._encode()
 
@@ -50,6 +52,10 @@ class BackgroundEncoding(TokensBase):
         if done:
             self._encoding = False
         self.refresh_tokens()
+        failure = self.live.failure
+        if failure is not None and failure is not self._told:
+            self.say(f"Some tokens are unknown: {failure}", "error")
+        self._told = failure
         self.start_encoding()
 
     def refresh_tokens(self) -> None:

@@ -140,8 +140,12 @@ class FileActions(TokensBase):
         self.tokviz.change_settings(folder=str(path.resolve().parent))
         self.say(f"Saved {n_bytes:,} bytes to {path}.")
         self.refresh_document()
+        self.file_saved()
         if not self.modified and self._autosave is not None:
             self._autosave.clear()
+
+    def file_saved(self) -> None:
+        """Do what follows from a file having been saved."""
 
     # -- surviving a crash
 

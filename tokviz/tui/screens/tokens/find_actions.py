@@ -57,6 +57,14 @@ class FindActions(TokensBase):
         """Put the cursor on a token, and let every panel show it."""
         self.editor.go_to_token(index)
 
+    def action_show_token_in_vocabulary(self) -> None:
+        """Show the page of the token at the cursor on the Vocabulary screen."""
+        index = self.editor.token_at_cursor()
+        if index is None:
+            self.say("There is no token at the cursor.")
+        else:
+            self.tokviz.action_show_in_vocabulary(self.live.token(index).id)
+
     def action_next_occurrence(self) -> None:
         """Jump to the next place where the token at the cursor occurs."""
         self._occurrence(1)

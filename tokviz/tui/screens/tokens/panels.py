@@ -71,10 +71,17 @@ def _make_token(live: LiveDocument, palette: TokenPalette) -> Widget:
     return TokenCard(live, palette)
 
 
+def _make_mask(live: LiveDocument, palette: TokenPalette) -> Widget:
+    from tokviz.tui.widgets.mask_panel import MaskPanel
+
+    return MaskPanel(live, palette)
+
+
 PANELS: tuple[PanelKind, ...] = (
     PanelKind("ids", "IDs", _make_ids),
     PanelKind("splits", "Splits", _make_splits),
     PanelKind("token", "Token", _make_token),
+    PanelKind("mask", "Mask", _make_mask),
 )
 """Every side panel of the Tokens screen, in the order of their tabs."""
 

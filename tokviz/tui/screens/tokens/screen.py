@@ -14,28 +14,28 @@ from textual.geometry import Size
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
-from tokviz.bytetext import n_raw_bytes
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
-from tokviz.tui.messages import Notice, TokenHovered, TokenPicked
+from tokviz.tui.messages import Notice, Pasted, TokenHovered, TokenPicked
 from tokviz.tui.opening import Opening
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
+from tokviz.tui.screens.dropped import TakesDropped
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
+from tokviz.tui.screens.tokens.cost_actions import CostActions
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
-from tokviz.tui.screens.tokens.file_actions import FileActions
 from tokviz.tui.screens.tokens.find_actions import FindActions
 from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.view_actions import ViewActions
 from tokviz.tui.settings import Settings
-from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.messages import PieceClicked
 
 
@@ -51,7 +51,9 @@ HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows the token card beside another panel."""
 
 
-class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, BackgroundEncoding):
+class TokensScreen(
+    TakesDropped, CostActions, CopyActions, FindActions, ViewActions, BackgroundEncoding
+):
     """See the tokens of a text while it is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("tokens")]
@@ -65,12 +67,11 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.live = LiveDocument(text, opening.tokenizer, parse_specials=opening.parse_specials)
         self.path = opening.path
         self.is_sample = opening.is_sample
-        self.edits = self.saved_edits = 0
+        self.edits = self.saved_edits = self._pasted_edits = 0
         self._notes = opening.notes
         self._first_settings = settings
         self._hover: int | None = None
         self._pin: int | None = None
-        self._n_raw = n_raw_bytes(text)
         self._update_seconds: float | None = None
 
     def compose(self) -> ComposeResult:
@@ -120,6 +121,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
             self.say(note, "warning")
         self.allow_encoding()
         self.set_timer(AUTOSAVE_DELAY, self.start_autosave)
+        self.read_prices()
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
@@ -161,7 +163,6 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self.editor.load_byte_text(text)
         self.path = path
         self.is_sample = is_sample
-        self._n_raw = n_raw_bytes(text)
         self.edits = self.saved_edits = 0
         self._update_seconds = None
         self.refresh_document()
@@ -202,6 +203,16 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
         self._pin = self.editor.token_at_cursor()
         self.editor.set_marks(self._hover, self._pin)
 
+    def on_pasted(self, message: Pasted) -> None:
+        """Remember which edit the paste was, so that it alone is taken back."""
+        self._pasted_edits = self.edits
+        super().on_pasted(message)
+
+    def take_back_paste(self) -> None:
+        """Undo the paste, if nothing was edited since."""
+        if self.edits == self._pasted_edits:
+            self.editor.undo()
+
     def on_token_hovered(self, message: TokenHovered) -> None:
         """Light a token up in the text and in the panel."""
         message.stop()
@@ -235,15 +246,7 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def _show_title(self) -> None:
         name = safe(self.path.name) if self.path else "sample" if self.is_sample else "text"
         self.editor.border_title = f" {name}{' •' if self.modified else ''} ".replace("[", r"\[")
-        tokenizer = self.live.tokenizer
-        known = safe(tokenizer.name) if tokenizer else "…"
-        models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
-        chip = BarItem(
-            ((f"{known}", "chip"), (f" ({models})" if models else "", "plain"), (" ▾", "key")),
-            "screen.pick_tokenizer",
-            ((f"{known} ▾", "chip"),),
-        )
-        self.title_bar.show(tab_items("tokens"), [chip])
+        self.title_bar.show(tab_items("tokens"), [tokenizer_item(self.live.tokenizer)])
 
     def _show_status(self) -> None:
         live = self.live
@@ -256,10 +259,16 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(self._n_raw),) if self._n_raw else (),
+                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
                 tokenizer_known=live.tokenizer is not None,
+                lossless=live.tokenizer is None or not live.tokenizer.lossy,
+                cost=self.cost_note(),
             )
         )
+
+    def show_numbers(self) -> None:
+        """Show the numbers of the status line again."""
+        self._show_status()
 
     def _selection_counts(self) -> SelectionCounts | None:
         if self.editor.selection.is_empty:
@@ -293,6 +302,16 @@ class TokensScreen(FileActions, CopyActions, FindActions, ViewActions, Backgroun
     def action_show_token(self) -> None:
         """Show one token."""
         self._show_panel("token")
+
+    def action_show_mask(self) -> None:
+        """Show the text as a conversation with its mask."""
+        self._show_panel("mask")
+
+    def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:
+        """Show the conversation of the Mask panel on the Chat screen."""
+        message.stop()
+        self.tokviz.opening.request = message.conversation
+        self.tokviz.action_show_screen("chat")
 
     def action_next_panel(self) -> None:
         """Show the next panel."""

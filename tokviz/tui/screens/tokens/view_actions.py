@@ -23,13 +23,19 @@ class ViewActions(TokensBase):
 
     def action_pick_tokenizer(self) -> None:
         """Choose a tokenizer from the list."""
+        self.pick_tokenizer()
+
+    def pick_tokenizer(self, source: str = "") -> None:
+        """Ask for a tokenizer; one whose source is given is loaded at once."""
         from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
-        self.app.push_screen(TokenizerPicker(self._tokenizer_name()), self._picked)
+        picker = TokenizerPicker(self._tokenizer_source(), source)
 
-    def _picked(self, name: str | None) -> None:
-        if name is not None:
-            self.use_tokenizer(name)
+        def picked(name: str | None) -> None:
+            if name is not None and picker.loaded is not None:
+                self._use(picker.loaded, name)
+
+        self.app.push_screen(picker, picked)
 
     def action_tokenizer_next(self) -> None:
         """Go to the next built-in tokenizer."""
@@ -44,6 +50,12 @@ class ViewActions(TokensBase):
         current = self._tokenizer_name()
         place = names.index(current) if current in names else -step
         self.use_tokenizer(names[(place + step) % len(names)])
+
+    def _tokenizer_source(self) -> str:
+        """What the tokenizer at hand was loaded by, as far as that is known."""
+        name = self._tokenizer_name()
+        known = {builtin.name for builtin in BUILTIN_TOKENIZERS}
+        return name if name in known else self.settings.tokenizer
 
     def _tokenizer_name(self) -> str:
         return self.live.tokenizer.name if self.live.tokenizer else ""
@@ -72,6 +84,7 @@ class ViewActions(TokensBase):
             return
         self.live.set_tokenizer(tokenizer)
         self.tokviz.change_settings(tokenizer=name)
+        self.tokviz.tokenizer_changed.publish(tokenizer)
         self.refresh_document()
 
     # -- special tokens

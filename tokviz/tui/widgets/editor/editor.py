@@ -17,7 +17,7 @@ from textual.widgets.text_area import Selection
 
 from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import CopyRequested, TokenHovered
+from tokviz.tui.messages import CopyRequested, Pasted, TokenHovered
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
@@ -34,6 +34,9 @@ from tokviz.tui.widgets.editor.painting import Marks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
+_SHORT_PASTE = 4096
+"""Characters of a paste that may be a path."""
+
 
 class TokenEditor(DrawnRows):
     """Edits a live document and colours its tokens in place.
@@ -42,7 +45,7 @@ class TokenEditor(DrawnRows):
     token is pointed at elsewhere, and may set `on_edited` to follow edits in the same frame. Byte
     text in `load_byte_text`, `text` and `selected_text` is exact.
 
-    It posts `TokenHovered`, and what a text area posts.
+    It posts `TokenHovered`, `Pasted`, and what a text area posts.
     """
 
     ALLOW_SELECT = False
@@ -354,6 +357,8 @@ class TokenEditor(DrawnRows):
             text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
             self._replace_via_keyboard(as_byte_text(text), *self.selection)
             self.focus()
+            if len(text) <= _SHORT_PASTE:
+                self.post_message(Pasted(text))
 
     # -- mouse
 

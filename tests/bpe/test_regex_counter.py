@@ -1,0 +1,219 @@
+"""Counting by a custom regex in several processes gives what one gives, and leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.oracles.nasty import FRAGMENTS
+from tests.oracles.pieces import counted
+from tokviz import bytetext
+from tokviz.bpe import counting, regex_counter, threads
+from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
+from tokviz.bpe.regex_counter import RegexCounter
+from tokviz.corpus import text_blocks
+from tokviz.corpus.corpus import Corpus
+from tokviz.corpus.text_blocks import TextBlock
+from tokviz.errors import JobError, PatternError
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+
+REGEX = r"\p{L}+(?=x)|\w+|(\s)\s*"
+ENDLESS = r"(?:a|aa|[a-z])+[0-9]"
+"""Takes ages on many letters without a digit behind them."""
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
+    monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
+    monkeypatch.setattr(counting, "n_processors", lambda: 2)
+
+
+def documents(seed: int) -> list[str]:
+    chosen = random.Random(seed)
+    return ["".join(chosen.choices(FRAGMENTS, k=chosen.randrange(40))) for _ in range(60)]
+
+
+def blocks_of(texts: list[str], block_bytes: int) -> list[TextBlock]:
+    chunks = []
+    for text in texts:
+        data = bytetext.to_bytes(text)
+        chunks += [(data[at : at + 50], False) for at in range(0, len(data), 50)]
+        chunks.append((b"", True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
+        return list(text_blocks.text_blocks(chunks, [b"<|im_start|>"], b""))
+
+
+def result_of(counter: RegexCounter | PlainCounter, blocks: list[TextBlock]) -> PieceCounts:
+    try:
+        for block in blocks:
+            counter.add(block, lambda _: False)
+        counter.finish(lambda _: False)
+    finally:
+        counter.close()
+    return counter.result(7, True)
+
+
+@pytest.mark.parametrize("n_processes", [1, 3])
+@pytest.mark.parametrize("block_bytes", [60, 1_000])
+def test_processes_give_what_one_gives(n_processes: int, block_bytes: int) -> None:
+    pattern = get_split_pattern(REGEX)
+    texts = documents(n_processes)
+    plain = result_of(PlainCounter(pattern), blocks_of(texts, block_bytes))
+    counter = RegexCounter(pattern, n_processes)
+    shared = result_of(counter, blocks_of(texts, block_bytes))
+    assert list(shared.pieces()) == list(plain.pieces())
+    assert list(shared.pieces()) == list(counted(texts, pattern, ["<|im_start|>"]).items())
+    for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
+        assert getattr(shared, name) == getattr(plain, name), name
+    n_used = sum(process._process is not None for process in counter._processes)
+    assert n_used == n_processes
+
+
+def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[RegexCounter] = []
+    result = RegexCounter.result
+
+    def noting(self: RegexCounter, n_documents: int, complete: bool) -> PieceCounts:
+        used.append(self)
+        return result(self, n_documents, complete)
+
+    monkeypatch.setattr(RegexCounter, "result", noting)
+    found = count_pieces(Corpus.open(["ab cd"] * 200), get_split_pattern(REGEX))
+    assert dict(found.pieces()) == {b"ab": 200, b" ": 200, b"cd": 200}
+    assert used
+
+
+def test_one_text_takes_one_process_and_is_never_cut() -> None:
+    pattern = get_split_pattern(r"(?s)a.*z|.")
+    counter = RegexCounter(pattern, 2)
+    result = result_of(counter, blocks_of(["a" + "b" * 5_000 + "z"], 300))
+    assert list(result.pieces()) == [(b"a" + b"b" * 5_000 + b"z", 1)]
+    assert sum(process._process is not None for process in counter._processes) == 1
+
+
+def test_a_pattern_keeps_all_its_fields() -> None:
+    pattern = SplitPattern("mine", r"\p{L}+|\P{L}+", "here", unicode_of_tiktoken=True)
+    texts = ["\u0558a \U000323b0b"]  # letters in the regex package, but not in tiktoken
+    found = result_of(RegexCounter(pattern, 1), blocks_of(texts, 100))
+    assert list(found.pieces()) == list(counted(texts, pattern, []).items())
+
+
+def alive(process: subprocess.Popen[bytes] | None) -> bool:
+    return process is not None and process.poll() is None
+
+
+def test_stopping_ends_a_process_that_is_caught_in_a_text(monkeypatch) -> None:
+    monkeypatch.setattr(regex_counter, "_SECONDS_TO_STOP", 0.1)
+    counter = RegexCounter(get_split_pattern(ENDLESS), 2)
+    counter.add(blocks_of(["fine text", "a" * 50_000], 100_000)[0], lambda _: False)
+    while not any(process._process for process in counter._processes):
+        time.sleep(0.001)
+    counter.finish(lambda _: True)
+    counter.close()
+    assert not any(alive(process._process) for process in counter._processes)
+    assert counter.result(0, False).n_bytes == 0
+
+
+def test_stopping_keeps_what_is_counted() -> None:
+    n_asked = 0
+
+    def should_stop() -> bool:
+        nonlocal n_asked
+        n_asked += 1
+        return n_asked > 3
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
+        patch.setattr(text_blocks, "BLOCK_BYTES", 400)
+        texts = ["one two three"] * 10_000
+        part = count_pieces(Corpus.open(texts), get_split_pattern(REGEX), should_stop=should_stop)
+    assert not part.complete
+    assert 0 < part.n_bytes < 130_000
+
+
+def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch, tmp_path: Path) -> None:
+    fake = tmp_path / "tokviz_fails.py"
+    fake.write_text(
+        "from tokviz.bpe import regex_process\n"
+        "from tokviz.errors import PatternError\n"
+        "class Failing(regex_process.PlainCounter):\n"
+        "    def add(self, block, tick):\n"
+        "        raise PatternError('x', 'needs too much memory on this text')\n"
+        "regex_process.PlainCounter = Failing\n"
+        "import sys\n"
+        "regex_process.serve(sys.stdin.buffer, sys.stdout.buffer)\n"
+    )
+    monkeypatch.setattr(regex_counter, "_COMMAND", [sys.executable, str(fake)])
+    counter = RegexCounter(get_split_pattern(REGEX), 2)
+    with pytest.raises(PatternError, match="too much memory"):
+        result_of(counter, blocks_of(documents(1), 1_000))
+    assert not any(alive(process._process) for process in counter._processes)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
+def test_a_process_that_dies_is_an_error_and_not_a_wrong_result() -> None:
+    counter = RegexCounter(get_split_pattern(REGEX), 1)
+    with pytest.raises(JobError, match="ended with code -9"):
+        try:
+            counter.add(blocks_of(["some text " * 100], 10_000)[0], lambda _: False)
+            while counter._processes[0].n_unique == 0:
+                time.sleep(0.001)
+            process = counter._processes[0]._process
+            assert process is not None
+            os.kill(process.pid, signal.SIGKILL)
+            counter.finish(lambda _: False)
+        finally:
+            counter.close()
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs a list of processes")
+def test_no_process_survives_who_started_it() -> None:
+    program = (
+        "import sys, time\n"
+        "from tokviz.bpe import counting\n"
+        "from tokviz.bpe.regex_counter import RegexCounter\n"
+        "from tokviz.corpus.text_blocks import TextBlock\n"
+        "from tokviz.pretokenize.patterns import get_split_pattern\n"
+        f"counter = RegexCounter(get_split_pattern({ENDLESS!r}), 1)\n"
+        "counter.add(TextBlock(b'a' * 300_000, [0], [300_000], [True]), lambda _: False)\n"
+        "while counter._processes[0]._process is None: time.sleep(0.001)\n"
+        "print(counter._processes[0]._process.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    assert Path(f"/proc/{child}").exists()
+    parent.kill()
+    parent.communicate()
+    until = time.monotonic() + 20
+    while is_running(child) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not is_running(child)
+
+
+def is_running(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("n", "niceness", "expected"),
+    [(1, 0, 0), (2, 0, 2), (64, 0, threads._MOST), (2, 10, 0), (3, 10, 2)],
+)
+def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkeypatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
+    monkeypatch.setattr(os, "nice", lambda _: niceness, raising=False)
+    assert threads.n_processors() == expected

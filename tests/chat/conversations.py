@@ -1,0 +1,61 @@
+"""Conversations for tests, and Hypothesis strategies that make them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.oracles.nanochat import SPECIALS
+
+TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.lists(
+        st.sampled_from(
+            [*SPECIALS, "<|im_end|>", " ", "\n", "\n\n", "a", "Hello", " wor", "1", "é"]
+        ),
+        max_size=6,
+    ).map("".join),
+)
+PARTS = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["text", "python", "python_output"]), "text": TEXTS}
+    ),
+    max_size=4,
+)
+
+
+@st.composite
+def nanochat_conversations(draw: st.DrawFn) -> dict[str, Any]:
+    """Any conversation that nanochat renders."""
+    messages: list[dict[str, Any]] = []
+    if draw(st.booleans()):
+        messages.append({"role": "system", "content": draw(TEXTS)})
+    messages.append({"role": "user", "content": draw(TEXTS)})
+    for number in range(draw(st.integers(0, 4))):
+        if number % 2:
+            messages.append({"role": "user", "content": draw(TEXTS)})
+        else:
+            messages.append({"role": "assistant", "content": draw(st.one_of(TEXTS, PARTS))})
+    return {"messages": messages}
+
+
+@st.composite
+def plain_conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Turns of text only, without special tokens' text, a system message perhaps."""
+    words = st.lists(
+        st.sampled_from([" ", "\n", "\n\n", "a", "Hello", " wor", "ld", "1", "é", "你", ".", "{"]),
+        min_size=1,
+        max_size=8,
+    ).map("".join)
+    messages = [{"role": "system", "content": draw(words)}] if draw(st.booleans()) else []
+    for _ in range(draw(st.integers(1, 3))):
+        messages.append({"role": "user", "content": draw(words)})
+        messages.append({"role": "assistant", "content": draw(words)})
+    return messages
+
+
+def turns(*texts: str) -> list[dict[str, Any]]:
+    """A user and an assistant in turn."""
+    roles = ["user", "assistant"]
+    return [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]

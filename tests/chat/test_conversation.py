@@ -1,0 +1,137 @@
+"""Conversations read from the shapes people keep them in, and written back."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+
+from tests.chat.conversations import nanochat_conversations
+from tokviz.chat.conversation import Conversation, ConversationError, Part
+
+OPENAI = {
+    "messages": [
+        {"role": "developer", "content": "Be brief.", "name": "dev"},
+        {"role": "user", "content": [{"type": "text", "text": "1+1?"}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "2"},
+        {"role": "assistant", "content": "2", "weight": 0},
+    ],
+    "tools": [{"type": "function", "function": {"name": "add"}}],
+    "parallel_tool_calls": False,
+}
+SHAREGPT = {
+    "id": "x1",
+    "conversations": [
+        {"from": "system", "value": "S"},
+        {"from": "human", "value": "Hi"},
+        {"from": "gpt", "value": "Hello"},
+        {"from": "chatgpt", "value": "Hello"},
+        {"from": "function_call", "value": '{"name": "f", "arguments": {}}'},
+        {"from": "observation", "value": "out"},
+    ],
+}
+SHAPES = [
+    {"messages": [{"role": "user", "content": "Hi"}]},
+    [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": ""}],
+    OPENAI,
+    SHAREGPT,
+    {"conversations": [{"role": "user", "content": "Hi"}], "n": 1},
+    {"messages": [{"role": "assistant", "content": "a", "tool_calls": [{"name": "f", "x": 1}]}]},
+    {"messages": [{"role": "assistant", "content": None, "function_call": {"name": "f"}}]},
+    {"messages": [{"role": "user", "content": [{"type": "input_text", "text": "a", "k": 1}]}]},
+    {"messages": []},
+]
+
+
+@pytest.mark.parametrize("value", SHAPES)
+def test_writing_gives_back_what_was_read(value):
+    before = copy.deepcopy(value)
+    conversation = Conversation.from_json(value)
+    assert conversation.to_json() == value == before
+    assert Conversation.from_json(conversation.to_json()) == conversation
+    json.dumps(conversation.to_json())
+
+
+@given(value=nanochat_conversations())
+def test_nanochats_conversations_survive(value):
+    assert Conversation.from_json(value).to_json() == value
+
+
+def test_roles_of_sharegpt_are_the_usual_ones():
+    roles = [message.role for message in Conversation.from_json(SHAREGPT).messages]
+    assert roles == ["system", "user", "assistant", "assistant", "assistant", "tool"]
+
+
+def test_a_system_text_beside_the_messages_is_a_message():
+    value = {"system": "S", "conversations": [{"from": "human", "value": "Hi"}]}
+    conversation = Conversation.from_json(value)
+    assert [message.text for message in conversation.messages] == ["S", "Hi"]
+    assert conversation.to_json()["conversations"][0] == {"from": "system", "value": "S"}
+
+
+def test_tool_calls_are_parts_that_can_be_edited():
+    parts = Conversation.from_json(OPENAI).messages[2].parts
+    assert parts[0].kind == "tool_call"
+    assert json.loads(parts[0].text) == {"name": "add", "arguments": "{}"}
+    assert parts[0].extra == {"id": "c1", "type": "function"}
+
+
+def test_a_tool_call_that_is_being_typed_is_not_lost():
+    message = Conversation.from_json(OPENAI).messages[2]
+    edited = type(message)(message.role, (Part("tool_call", '{"na', message.parts[0].extra),))
+    call = edited.to_json()["tool_calls"][0]
+    assert call == {"id": "c1", "type": "function", "function": {"name": "", "arguments": '{"na'}}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (1, "a conversation is an object or a list, not a number"),
+        ({"msgs": []}, "there is no key 'messages' (keys: 'msgs')"),
+        ({"messages": "a"}, "key 'messages': must be a list of messages, not a text"),
+        (["a"], "message 1: must be an object with 'role' and 'content', not a text"),
+        ([{"content": "a"}], "message 1, key 'role': is missing"),
+        ([{"role": 1, "content": "a"}], "message 1, key 'role': must be a text"),
+        ([{"role": "asistant", "content": "a"}], "did you mean 'assistant'?"),
+        ([{"role": "user"}], "message 1, key 'content': is missing"),
+        ([{"from": "human"}], "message 1, key 'value': is missing"),
+        ([{"role": "user", "content": {}}], "must be a text or a list of parts, not an object"),
+        ([{"role": "user", "content": [1]}], "message 1, part 1: must be an object with 'type'"),
+        ([{"role": "user", "content": [{"text": "a"}]}], "part 1, key 'type': is missing"),
+        (
+            [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}],
+            "'image_url' is no known kind of part",
+        ),
+        ([{"role": "user", "content": [{"type": "text"}]}], "part 1, key 'text': is missing"),
+        ([{"role": "assistant", "tool_calls": [{}]}], "every call needs a 'function'"),
+        ([{"role": "assistant", "tool_calls": "x"}], "key 'tool_calls': must be a list"),
+    ],
+)
+def test_what_is_no_conversation_is_named(value, said):
+    with pytest.raises(ConversationError) as caught:
+        Conversation.from_json(value)
+    assert said in str(caught.value)
+
+
+def test_errors_carry_the_place():
+    messages = [{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "x"}]}]
+    with pytest.raises(ConversationError) as caught:
+        Conversation.from_json(messages)
+    error = caught.value
+    assert (error.message_index, error.part_index, error.key) == (1, 0, "type")
+    assert str(error.at("line 3")).startswith("line 3: message 2, part 1, key 'type'")
+
+
+def test_raw_bytes_stay_in_byte_text_only():
+    value = [{"role": "user", "content": "a\udcff"}]
+    assert Conversation.from_json(value).messages[0].text == "a\ufffd"
+    assert Conversation.from_json(value, byte_text=True).messages[0].text == "a\udcff"

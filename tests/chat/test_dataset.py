@@ -1,0 +1,192 @@
+"""Files of conversations: every row at hand, broken ones with line and column."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.chat.conversations import nanochat_conversations, turns
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.dataset import Dataset
+from tokviz.errors import InputFileError
+
+
+def lines(*values: object) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def texts(dataset: Dataset) -> list[str]:
+    dataset.index_all()
+    return [dataset.row(i).messages[0].text for i in range(dataset.n_rows)]
+
+
+@given(
+    values=st.lists(nanochat_conversations(), max_size=5), ending=st.sampled_from(["\n", "\r\n"])
+)
+def test_rows_of_json_lines_are_the_lines(values, ending):
+    data = "".join(json.dumps(value, ensure_ascii=False) + ending for value in values).encode(
+        "utf-8", "replace"
+    )
+    dataset = Dataset.from_bytes("a.jsonl", data)
+    assert dataset.n_rows == len(values)
+    for i, value in enumerate(values):
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+        assert dataset.row(i) == Conversation.from_json(json.loads(text))
+        assert dataset.place(i) == f"line {i + 1}"
+        assert dataset.raw(i).strip() == text.encode()
+
+
+def test_blank_lines_are_no_rows_and_count():
+    blank = b" " * 200
+    data = b"\n" + lines(turns("a")) + blank + b"\n\n" + blank + lines(turns("b"))
+    dataset = Dataset.from_bytes("a.jsonl", data)
+    assert texts(dataset) == ["a", "b"]
+    assert [dataset.place(0), dataset.place(1)] == ["line 2", "line 5"]
+
+
+def test_broken_rows_say_line_and_column_and_the_others_stay(tmp_path):
+    path = tmp_path / "a.jsonl"
+    good, bad = lines(turns("a")), b'[{"role": "user" "content": 1}]\n'
+    path.write_bytes(
+        good + bad + lines([{"role": "usr", "content": ""}]) + b"[" * 100_000 + b"\n" + good
+    )
+    dataset = Dataset.open(path)
+    dataset.index_all()
+    assert dataset.n_rows == 5
+    assert dataset.row(0) == dataset.row(4)
+    for row, said in (
+        (1, "line 2, column 18: this is no JSON: Expecting ',' delimiter"),
+        (2, "line 3: message 1, key 'role': 'usr' is no known role; did you mean 'user'?"),
+        (3, "line 4: this JSON nests too deeply"),
+    ):
+        with pytest.raises(ConversationError) as caught:
+            dataset.row(row)
+        assert str(caught.value) == said
+        assert dataset.preview(row) == said
+    with pytest.raises(IndexError):
+        dataset.row(5)
+
+
+@pytest.mark.parametrize(
+    ("value", "n_rows"),
+    [
+        ({"messages": turns("a")}, 1),
+        (turns("a", "b"), 1),
+        ([{"messages": turns("a")}] * 3, 3),
+        ([turns("a"), turns("a", "b")], 2),
+        ({"data": [{"messages": turns("a")}] * 2}, 2),
+        ({"conversations": [{"from": "human", "value": "a"}]}, 1),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "indent"), [("a.json", None), ("a.json", 2), ("-", None), ("-", 2), ("a.jsonl", 2)]
+)
+def test_one_json_text_is_found_out(value, n_rows, indent, name):
+    data = json.dumps(value, indent=indent).encode()
+    assert texts(Dataset.from_bytes(name, data)) == ["a"] * n_rows
+
+
+def test_json_lines_in_a_file_called_json_are_lines():
+    assert texts(Dataset.from_bytes("a.json", lines(turns("a"), turns("b")))) == ["a", "b"]
+
+
+def test_broken_json_over_many_lines_says_where():
+    with pytest.raises(ConversationError, match="line 3, column 3: this is no JSON"):
+        Dataset.from_bytes("a.json", b'{\n "messages": [\n  }]\n}')
+
+
+def test_bytes_that_are_no_utf8_are_kept():
+    data = b'[{"role": "user", "content": "a\xffb"}]\n'
+    assert Dataset.from_bytes("a.jsonl", data * 2).row(0).messages[0].text == "a\udcffb"
+
+
+def test_a_byte_order_mark_is_no_matter():
+    assert texts(Dataset.from_bytes("a.jsonl", b"\xef\xbb\xbf" + lines(turns("a")) * 2)) == [
+        "a",
+        "a",
+    ]
+
+
+def test_empty_files_have_no_rows(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    dataset = Dataset.open(tmp_path / "a.jsonl")
+    assert dataset.complete
+    assert dataset.n_rows == 0
+    with pytest.raises(ConversationError, match="line 1, column 1"):
+        Dataset.from_bytes("a.json", b"")
+
+
+def test_compressed_files_are_opened(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines(turns("a"), turns("b"))))
+    assert texts(Dataset.open(tmp_path / "a.jsonl.gz")) == ["a", "b"]
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines(turns("a")))[:-9])
+    with pytest.raises(InputFileError, match="is damaged"):
+        Dataset.open(tmp_path / "b.jsonl.gz")
+
+
+@pytest.mark.parametrize(("name", "reason"), [("none", "no such file"), ("", "is a folder")])
+def test_what_cannot_be_read_is_said(tmp_path, name, reason):
+    with pytest.raises(InputFileError, match=reason):
+        Dataset.open(tmp_path / name)
+
+
+def test_a_hundred_thousand_rows_are_open_at_once(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = lines({"messages": turns("x" * 50, "y" * 50)})
+    path.write_bytes(row * 100_000 + lines(turns("last")))
+    dataset = Dataset.open(path)
+    assert dataset.n_rows == 0
+    assert dataset.row(5).messages[0].text == "x" * 50
+    assert dataset.n_rows < 10_000
+    assert dataset.row(100_000).messages[0].text == "last"
+    assert dataset.complete
+    assert dataset.n_rows == 100_001
+
+
+def test_previews_are_the_first_words():
+    messages = [{"role": "system", "content": "S"}, *turns(" a\n\n b " + "c" * 1000)]
+    assert Dataset.from_bytes("a.jsonl", lines(messages)).preview(0) == ("a b " + "c" * 1000)[:200]
+
+
+# -- parquet
+
+
+def write_parquet(path, columns, row_group_size=2):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=row_group_size)
+
+
+def test_parquet_rows_are_read_from_any_group(tmp_path):
+    messages = [turns(f"q{i}", f"a{i}") for i in range(7)]
+    messages[3][1]["name"] = "Bo"
+    write_parquet(tmp_path / "a.parquet", {"id": list(range(7)), "messages": messages})
+    dataset = Dataset.open(tmp_path / "a.parquet")
+    assert dataset.n_rows == 7
+    for i in (6, 0, 3, 5):
+        assert dataset.row(i) == Conversation.from_json({"messages": messages[i]})
+    assert dataset.place(6) == "row 7"
+
+
+def test_parquet_may_hold_sharegpt_or_json_text(tmp_path):
+    sharegpt = [[{"from": "human", "value": "Hi"}]]
+    write_parquet(tmp_path / "a.parquet", {"conversations": sharegpt, "system": ["S"]})
+    assert [m.text for m in Dataset.open(tmp_path / "a.parquet").row(0).messages] == ["S", "Hi"]
+    write_parquet(tmp_path / "b.parquet", {"messages": [json.dumps(turns("Hi")), "{"]})
+    dataset = Dataset.open(tmp_path / "b.parquet")
+    assert dataset.row(0).messages[0].text == "Hi"
+    with pytest.raises(ConversationError, match="this is no JSON"):
+        dataset.row(1)
+
+
+def test_parquet_without_messages_is_refused(tmp_path):
+    write_parquet(tmp_path / "a.parquet", {"text": ["a"]})
+    with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'text'"):
+        Dataset.open(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(InputFileError, match="is no readable parquet file"):
+        Dataset.open(tmp_path / "b.parquet")

@@ -1,0 +1,156 @@
+"""Checking datasets: the fast way finds what checking each row by itself finds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.chat import originals
+from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
+from tokviz.chat import dataset_lint
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset_lint import DatasetLinter, RowReport, histogram
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.lint import UNREADABLE, error_finding, lint, special_texts
+from tokviz.chat.render import render
+from tokviz.chat.templates import TEMPLATES
+from tokviz.formats.registry import load
+
+GPT2 = load("gpt2")
+ANY_ROLES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "role": st.sampled_from(["system", "user", "assistant", "tool", "usr"]),
+            "content": st.sampled_from(["", "Hi", "<|im_end|>", "a b c d e f g", " \n"]),
+        }
+    ),
+    max_size=5,
+)
+ROWS = st.lists(
+    st.one_of(nanochat_conversations(), plain_conversations(), ANY_ROLES, st.just({"x": 1})),
+    max_size=6,
+)
+
+
+def dataset_of(rows: list[object]) -> Dataset:
+    return Dataset.from_bytes("a.jsonl", b"".join(json.dumps(r).encode() + b"\n" for r in rows))
+
+
+def one_by_one(dataset: Dataset, template, max_tokens: int, with_lengths: bool) -> list[RowReport]:
+    specials = special_texts(GPT2.special_tokens, template.special_tokens)
+    reports = []
+    for row in range(dataset.n_rows):
+        n_tokens = None
+        try:
+            conversation = dataset.row(row)
+        except ConversationError as error:
+            reports.append(RowReport(row, (error_finding(UNREADABLE, error),), None))
+            continue
+        try:
+            rendering = render(GPT2, conversation, template, max_tokens)
+            found = lint(conversation, rendering)
+            n_tokens = len(rendering) if with_lengths else None
+        except ConversationError as error:
+            found = lint(conversation, None, error, specials)
+        reports.append(RowReport(row, tuple(found), n_tokens))
+    return reports
+
+
+@settings(max_examples=150)
+@given(
+    rows=ROWS,
+    template=st.sampled_from(list(TEMPLATES.values())),
+    max_tokens=st.sampled_from([5, 12, 30, 2048]),
+    with_lengths=st.booleans(),
+)
+def test_the_fast_way_finds_the_same(rows, template, max_tokens, with_lengths):
+    dataset = dataset_of(rows * 2)
+    linter = DatasetLinter(GPT2, template, max_tokens, with_lengths=with_lengths)
+    assert list(linter.reports(dataset)) == one_by_one(dataset, template, max_tokens, with_lengths)
+
+
+def test_batches_are_no_matter(monkeypatch):
+    rows = [turns("Hi", "x " * n) for n in range(20)]
+    whole = list(DatasetLinter(GPT2, TEMPLATES["nanochat"], 12).reports(dataset_of(rows)))
+    monkeypatch.setattr(dataset_lint, "_BATCH_ROWS", 3)
+    linter = DatasetLinter(GPT2, TEMPLATES["nanochat"], 12)
+    assert list(linter.reports(dataset_of(rows))) == whole
+    assert list(linter.reports(dataset_of(rows), first=7)) == whole[7:]
+    assert any(report.findings for report in whole)
+
+
+def test_counting_by_pieces_finds_the_same(monkeypatch):
+    rows = [turns("Hi", "some words here " * n) for n in range(1, 40)]
+    slow = list(
+        DatasetLinter(GPT2, TEMPLATES["qwen"], 50, with_lengths=True).reports(dataset_of(rows))
+    )
+    monkeypatch.setattr(dataset_lint, "WORTH_COMPILING_BYTES", 0)
+    monkeypatch.setattr("tokviz.chat.token_counts.WORTH_COMPILING_BYTES", 0)
+    monkeypatch.setattr(dataset_lint, "_BATCH_ROWS", 7)
+    linter = DatasetLinter(GPT2, TEMPLATES["qwen"], 50, with_lengths=True)
+    assert list(linter.reports(dataset_of(rows))) == slow
+
+
+def test_a_jinja_template_is_checked_too():
+    template = JinjaTemplate(
+        "mistral", originals.MISTRAL, variables={"bos_token": "", "eos_token": "</s>"}
+    )
+    bad = [*turns("a", "b"), {"role": "system", "content": "c"}]
+    linter = DatasetLinter(GPT2, template, 2048, with_lengths=True)
+    first, second, third = linter.reports(dataset_of([turns("Hi", "Hello"), bad, {"x": 1}]))
+    template.close()
+    assert [finding.code for finding in first.findings] == ["no-generation-marks"]
+    assert first.n_tokens is not None
+    assert {"not-rendered", "roles-out-of-order"} == {f.code for f in second.findings}
+    assert [finding.code for finding in third.findings] == [UNREADABLE]
+
+
+def test_rows_are_checked_lazily():
+    class Endless(Dataset):
+        def has_row(self, row: int) -> bool:
+            return True
+
+        def row(self, row: int) -> Conversation:
+            return Conversation.from_json(turns("Hi"))
+
+        def n_bytes(self, row: int) -> int:
+            return 100
+
+    endless = Endless("x", dataset_of([])._source)
+    reports = DatasetLinter(GPT2, TEMPLATES["nanochat"], 10).reports(endless)
+    assert next(reports).findings[0].code == "nothing-supervised"
+
+
+# -- lengths
+
+
+@given(lengths=st.lists(st.integers(0, 5000), min_size=1), context=st.integers(1, 4000))
+def test_the_histogram_counts_every_row_once(lengths, context):
+    result = histogram(lengths, context)
+    assert result is not None
+    assert sum(result.counts) == len(lengths)
+    assert list(result.edges) == sorted(set(result.edges))
+    assert len(result.edges) == len(result.counts) + 1
+    assert context in result.edges
+    at = result.edges.index(context)
+    assert sum(result.counts[:at]) == result.n_fitting == sum(n <= context for n in lengths)
+    assert result.n_longer == len(lengths) - result.n_fitting
+    assert result.longest == max(lengths)
+    for low, high, n in zip(result.edges, result.edges[1:], result.counts, strict=False):
+        first = low == result.edges[0]
+        assert n == sum((low < length or first) and length <= high for length in lengths)
+
+
+def test_no_rows_have_no_histogram():
+    assert histogram([], 100) is None
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 16])
+def test_bins_are_about_as_many_as_wanted(n_bins):
+    result = histogram([10, 100, 5000], 2048, n_bins)
+    assert result is not None
+    assert 1 <= len(result.counts) <= n_bins + 2

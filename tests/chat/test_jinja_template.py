@@ -1,0 +1,196 @@
+"""Jinja templates: tokens, masks and where contents are, from what the child renders."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from tests.chat import originals
+from tests.chat.conversations import plain_conversations, turns
+from tests.chat.test_templates import CALLS, LLAMA3, QWEN, in_short, learned
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
+from tokviz.chat.lint import lint
+from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, render
+from tokviz.chat.spans import Reason
+
+CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)
+LLAMA3_JINJA = JinjaTemplate(
+    "llama3.jinja", originals.LLAMA3, variables={"bos_token": "<|begin_of_text|>"}
+)
+QWEN_JINJA = JinjaTemplate("qwen.jinja", originals.QWEN)
+MARKED = JinjaTemplate("marked.jinja", originals.GENERATION)
+MISTRAL = JinjaTemplate(
+    "mistral.jinja", originals.MISTRAL, variables={"bos_token": "<s>", "eos_token": "</s>"}
+)
+THINKING = JinjaTemplate("thinking.jinja", originals.THINKING)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def end_children():
+    yield
+    for template in (CHATML, LLAMA3_JINJA, QWEN_JINJA, MARKED, MISTRAL, THINKING):
+        template.close()
+
+
+def read(messages) -> Conversation:
+    return Conversation.from_json(messages)
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "tokenizer"),
+    [(CHATML, "chatml", QWEN), (QWEN_JINJA, "qwen", QWEN), (LLAMA3_JINJA, "llama3", LLAMA3)],
+)
+@settings(max_examples=40)
+@given(messages=plain_conversations())
+def test_the_original_in_jinja_gives_what_the_built_in_gives(template, name, tokenizer, messages):
+    """Ids, mask, reasons and messages, but for blank contents, which have no place to find."""
+    conversation = read(messages)
+    ours, theirs = (render(tokenizer, conversation, t, 10_000) for t in (name, template))
+    assert theirs.ids == ours.ids
+    assert theirs.mask_source == ROLE_SPANS
+    blank = any(message.text.isspace() for message in conversation.messages)
+    trimmed = any(message.text != message.text.strip() for message in conversation.messages)
+    if not blank and not (trimmed and name == "llama3"):
+        assert theirs.mask == ours.mask
+        assert theirs.reasons == ours.reasons
+
+
+def test_generation_marks_make_the_mask():
+    conversation = read(turns("Hi", "Hello", "Oh", "Yes"))
+    marked, plain = render(QWEN, conversation, MARKED), render(QWEN, conversation, "chatml")
+    assert marked.mask_source == GENERATION_MARKS
+    assert marked.ids == plain.ids
+    assert marked.mask == plain.mask
+    assert marked.reasons == plain.reasons
+
+
+def test_generation_marks_that_leave_the_end_out_leave_it_out():
+    source = originals.GENERATION.replace(
+        "<|im_end|>{% endgeneration %}", "{% endgeneration %}<|im_end|>"
+    )
+    template = JinjaTemplate("t", source)
+    conversation = read(turns("Hi", "Hello"))
+    rendering = render(QWEN, conversation, template)
+    template.close()
+    assert in_short(learned(rendering)) == b"|Hello|"
+    assert {finding.code for finding in lint(conversation, rendering)} == {"end-unsupervised"}
+
+
+def test_generation_marks_around_everything_are_found():
+    source = (
+        "{% generation %}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"
+        "{% endgeneration %}"
+    )
+    template = JinjaTemplate("t", source)
+    conversation = read(turns("Hi", "Hello"))
+    codes = {finding.code for finding in lint(conversation, render(QWEN, conversation, template))}
+    template.close()
+    assert codes == {"everything-supervised"}
+
+
+@pytest.mark.parametrize("template", [CHATML, MARKED, LLAMA3_JINJA, THINKING])
+def test_special_token_text_in_content_stays_text(template):
+    conversation = read(turns("a <|im_end|> b <|eot_id|>", "c <|im_start|> d"))
+    rendering = render(QWEN, conversation, template)
+    contents = [i for i in range(len(rendering)) if not rendering.from_structure[i]]
+    assert contents
+    assert not any(rendering.is_special(i) for i in contents)
+    text = b"".join(rendering.token_bytes(i) for i in contents)
+    assert text == b"a <|im_end|> b <|eot_id|>c <|im_start|> d"
+
+
+def test_a_template_that_looks_into_the_content_is_masked_by_searching():
+    conversation = read(
+        [*turns("Hi", "<think>\nhm\n</think>\n\nHello"), *turns("<tool_response>x", "Yes")]
+    )
+    rendering = render(QWEN, conversation, THINKING)
+    assert in_short(learned(rendering)) == b"|Hello<|im_end|>|Yes<|im_end|>|"
+    assert rendering.message_of[rendering.ids.tolist().index(QWEN.encode("Hello")[0])] == 1
+
+
+def test_contents_that_are_not_in_the_text_are_said():
+    template = JinjaTemplate("t", "{% for m in messages %}{{ m.content | length }}{% endfor %}")
+    conversation = read(turns("hi", "hello"))
+    rendering = render(QWEN, conversation, template)
+    template.close()
+    assert "2 texts of the conversation are not in what the template writes" in rendering.notes[0]
+    assert "nothing-supervised" in {f.code for f in lint(conversation, rendering)}
+
+
+def test_text_that_ends_a_turn_without_special_tokens_is_no_end():
+    template = JinjaTemplate(
+        "t", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n\n{% endfor %}"
+    )
+    conversation = read(turns("hi", "hello", "oh", "yes"))
+    rendering = render(QWEN, conversation, template)
+    template.close()
+    assert Reason.END not in set(rendering.reasons)
+    findings = [f for f in lint(conversation, rendering) if f.code == "end-unsupervised"]
+    assert [finding.message_index for finding in findings] == [1, 3]
+
+
+def test_special_tokens_of_the_template_are_added_virtually():
+    rendering = render(LLAMA3, read(turns("Hi", "Hello")), MISTRAL)
+    assert list(rendering.virtual_specials) == ["<s>", "</s>"]
+    assert in_short(learned(rendering)) == b"| Hello</s>"
+
+
+def test_qwens_tool_calls_are_learned_whole():
+    conversation = read(CALLS)
+    jinja, ours = render(QWEN, conversation, QWEN_JINJA), render(QWEN, conversation, "qwen")
+    assert jinja.ids == ours.ids
+    assert jinja.mask == ours.mask
+
+
+def test_templates_are_given_tools_and_further_keys():
+    template = JinjaTemplate(
+        "t", "{{ tools | tojson }}{{ messages[0].name }}{{ x }}", variables={"x": 1}
+    )
+    value = {"messages": [{"role": "user", "content": "a", "name": "Bo"}], "tools": [{"ä": 1}]}
+    assert template.marked(read(value)).text == '[{"ä": 1}]Bo1'
+    template.close()
+
+
+def test_loop_controls_and_tojson_are_those_of_transformers():
+    source = (
+        "{% for m in messages %}{% if loop.first %}{% continue %}{% endif %}"
+        "{{ m | tojson }}{% break %}{% endfor %}"
+    )
+    template = JinjaTemplate("t", source)
+    text = template.marked(read(turns("a", "ü", "b"))).text
+    template.close()
+    assert json.loads(text) == {"role": "assistant", "content": "ü"}
+    assert "ü" in text
+
+
+def test_raising_templates_name_the_message():
+    messages = [*turns("a", "b"), {"role": "system", "content": "c"}]
+    with pytest.raises(ChatTemplateError, match="Only user and assistant roles") as caught:
+        render(QWEN, read(messages), MISTRAL)
+    assert caught.value.message_index == 2
+
+
+def test_noncharacters_in_contents_are_contents():
+    texts = "\ufdd0a\ufdd1", "\ufdd2" + "".join(map(chr, range(0xFDD0, 0xFDF0)))
+    for text in texts:
+        rendering = render(QWEN, read(turns(text, text)), CHATML)
+        plain = render(QWEN, read(turns(text, text)), "chatml")
+        assert rendering.ids == plain.ids
+        assert rendering.mask == plain.mask
+
+
+def test_parts_are_found():
+    source = (
+        "{% for m in messages %}{% for p in m.content %}"
+        "<|im_start|>{{ p.text }}<|im_end|>{% endfor %}{% endfor %}"
+    )
+    template = JinjaTemplate("t", source)
+    parts = [{"type": "text", "text": "a"}, {"type": "python_output", "text": "b"}]
+    rendering = render(QWEN, read([{"role": "assistant", "content": parts}]), template)
+    template.close()
+    assert rendering.part_of.tolist() == [-1, 0, -1, -1, 1, -1]
+    assert rendering.reasons[4] == Reason.TOOL_OUTPUT
+    assert rendering.mask[4] == 0

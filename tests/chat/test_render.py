@@ -1,0 +1,202 @@
+"""The columns of a rendering: reasons, messages, truncation, targets, sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
+from tests.oracles.nanochat import SPECIALS
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.encoder import encoder_of
+from tokviz.chat.render import Rendering, Target, render, rendering_to_json
+from tokviz.chat.spans import Reason
+from tokviz.formats.registry import load
+from tokviz.tokenizer import Tokenizer
+
+BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
+GPT2 = load("gpt2")
+PYTHON = [
+    {"type": "text", "text": "T"},
+    {"type": "python", "text": "P"},
+    {"type": "python_output", "text": "O"},
+]
+CONVERSATION = Conversation.from_json(
+    [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "U"},
+        {"role": "assistant", "content": PYTHON},
+    ]
+)
+
+
+def shown(rendering: Rendering) -> list[tuple[str, str, int, int, int]]:
+    return [
+        (
+            rendering.token_bytes(i).decode(),
+            Reason(rendering.reasons[i]).name,
+            rendering.mask[i],
+            rendering.from_structure[i],
+            rendering.message_of[i],
+        )
+        for i in range(len(rendering))
+    ]
+
+
+def test_every_token_has_its_reason():
+    assert shown(render(BYTES, CONVERSATION)) == [
+        ("<|bos|>", "HEADER", 0, 1, -1),
+        ("<|user_start|>", "HEADER", 0, 1, 1),
+        ("S", "SYSTEM_TEXT", 0, 0, 0),
+        ("\n", "HEADER", 0, 1, 0),
+        ("\n", "HEADER", 0, 1, 0),
+        ("U", "USER_TEXT", 0, 0, 1),
+        ("<|user_end|>", "HEADER", 0, 1, 1),
+        ("<|assistant_start|>", "HEADER", 0, 1, 2),
+        ("T", "ASSISTANT_TEXT", 1, 0, 2),
+        ("<|python_start|>", "TOOL_CALL", 1, 1, 2),
+        ("P", "TOOL_CALL", 1, 0, 2),
+        ("<|python_end|>", "TOOL_CALL", 1, 1, 2),
+        ("<|output_start|>", "TOOL_OUTPUT", 0, 1, 2),
+        ("O", "TOOL_OUTPUT", 0, 0, 2),
+        ("<|output_end|>", "TOOL_OUTPUT", 0, 1, 2),
+        ("<|assistant_end|>", "END", 1, 1, 2),
+    ]
+
+
+def test_parts_are_numbered():
+    assert render(BYTES, CONVERSATION).part_of.tolist() == [
+        *(-1, -1, 0, -1, -1, 0, -1, -1),
+        *(0, 1, 1, 1, 2, 2, 2, -1),
+    ]
+
+
+def test_what_is_cut_off_is_there_and_marked():
+    rendering = render(BYTES, CONVERSATION, max_tokens=10)
+    assert (rendering.n_kept, rendering.n_tokens_total) == (10, 16)
+    assert set(rendering.reasons[10:]) == {Reason.TRUNCATED}
+    assert not any(rendering.mask[10:])
+    assert rendering.n_learned == 2
+    assert rendering.supervised_share == 0.2
+    assert rendering.token_bytes(10) == b"P"
+    assert rendering.reason_sentence(10) == (
+        "0: cut off. It is token #10, and the first 10 are kept; training sees nothing of it."
+    )
+
+
+@given(value=nanochat_conversations(), max_tokens=st.integers(1, 40))
+def test_targets_are_the_next_tokens(value, max_tokens):
+    rendering = render(BYTES, Conversation.from_json(value), max_tokens=max_tokens)
+    n = rendering.n_kept
+    assert rendering.targets() == [
+        Target(i, rendering.ids[i + 1], bool(rendering.mask[i + 1])) for i in range(n - 1)
+    ]
+
+
+@given(value=nanochat_conversations(), max_tokens=st.integers(1, 60))
+def test_counts_add_up(value, max_tokens):
+    conversation = Conversation.from_json(value)
+    rendering = render(BYTES, conversation, max_tokens=max_tokens)
+    by_role = rendering.counts_by_role(conversation)
+    assert sum(n for n, _ in by_role.values()) == rendering.n_kept
+    assert sum(learned for _, learned in by_role.values()) == rendering.n_learned
+    assert set(by_role) <= {"", "system", "user", "assistant"}
+
+
+@given(value=nanochat_conversations())
+def test_message_spans_are_where_the_messages_are(value):
+    rendering = render(BYTES, Conversation.from_json(value))
+    for message, (first, last) in enumerate(rendering.message_spans):
+        places = [i for i, m in enumerate(rendering.message_of) if m == message]
+        assert (min(places, default=0), max(places, default=-1) + 1) == (first, last)
+
+
+@settings(max_examples=60)
+@given(
+    messages=plain_conversations(), name=st.sampled_from(["chatml", "llama3", "qwen", "gpt-oss"])
+)
+def test_columns_have_one_item_for_each_token(messages, name):
+    rendering = render(GPT2, Conversation.from_json(messages), name)
+    columns = rendering.mask, rendering.reasons, rendering.from_structure
+    assert {len(column) for column in (*columns, rendering.message_of, rendering.part_of)} == {
+        len(rendering.ids)
+    }
+    text = b"".join(rendering.token_bytes(i) for i in range(len(rendering)))
+    for message in messages:
+        assert message["content"].strip().encode() in text
+
+
+@pytest.mark.parametrize(
+    ("index", "sentence"),
+    [
+        (0, "0: structure of the template; it is given to the model."),
+        (2, "0: system text of message 1 (content); the model is told it, it never says it."),
+        (5, "0: user text of message 2 (content); the user says it, the model only reads it."),
+        (8, "1: assistant text of message 3 (content); the model learns to say it."),
+        (9, "1: tool call of message 3 (structure); the model learns to call the tool."),
+        (13, "0: tool output of message 3 (content); the tool says it when the model is used."),
+    ],
+)
+def test_the_reason_is_said_in_a_sentence(index, sentence):
+    assert render(BYTES, CONVERSATION).reason_sentence(index) == sentence
+
+
+def test_the_end_tokens_reason_is_that_the_model_stops():
+    sentence = render(BYTES, CONVERSATION).reason_sentence(15)
+    assert sentence.startswith("1: the token that ends the assistant's turn of message 3; so the")
+
+
+def test_virtual_special_tokens_are_said():
+    rendering = render(GPT2, CONVERSATION)
+    assert list(rendering.virtual_specials.items())[:2] == [
+        ("<|bos|>", 50257),
+        ("<|user_start|>", 50258),
+    ]
+    assert rendering.is_special(0)
+    assert rendering.token_bytes(0) == b"<|bos|>"
+    assert not render(BYTES, CONVERSATION).virtual_specials
+
+
+def test_raw_bytes_of_a_file_are_encoded_exactly():
+    conversation = Conversation.from_json(turns("a\udcffb"), byte_text=True)
+    assert bytes(render(BYTES, conversation).ids[2:5].tolist()) == b"a\xffb"
+
+
+def test_json_holds_what_training_sees():
+    record: dict[str, Any] = rendering_to_json(render(BYTES, CONVERSATION, max_tokens=9))
+    assert record["n_tokens"] == 16
+    assert record["mask"] == [0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert record["reasons"][-1] == "assistant text"
+    assert len(record["ids"]) == len(record["messages"]) == 9
+
+
+def test_texts_are_encoded_once(monkeypatch):
+    tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    texts: list[str] = []
+    encode = tokenizer.encode_byte_text
+
+    def counting(text: str, parse_specials: bool = True) -> list[int]:
+        texts.append(text)
+        return encode(text, parse_specials)
+
+    monkeypatch.setattr(tokenizer, "encode_byte_text", counting)
+    messages = turns(*(f"text {i}" for i in range(100)))
+    for name in ("nanochat", "chatml"):
+        render(tokenizer, Conversation.from_json(messages), name, 10_000)
+        texts.clear()
+        messages[50]["content"] += "!"
+        render(tokenizer, Conversation.from_json(messages), name, 10_000)
+        assert len(texts) == 1
+
+
+def test_the_encoder_forgets_when_it_holds_much(monkeypatch):
+    monkeypatch.setattr("tokviz.chat.encoder._KEPT_CHARS", 100)
+    tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    encoder = encoder_of(tokenizer)
+    for i in range(50):
+        assert len(encoder.encode(f"text {i:>10}")) == 15
+    assert sum(map(len, encoder._ids)) <= 100
+    assert encoder_of(tokenizer) is encoder

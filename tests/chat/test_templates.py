@@ -1,0 +1,259 @@
+"""The built-in templates, against the originals that models ship."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from tests.chat import originals
+from tests.chat.conversations import plain_conversations, turns
+from tokviz.assets import asset_path
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.render import Rendering, render
+from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
+from tokviz.formats.packed import PackedRanks
+from tokviz.formats.registry import load
+from tokviz.tokenizer import Tokenizer
+
+QWEN = load("qwen2")
+LLAMA3 = Tokenizer.from_ranks(
+    PackedRanks(asset_path("vocab/cl100k_base.ranks")),
+    {"<|begin_of_text|>": 100300, "<|start_header_id|>": 100301, "<|end_header_id|>": 100302}
+    | {"<|eot_id|>": 100303},
+    split_pattern="llama3",
+)
+HARMONY = Tokenizer.from_ranks(
+    PackedRanks(asset_path("vocab/o200k_base.ranks")),
+    {"<|return|>": 200002, "<|constrain|>": 200003, "<|channel|>": 200005, "<|start|>": 200006}
+    | {"<|end|>": 200007, "<|message|>": 200008, "<|call|>": 200012},
+    split_pattern="gpt4o",
+)
+ADD = {"name": "add", "arguments": {"a": 1, "ü": "{"}}
+CALLS: list[dict[str, Any]] = [
+    {"role": "user", "content": "1+1?"},
+    {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": ADD}]},
+    {"role": "tool", "content": "2", "name": "add"},
+    {"role": "tool", "content": "two"},
+    {"role": "assistant", "content": "I ask again", "tool_calls": [ADD, {"function": ADD}]},
+    {"role": "tool", "content": "2"},
+    {"role": "assistant", "content": "2"},
+]
+
+
+def rendering(tokenizer: Tokenizer, messages: list[dict[str, Any]], template: str, **extra: Any):
+    conversation = Conversation.from_json({"messages": messages, **extra})
+    return render(tokenizer, conversation, template, 10_000)
+
+
+def learned(rendering: Rendering) -> bytes:
+    """The learned tokens with a bar where one is left out."""
+    parts = []
+    for i in range(len(rendering)):
+        parts.append(rendering.token_bytes(i) if rendering.mask[i] else b"|")
+    return b"".join(parts)
+
+
+def in_short(data: bytes) -> bytes:
+    while b"||" in data:
+        data = data.replace(b"||", b"|")
+    return data
+
+
+@settings(max_examples=80)
+@given(messages=plain_conversations())
+def test_chatml_is_the_original(messages):
+    text = originals.rendered(originals.CHATML, messages)
+    assert rendering(QWEN, messages, "chatml").ids.tolist() == QWEN.encode(text)
+
+
+@settings(max_examples=80)
+@given(messages=plain_conversations())
+def test_qwen_is_the_original(messages):
+    text = originals.rendered(originals.QWEN, messages)
+    assert rendering(QWEN, messages, "qwen").ids.tolist() == QWEN.encode(text)
+
+
+@pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "ädd"}}]])
+@pytest.mark.parametrize("messages", [CALLS, CALLS[1:], CALLS[2:], [*turns("a"), *CALLS[:4]]])
+def test_qwen_with_tools_is_the_original(messages, tools):
+    text = originals.rendered(originals.QWEN, messages, tools=tools)
+    assert rendering(QWEN, messages, "qwen", tools=tools).ids.tolist() == QWEN.encode(text)
+
+
+@settings(max_examples=80)
+@given(messages=plain_conversations())
+def test_llama3_is_the_original(messages):
+    text = originals.rendered(originals.LLAMA3, messages, bos_token="<|begin_of_text|>")
+    assert rendering(LLAMA3, messages, "llama3").ids.tolist() == LLAMA3.encode(text)
+
+
+def test_transformers_renders_the_originals_so_too():
+    utils = pytest.importorskip("transformers.utils.chat_template_utils")
+    for template in (originals.CHATML, originals.QWEN):
+        (text,), _ = utils.render_jinja_template(
+            conversations=[turns("Hi", "Hello")], chat_template=template
+        )
+        assert text == originals.rendered(template, turns("Hi", "Hello"))
+
+
+# -- gpt-oss
+
+
+@pytest.fixture(scope="module")
+def harmony(tmp_path_factory: pytest.TempPathFactory):
+    """openai-harmony with the vocabulary that it would fetch."""
+    package = pytest.importorskip("openai_harmony")
+    folder = tmp_path_factory.mktemp("encodings")
+    tokenizer = load("o200k_base")
+    with open(folder / "o200k_base.tiktoken", "wb") as file:
+        for rank in range(199_998):
+            token = base64.b64encode(tokenizer.token_bytes(rank)).decode()
+            file.write(f"{token} {rank}\n".encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_ENCODINGS_BASE", str(folder))
+        encoding = package.load_harmony_encoding(package.HarmonyEncodingName.HARMONY_GPT_OSS)
+    return package, encoding
+
+
+def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
+    """What openai-harmony gives for training."""
+    package, encoding = harmony
+    message, role = package.Message, package.Role
+    written = [message.from_role_and_content(role.SYSTEM, package.SystemContent.new())]
+    called = ""
+
+    def answered(name: str, text: str) -> None:
+        channel = "analysis" if name == "python" else "commentary"
+        author = package.Author.new(role.TOOL, name)
+        answer = message.from_author_and_content(author, text)
+        written.append(answer.with_channel(channel).with_recipient("assistant"))
+
+    for given_message in messages:
+        content = given_message["content"]
+        if given_message["role"] == "user":
+            written.append(message.from_role_and_content(role.USER, content))
+        elif given_message["role"] in ("system", "developer"):
+            instructions = package.DeveloperContent.new().with_instructions(content)
+            written.append(message.from_role_and_content(role.DEVELOPER, instructions))
+        elif given_message["role"] == "tool":
+            called = f"functions.{given_message['name']}" if "name" in given_message else called
+            answered(called, content)
+        else:
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            calls = given_message.get("tool_calls", [])
+            for part in [] if content == "" and calls else parts:
+                said = message.from_role_and_content(role.ASSISTANT, part["text"])
+                if part["type"] == "text":
+                    written.append(said.with_channel("final"))
+                elif part["type"] == "python":
+                    call = said.with_channel("analysis").with_recipient("python")
+                    written.append(call.with_content_type("code"))
+                else:
+                    answered("python", part["text"])
+            for call in calls:
+                function = call.get("function", call)
+                called = f"functions.{function['name']}"
+                arguments = '{"a": 1, "ü": "{"}'
+                said = message.from_role_and_content(role.ASSISTANT, arguments)
+                said = said.with_channel("commentary").with_recipient(called)
+                written.append(said.with_content_type("json"))
+    config = package.RenderConversationConfig(auto_drop_analysis=False)
+    conversation = package.Conversation.from_messages(written)
+    return list(encoding.render_conversation_for_training(conversation, config))
+
+
+PYTHON = [
+    {"type": "text", "text": "Let me see."},
+    {"type": "python", "text": "print(1)\n"},
+    {"type": "python_output", "text": "1\n"},
+    {"type": "text", "text": "One."},
+]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        turns("Hi"),
+        turns("Hi", "Hello", "\nWhat?", "That. "),
+        [{"role": "system", "content": "\nBe nice."}, *turns("Hi", "Hello")],
+        [*turns("Hi"), {"role": "assistant", "content": PYTHON}],
+        [*turns("Hi"), {"role": "assistant", "content": PYTHON}, *turns("So?", "Yes.")],
+        [CALLS[0], {**CALLS[1], "content": None}, *CALLS[2:]],
+    ],
+)
+def test_gpt_oss_is_what_openai_harmony_writes(harmony, messages):
+    ours = rendering(HARMONY, messages, "gpt-oss").ids.tolist()
+    for message in messages:
+        message["content"] = "" if message["content"] is None else message["content"]
+    assert ours == harmony_ids(harmony, messages)
+
+
+# -- masks
+
+
+def test_the_assistants_text_and_end_token_are_learned():
+    messages = [{"role": "system", "content": "S"}, *turns("Hi", "Hello", "Oh", "Yes")]
+    chatml = rendering(QWEN, messages, "chatml")
+    assert in_short(learned(chatml)) == b"|Hello<|im_end|>|Yes<|im_end|>|"
+    llama3 = rendering(LLAMA3, messages, "llama3")
+    assert in_short(learned(llama3)) == b"|Hello<|eot_id|>|Yes<|eot_id|>"
+    qwen = rendering(QWEN, messages, "qwen")
+    assert qwen.ids == chatml.ids
+    assert qwen.mask == chatml.mask
+
+
+def test_qwen_learns_tool_calls_and_not_their_answers():
+    shown = in_short(learned(rendering(QWEN, CALLS, "qwen"))).decode()
+    assert '<tool_call>\n{"name": "add", "arguments": {"a": 1, "ü": "{"}}\n</tool_call>' in shown
+    assert "two" not in shown
+
+
+def test_gpt_oss_learns_all_that_the_model_writes():
+    messages = [*turns("Hi"), {"role": "assistant", "content": PYTHON}]
+    shown = in_short(learned(rendering(HARMONY, messages, "gpt-oss"))).decode()
+    assert shown == (
+        "|<|channel|>final<|message|>Let me see.<|end|>"
+        "<|start|>assistant to=python<|channel|>analysis code<|message|>print(1)\n<|call|>"
+        "|<|channel|>final<|message|>One.<|return|>"
+    )
+
+
+def test_a_token_over_the_border_is_learned_if_any_of_it_is():
+    chatml = rendering(QWEN, turns("a", "\n\nb"), "chatml")
+    index = chatml.ids.tolist().index(QWEN.encode("\n\n\n")[0])
+    assert chatml.token_bytes(index) == b"\n\n\n"
+    assert chatml.mask[index] == 1
+    assert chatml.from_structure[index] == 1
+
+
+@pytest.mark.parametrize("name", list(TEMPLATES))
+def test_the_tokens_are_the_templates_text(name):
+    conversation = Conversation.from_json([*turns("Hi", "Hello", "<|im_end|>", "é")])
+    spans = TEMPLATES[name].write(conversation)
+    result = render(load("gpt2"), conversation, name)
+    text = b"".join(result.token_bytes(i) for i in range(len(result)))
+    assert text.decode() == "".join(span.text for span in spans)
+    assert all(span.text in TEMPLATES[name].special_tokens for span in spans if span.special)
+
+
+@pytest.mark.parametrize("name", ["chatml", "llama3", "qwen"])
+def test_python_parts_are_refused_where_a_template_has_none(name):
+    messages = [*turns("Hi"), {"role": "assistant", "content": PYTHON}]
+    with pytest.raises(ConversationError, match="message 2, part 2"):
+        rendering(QWEN, messages, name)
+
+
+def test_a_tool_call_that_is_no_json_is_named():
+    part = {"type": "tool_call", "text": "{"}
+    messages = [*turns("Hi"), {"role": "assistant", "content": [part]}]
+    for name in ("qwen", "gpt-oss"):
+        with pytest.raises(ConversationError, match="message 2, part 1: a tool call is JSON"):
+            rendering(QWEN, messages, name)
+
+
+def test_an_unknown_template_gets_a_suggestion():
+    with pytest.raises(UnknownTemplateError, match="did you mean chatml"):
+        get_template("chatlm")

@@ -1,0 +1,253 @@
+"""Tokenizers that only Hugging Face's library does: its ids, and spans that tile the text."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokviz
+from tests.formats.samples import TEXT
+from tests.oracles.nasty import byte_texts, texts
+from tokviz import bytetext
+from tokviz.child.limits import Limits
+from tokviz.formats.foreign import ForeignTokenizer
+from tokviz.formats.library import LibraryTokenizer
+from tokviz.live import LiveDocument
+
+hf = pytest.importorskip("tokenizers")
+pre, models, trainers = hf.pre_tokenizers, hf.models, hf.trainers
+SPECIALS = ["<unk>", "<s>", "<|endoftext|>"]
+
+
+def made(model, trainer, pre_tokenizer, normalizer=None, decoder=None):
+    tok = hf.Tokenizer(model)
+    tok.pre_tokenizer = pre_tokenizer
+    if normalizer:
+        tok.normalizer = normalizer
+    if decoder:
+        tok.decoder = decoder
+    tok.train_from_iterator([TEXT] * 3, trainer)
+    return tok
+
+
+def bpe_trainer():
+    return trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=pre.ByteLevel.alphabet(), special_tokens=SPECIALS
+    )
+
+
+KINDS = {
+    "wordpiece": lambda: made(
+        models.WordPiece(unk_token="<unk>"),
+        trainers.WordPieceTrainer(vocab_size=300, special_tokens=SPECIALS),
+        pre.BertPreTokenizer(),
+        hf.normalizers.BertNormalizer(),
+        hf.decoders.WordPiece(),
+    ),
+    "unigram": lambda: made(
+        models.Unigram(),
+        trainers.UnigramTrainer(vocab_size=200, special_tokens=SPECIALS, unk_token="<unk>"),
+        pre.Metaspace(),
+        hf.normalizers.NFKC(),
+        hf.decoders.Metaspace(),
+    ),
+    "wordlevel": lambda: made(
+        models.WordLevel(unk_token="<unk>"),
+        trainers.WordLevelTrainer(special_tokens=SPECIALS),
+        pre.Whitespace(),
+    ),
+    "several steps": lambda: made(
+        models.BPE(),
+        bpe_trainer(),
+        pre.Sequence(
+            [pre.Digits(True), pre.Punctuation(), pre.ByteLevel(add_prefix_space=False)]
+        ),
+        None,
+        hf.decoders.ByteLevel(),
+    ),
+    "prefix space": lambda: made(
+        models.BPE(), bpe_trainer(), pre.ByteLevel(add_prefix_space=True), None,
+        hf.decoders.ByteLevel(),
+    ),
+    "nfc": lambda: made(
+        models.BPE(), bpe_trainer(), pre.ByteLevel(add_prefix_space=False), hf.normalizers.NFC(),
+        hf.decoders.ByteLevel(),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def both(request, tmp_path_factory):
+    """Ours, and the library's own."""
+    path = tmp_path_factory.mktemp("foreign") / "tokenizer.json"
+    theirs = KINDS[request.param]()
+    theirs.save(str(path))
+    ours = tokviz.load(path)
+    assert ours.remote
+    yield ours, theirs, request.param
+    ours.close()
+
+
+@settings(max_examples=60)
+@given(text=texts)
+def test_ids_are_the_librarys(both, text):
+    ours, theirs, _ = both
+    theirs.encode_special_tokens = False
+    ids = theirs.encode(text, add_special_tokens=False).ids
+    assert ours.encode(text) == ids
+    assert ours.tokenize(text).ids == ids
+    if not ours._byte_level:
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+    theirs.encode_special_tokens = True
+    assert ours.encode(text, "none") == theirs.encode(text, add_special_tokens=False).ids
+
+
+@settings(max_examples=60)
+@given(text=byte_texts)
+def test_spans_tile_any_text(both, text):
+    ours, _, _ = both
+    story = ours.tokenize_byte_text(text)
+    if story.ids:
+        for spans in (story.byte_spans.tolist(), story.pieces.tolist()):
+            assert spans[0][0] == 0
+            assert spans[-1][1] == len(bytetext.to_bytes(text))
+            assert all(a[1] == b[0] for a, b in pairwise(spans))
+    assert len(story.byte_spans) == len(story.ids) == len(story.special)
+    assert [text[a:b] for a, b in ours.split_byte_text(text)] or not story.ids
+
+
+def test_byte_level_tokens_lie_where_their_bytes_are(tmp_path):
+    KINDS["several steps"]().save(str(tmp_path / "tokenizer.json"))
+    ours = tokviz.load(tmp_path / "tokenizer.json")
+    data = "naïve 你好, 12 👩‍👩‍👧!".encode()
+    story = ours.tokenize(data.decode())
+    assert [data[a:b] for a, b in story.byte_spans] == [ours.token_bytes(i) for i in story.ids]
+    assert not ours.lossy
+    assert ours.decode_bytes(story.ids) == data
+    ours.close()
+
+
+def test_lossy_is_said_where_text_is_changed(both):
+    ours, _, kind = both
+    assert ours.lossy == (kind != "several steps")
+    assert ours.decode(ours.encode("e\u0301  x")) == "e\u0301  x" or ours.lossy
+
+
+def test_the_vocabulary_is_whole(both):
+    ours, theirs, _ = both
+    assert ours.vocab.keys() == set(theirs.get_vocab().values())
+    assert ours.special_tokens == {text: theirs.token_to_id(text) for text in SPECIALS}
+    assert ours.n_vocab == max(theirs.get_vocab().values()) + 1
+    assert all(ours.is_special(i) for i in ours.special_tokens.values())
+    with pytest.raises(tokviz.TokenIdError):
+        ours.decode([10**6])
+    with pytest.raises(tokviz.SpecialTokenError, match="all its special tokens or none"):
+        ours.encode("x", {"<s>"})
+    with pytest.raises(tokviz.FormatError, match=r"copy its tokenizer\.json"):
+        ours.save("x.json")
+
+
+@settings(max_examples=15)
+@given(text=byte_texts, more=st.lists(texts, max_size=3), at=st.floats(0, 1))
+def test_live_documents_show_its_tokens(both, text, more, at):
+    ours, _, _ = both
+    document = LiveDocument(text, ours)
+    for number, part in enumerate(["", *more]):
+        document.edit(int(at * document.n_chars), 0, part)
+        if document.text and (part or not number):
+            assert document.tokens_in(0, 5)[0].id == -1  # never on the thread that draws
+        while not document.encode_pending(1.0):
+            pass
+        story = ours.tokenize_byte_text(document.text)
+        assert document.ids().tolist() == story.ids
+        assert document.settled and document.complete
+        tokens = [document.token(index) for index in range(document.n_tokens)]
+        assert [[t.byte_start, t.byte_end] for t in tokens] == story.byte_spans.tolist()
+        spans = document.tokens_in(0, document.n_chars)
+        assert all(a.start < a.end and a.end >= b.start for a, b in pairwise(spans))
+        assert not document.text or (spans[0].start, spans[-1].end) == (0, document.n_chars)
+
+
+@pytest.fixture
+def bomb(tmp_path):
+    """A tokenizer.json that is harmless until it is given an "a"."""
+    content = json.loads(KINDS["wordlevel"]().to_str())
+    steps = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"}] * 12
+    content["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
+    content = json.loads(bomb.read_text())
+    tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Limits(memory_mb=600))
+    ids = tok.encode("xyz")
+    first = tok._library.pid
+    with pytest.raises(tokviz.TokvizError, match="foreign_tokenizer job"):
+        tok.encode("a")
+    assert tok.encode("xyz") == ids
+    assert tok._library.pid != first
+    document = LiveDocument("a", tok)
+    assert document.encode_pending(5.0)
+    assert document.settled and not document.complete
+    assert "foreign_tokenizer job" in str(document.failure)
+    document.edit(0, 1, "xyz")
+    while not document.encode_pending(1.0):
+        pass
+    assert document.complete and document.failure is None
+    tok.close()
+    with pytest.raises(tokviz.TokvizError, match="closed"):
+        tok.encode("xyz")
+
+
+def test_the_child_ends_with_its_tokenizer(bomb):
+    tok = tokviz.load(bomb)
+    tok.encode("xyz")
+    pid = tok._library.pid
+    os.kill(pid, 0)
+    del tok
+    gc.collect()
+    give_up = time.monotonic() + 20
+    while time.monotonic() < give_up:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("the child is still there")
+
+
+def test_a_file_that_changes_is_noticed_when_the_child_is_replaced(bomb):
+    tok = LibraryTokenizer(bomb, limits=Limits(memory_mb=600))
+    tok.encode("xyz", True)
+    bomb.write_text(bomb.read_text() + " ")
+    with pytest.raises(tokviz.TokvizError):
+        tok.encode("a", True)
+    with pytest.raises(tokviz.TokvizError, match="has changed since"):
+        tok.encode("xyz", True)
+    tok.close()
+
+
+@pytest.mark.parametrize("key", ["padding", "truncation"])
+def test_padding_and_truncation_are_left_out(key, tmp_path):
+    content = json.loads(KINDS["wordlevel"]().to_str())
+    content["padding"] = {
+        "strategy": {"Fixed": 2**33}, "direction": "Right", "pad_to_multiple_of": None,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "<unk>",
+    }  # fmt: skip
+    content["truncation"] = {
+        "direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0
+    }  # fmt: skip
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    tok = tokviz.load(path)
+    assert len(tok.encode("The cats sat")) == 3
+    tok.close()

@@ -1,0 +1,174 @@
+"""tokenizer.json without the library, where that is exact; the library decides where it is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+import tokviz
+from tests.formats.samples import TEXT, trained
+from tests.oracles.nasty import texts
+from tokviz.formats.draft import build
+from tokviz.formats.hf_native import read_native
+from tokviz.formats.hf_pattern import NotNativeError, means_the_same, split_pattern_of
+from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+
+tokenizers = pytest.importorskip("tokenizers")
+
+CONTENT = json.loads(to_tokenizer_json(trained("gpt4", ("<|endoftext|>",))))
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+GPT2 = BYTES | {"use_regex": True}
+
+
+def split(regex, behavior="Isolated", invert=False):
+    return {
+        "type": "Split",
+        "pattern": {"Regex": regex},
+        "behavior": behavior,
+        "invert": invert,
+    }
+
+
+def sequence(*steps):
+    return {"type": "Sequence", "pretokenizers": list(steps)}
+
+
+def digits(individual):
+    return {"type": "Digits", "individual_digits": individual}
+
+
+NATIVE = {
+    "gpt2": GPT2,
+    "none": BYTES,
+    "digits": sequence(digits(True), GPT2),
+    "numbers": sequence(digits(False), GPT2),
+    "nested": sequence(sequence(split(SPLIT_PATTERNS["gpt4o"].regex)), BYTES),
+    "removed and inverted": sequence(
+        split(SPLIT_PATTERNS["gpt4"].regex, "Removed", invert=True), BYTES
+    ),
+    "own": sequence(split(r"\p{Lu}+|[a-z0-9]{2,3}| ?[^\s\p{L}]++|\s+(?!\S)"), BYTES),
+    "cases": sequence(split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\p{M}?\p{L}{1,2}|\P{N}"), BYTES),
+    **{
+        name: sequence(split(pattern.regex), BYTES)
+        for name, pattern in SPLIT_PATTERNS.items()
+        if name != "none"
+    },
+}
+
+
+def pair(pre_tokenizer, **options):
+    content = CONTENT | {"pre_tokenizer": pre_tokenizer}
+    content["model"] = content["model"] | options
+    ours = build(read_native(content, "t"), "t")
+    return ours, tokenizers.Tokenizer.from_str(json.dumps(content))
+
+
+PAIRS = {name: pair(part) for name, part in NATIVE.items()}
+PAIRS["whole pieces"] = pair(NATIVE["gpt4"], ignore_merges=True)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@given(text=texts)
+def test_ids_are_the_librarys(name, text):
+    ours, theirs = PAIRS[name]
+    assert ours.encode(text) == theirs.encode(text).ids
+    assert ours.decode(ours.encode(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("pre_tokenizer", "words"),
+    [
+        (None, "its pre-tokenizer is none"),
+        ({"type": "Whitespace"}, "its pre-tokenizer is Whitespace"),
+        (GPT2 | {"add_prefix_space": True}, "puts a space before"),
+        (sequence(split(r"\d+"), BYTES), "may mean something else"),
+        (sequence(split(r"\p{N}{1,3}+|.+"), BYTES), "may mean something else"),
+        (sequence(split(r"^a|\s"), BYTES), "may mean something else"),
+        (sequence(split(r"(?i:ss)"), BYTES), "may mean something else"),
+        (sequence(split(r"[a&&b]"), BYTES), "may mean something else"),
+        (sequence(split("[一-龥]+"), BYTES), "may mean something else"),
+        (sequence(split(r"a*"), BYTES), "matches the empty text"),
+        (sequence(split(r"a+", "Removed"), BYTES), "treats matches as Removed"),
+        (sequence(split(r"a+", "MergedWithNext"), BYTES), "treats matches as MergedWithNext"),
+        (sequence(split("a"), split("b"), BYTES), "in several steps"),
+        (sequence(split("a"), GPT2), "in several steps"),
+        (sequence(BYTES, digits(True)), "not plain bytes after one split"),
+    ],
+    ids=range(15),
+)
+def test_what_might_differ_is_left_to_the_library(pre_tokenizer, words):
+    with pytest.raises(NotNativeError, match=words):
+        split_pattern_of(pre_tokenizer)
+
+
+def changed(**parts):
+    content = json.loads(json.dumps(CONTENT))
+    for key, value in parts.items():
+        (content if key in content else content["model"])[key] = value
+    return content
+
+
+ADDED = CONTENT["added_tokens"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (changed(normalizer={"type": "NFC"}), "it normalizes text"),
+        (changed(dropout=0.1), "sets dropout"),
+        (changed(continuing_subword_prefix="##"), "sets continuing_subword_prefix"),
+        (changed(added_tokens=[ADDED | {"lstrip": True}]), "sets lstrip"),
+        (changed(added_tokens=[ADDED | {"rstrip": True}]), "sets rstrip"),
+        (changed(added_tokens=[ADDED | {"single_word": True}]), "sets single_word"),
+        (changed(added_tokens=[ADDED | {"id": 77}]), "another id when loaded"),
+        (changed(added_tokens=[ADDED, ADDED]), "is there twice"),
+        (changed(merges=["t h", "t h"]), "a merge is there twice"),
+        (changed(vocab={"a": 0}, merges=[]), "another id when loaded"),
+        (changed(vocab={"a": 0}, merges=[], added_tokens=[]), "255 of the 256 single bytes"),
+    ],
+    ids=range(11),
+)
+def test_options_that_change_tokens_are_left_to_the_library(content, words):
+    with pytest.raises(NotNativeError, match=words):
+        read_native(content, "t")
+
+
+def test_added_tokens_outside_the_vocabulary_get_the_librarys_ids():
+    size = len(CONTENT["model"]["vocab"])
+    more = [ADDED | {"content": f"<{i}>", "id": size + i, "special": i > 0} for i in range(3)]
+    content = changed(added_tokens=[ADDED, *more])
+    ours = build(read_native(content, "t"), "t")
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(content))
+    text = "a<0><1><|endoftext|><2>b"
+    assert ours.encode(text) == theirs.encode(text).ids
+    assert ours.load_report is not None
+    assert "not called special" in str(ours.load_report.findings)
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [pattern.regex for pattern in SPLIT_PATTERNS.values()] + [r"a{2}|b{2,}|c?+", r"[^\r\n/]"],
+)
+def test_published_regexes_mean_the_same_in_both_engines(regex):
+    assert means_the_same(regex)
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [r"\w", r"\d", r"\h", r"\b", r"$", r".", r"(a)(?P<x>b)", r"a{1,2}+", r"a{2}?", r"a??",
+     r"[[:a:]]", r"\p{Han}", r"(?<=a)b", r"(?i)a", r"(?>a)", r"\1", r"[a-é]", r"\u0041", r"a**"],
+)  # fmt: skip
+def test_anything_else_may_not(regex):
+    assert not means_the_same(regex)
+
+
+def test_loading_a_file_takes_the_short_way(tmp_path):
+    path = tmp_path / "any.name"
+    path.write_text(json.dumps(CONTENT))
+    tok = tokviz.load(path)
+    assert not tok.remote and not tok.lossy
+    assert tok.encode(TEXT) == trained("gpt4", ("<|endoftext|>",)).encode(TEXT)
+    assert tok.source.startswith("Hugging Face tokenizer ")

@@ -1,0 +1,96 @@
+"""What a file is tells its content, whatever it is called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tokviz
+from tests.formats.samples import TEXT, trained
+from tokviz.formats.recognise import find, recognise
+from tokviz.formats.save import FORMATS
+
+OURS = trained("gpt2")
+KINDS = {"huggingface": "huggingface", "tiktoken": "tiktoken", "minbpe": "minbpe"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("called", ["x", "x.txt", "tokenizer.model", "vocab.json", "x.pkl"])
+def test_content_decides_not_the_name(name, called, tmp_path):
+    path = tmp_path / called
+    OURS.save(path, format=name)
+    assert find(path).kind == KINDS[name]
+    assert tokviz.load(path).encode("cats") == OURS.encode("cats")
+    assert recognise(path) in {"Hugging Face tokenizer", "tiktoken rank file", "minbpe model"}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_folder_stands_for_the_tokenizer_in_it(name, indent, tmp_path):
+    path = tmp_path if name == "gpt2" else tmp_path / FORMATS[name].default_name
+    OURS.save(path, format=name)
+    if name == "huggingface":
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")), indent=indent))
+    (tmp_path / "README.md").write_text("# A tokenizer\n")
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "vocab_size": 400}')
+    assert recognise(tmp_path) is not None
+    assert tokviz.load(str(tmp_path)).encode(TEXT) is not None
+
+
+def test_a_run_folder_is_a_run(tmp_path):
+    tokviz.train([TEXT], 300).save(tmp_path / "run")
+    assert recognise(tmp_path / "run") == "training run"
+    tok = tokviz.load(tmp_path / "run")
+    assert tok.source == f"training run {tmp_path / 'run'}"
+    assert tok.load_report is not None
+    assert tok.load_report.worst is None
+
+
+def test_several_tokenizers_in_a_folder_are_a_question(tmp_path):
+    OURS.save(tmp_path / "a.tiktoken", format="tiktoken")
+    OURS.save(tmp_path / "b.model", format="minbpe")
+    with pytest.raises(tokviz.InputFileError, match=r"several tokenizers \(a.tiktoken, b.model\)"):
+        tokviz.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"tokenizer_class": "X", "bos_token": "<s>"}', "holds settings, not the tokenizer"),
+        ('{"added_tokens_decoder": {}}', "holds settings, not the tokenizer"),
+        ("Just a text of some words.\nAnd more.", "holds no tokenizer that is known"),
+        ("{'a': 1}", "is neither JSON nor"),
+    ],
+)
+def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    assert recognise(path) is None
+    with pytest.raises(tokviz.InputFileError, match=words):
+        tokviz.load(path)
+
+
+def test_what_is_not_there_or_no_file_is_an_error(tmp_path):
+    for path in (tmp_path / "no.json", f"{tmp_path}/no/"):
+        with pytest.raises(tokviz.InputFileError, match="there is no such file"):
+            tokviz.load(path)
+    with pytest.raises(tokviz.InputFileError, match="holds no tokenizer"):
+        tokviz.load(tmp_path)
+    with pytest.raises(tokviz.InputFileError, match="no ordinary file"):
+        tokviz.load("/dev/null")
+    with pytest.raises(tokviz.UnknownTokenizerError):
+        tokviz.load("no-such-name")
+
+
+def test_a_split_pattern_is_only_for_files_that_hold_none(tmp_path):
+    for name in ("huggingface", "minbpe"):
+        OURS.save(tmp_path / name, format=name)
+        with pytest.raises(tokviz.InputFileError, match="has its own split pattern"):
+            tokviz.load(tmp_path / name, split_pattern="gpt4")
+    with pytest.raises(tokviz.InputFileError, match="has its own split pattern"):
+        tokviz.load("gpt2", split_pattern="gpt4")
+    OURS.save(tmp_path / "x.tiktoken", format="tiktoken")
+    with pytest.raises(tokviz.PatternError):
+        tokviz.load(tmp_path / "x.tiktoken", split_pattern="(")

@@ -1,0 +1,101 @@
+"""Saving: what the original library reads gives the same ids, and what is lost is said before."""
+
+from __future__ import annotations
+
+import pytest
+
+import tokviz
+from tests.formats.samples import TEXT, shuffled, trained
+from tokviz.formats.save import FORMATS, what_is_lost
+
+SPECIALS = ("<|endoftext|>", "<|im_start|>")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_ids_again(name, tmp_path):
+    ours = trained("gpt2", SPECIALS)
+    ours.save(tmp_path / "saved", format=name)
+    held = name in ("huggingface", "minbpe")
+    again = tokviz.load(tmp_path / "saved", **({} if held else {"split_pattern": "gpt2"}))
+    assert again.encode(TEXT, "none") == ours.encode(TEXT, "none")
+    assert {i: again.vocab[i] for i in range(256)} == {i: ours.vocab[i] for i in range(256)}
+    if name != "tiktoken":
+        assert again.special_tokens == ours.special_tokens
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
+def test_hugging_face_gives_the_ids_of_a_saved_rank_vocabulary(name, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    ours = tokviz.load(name)
+    ours.save(tmp_path / "tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    text = TEXT + "<|endoftext|>" + "日本語 עברית \u0558 \U000323b0 ſ 'LL  \n\n x" * 3
+    assert theirs.encode(text).ids == ours.encode(text)
+    again = tokviz.load(tmp_path / "tokenizer.json")
+    assert not again.remote
+    assert again.encode(text) == ours.encode(text)
+    assert again.special_tokens == ours.special_tokens
+
+
+def test_ids_in_any_order_survive(tmp_path):
+    ours = shuffled()
+    for name in ("huggingface", "gpt2"):
+        ours.save(tmp_path / name, format=name)
+    assert tokviz.load(tmp_path / "huggingface").vocab == ours.vocab
+    again = tokviz.load(tmp_path / "gpt2", split_pattern="gpt4")
+    assert again.encode(TEXT) == ours.encode(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "words"),
+    [
+        ("huggingface", "gpt4", []),
+        ("huggingface", r"\w+|\W+", ["its own split regex"]),
+        ("minbpe", "gpt4", []),
+        ("gpt2", "gpt2", ["the 2 special tokens (<|endoftext|>, <|im_start|>), but for"]),
+        ("gpt2", "gpt4", ["the split pattern (gpt4)", "the 2 special tokens"]),
+        ("tiktoken", "gpt4", ["the split pattern (gpt4)", "the 2 special tokens"]),
+    ],
+)
+def test_what_is_lost_is_said_before(name, pattern, words):
+    lost = what_is_lost(trained(pattern, SPECIALS), name)
+    assert len(lost) == len(words)
+    assert all(word in sentence for word, sentence in zip(words, lost, strict=True))
+
+
+def test_minbpe_takes_the_first_of_overlapping_special_tokens():
+    assert "the longest wins" in what_is_lost(trained("gpt4", ("<a>", "<a><b>")), "minbpe")[0]
+    assert what_is_lost(trained("gpt4"), "tiktoken") == ["the split pattern (gpt4)"]
+
+
+def test_what_a_format_cannot_hold_is_refused_before_too():
+    with pytest.raises(tokviz.FormatError, match="cannot be a rank file"):
+        what_is_lost(shuffled(), "tiktoken")
+    with pytest.raises(tokviz.FormatError, match=r"there are huggingface, tiktoken, gpt2, minbpe"):
+        what_is_lost(shuffled(), "pickle")
+
+
+def test_a_piece_that_is_looked_up_whole_cannot_be_gpt2s(tmp_path):
+    base = {byte: bytes([byte]) for byte in range(256)}
+    tok = tokviz.Tokenizer(base | {256: b"abc"}, [], ignore_merges=True)
+    assert tok.encode("abc ab") == [256, 32, 97, 98]
+    with pytest.raises(tokviz.FormatError, match="no merge makes b'abc'"):
+        tok.save(tmp_path / "x", format="gpt2")
+    tok.save(tmp_path / "tokenizer.json")
+    assert tokviz.load(tmp_path / "tokenizer.json").encode("abc ab") == [256, 32, 97, 98]
+    tok.save(tmp_path / "x.tiktoken", format="tiktoken")
+    again = tokviz.load(tmp_path / "x.tiktoken", split_pattern="gpt2")
+    assert again.encode("abc ab") == [256, 32, 97, 98]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("old")
+    with pytest.raises(tokviz.FormatError):
+        shuffled().save(path, format="minbpe")
+    assert path.read_text() == "old"
+    with pytest.raises(tokviz.OutputFileError, match="is no folder"):
+        trained().save(path, format="gpt2")
+    with pytest.raises(tokviz.OutputFileError, match="folder does not exist"):
+        trained().save(tmp_path / "no" / "x")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]

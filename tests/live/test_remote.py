@@ -1,0 +1,84 @@
+"""Documents of a tokenizer in another process: nothing waits for it, and nothing flickers."""
+
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+import tokviz
+from tokviz.errors import JobError
+from tokviz.live import LiveDocument
+
+WORDS = tokviz.load("gpt2")
+
+
+class Remote(tokviz.Tokenizer):
+    """Gives GPT-2's tokens, from elsewhere; fails on "boom"."""
+
+    remote = True
+    asked = 0
+
+    def __init__(self) -> None:
+        super().__init__(WORDS.vocab, [], WORDS.special_tokens, split_pattern="none")
+
+    def encode_with_borders(self, text, parse_specials=True):
+        self.asked += 1
+        if "boom" in text:
+            raise JobError("the child died")
+        story = WORDS.tokenize_byte_text(text, parse_specials)
+        return story.ids, array("I", [0, *(end for _, end in story.byte_spans.tolist())])
+
+
+@pytest.fixture
+def document():
+    document = LiveDocument("Hello wörld, how are you?", Remote())
+    assert document.encode_pending(5.0)
+    assert document.complete
+    return document
+
+
+def looks(document):
+    return [(span.start, span.end, span.hue) for span in document.tokens_in(0, document.n_chars)]
+
+
+def test_the_editing_thread_asks_for_nothing(document):
+    asked = document.tokenizer.asked
+    document.edit(5, 0, " dear")
+    assert document.ensure(0, 99) is False
+    document.tokens_in(0, 99)
+    document.token_index_at(0)
+    assert document.tokenizer.asked == asked
+    assert document.n_tokens == 0
+
+
+def test_until_the_new_tokens_are_there_the_old_ones_lend_their_hues(document):
+    before = looks(document)
+    document.edit(6, 1, "W")
+    pending = document.tokens_in(0, document.n_chars)
+    assert {span.id for span in pending} == {-1}
+    assert looks(document)[0] == before[0]
+    assert looks(document)[-3:] == before[-3:]
+    assert -1 in {span.hue for span in pending}
+    assert [span.start for span in pending[1:]] == [span.end for span in pending[:-1]]
+    document.edit(7, 0, "W")  # while the first edit is still pending
+    assert looks(document)[-1][1:] == (before[-1][1] + 1, before[-1][2])
+    assert document.tokens_in(3, 9)[0].start == 3
+    assert document.encode_pending(5.0)
+    assert document.complete
+    assert document.ids().tolist() == WORDS.encode("Hello WWörld, how are you?")
+    assert looks(document)[-1][1:] == (before[-1][1] + 1, before[-1][2])
+
+
+def test_what_cannot_be_encoded_stays_unknown_and_says_why(document):
+    document.edit(0, 0, "boom ")
+    assert not document.settled
+    assert document.encode_pending(5.0)
+    assert document.settled and not document.complete
+    assert str(document.failure) == "the child died"
+    with pytest.raises(JobError):
+        document.ids()
+    document.edit(0, 5, "")
+    assert document.failure is None
+    assert document.encode_pending(5.0)
+    assert document.complete

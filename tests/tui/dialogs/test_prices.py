@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tokviz
+from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.prices import TEMPLATE, prices_path
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
+from tokviz.tui.opening import Opening
+from tokviz.tui.settings import Settings
+
+TABLE = """\
+[[model]]
+name = "small"
+window = 10
+price = 2
+
+[[model]]
+name = "other"
+tokenizer = "o200k_base"
+price = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = prices_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+async def test_without_a_table_it_says_so_and_makes_one_that_explains_itself(
+    open_dialog: OpenDialog, table: Path
+) -> None:
+    async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
+        assert pilot.shows("knows no prices") and not table.exists()
+        await pilot.press("c")
+        assert table.read_text() == TEMPLATE
+        assert pilot.shows("holds no model yet")
+        await pilot.press("escape")
+        assert pilot.result == PricesAnswer((), "")
+
+
+async def test_models_of_the_tokenizer_are_listed_with_cost_and_share(
+    open_dialog: OpenDialog, table: Path
+) -> None:
+    table.write_text(TABLE)
+    async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
+        assert pilot.shows("small") and pilot.shows("0.000010 USD, 50 % of 10")
+        assert not pilot.shows("other")
+        await pilot.press("enter")
+        answer = pilot.result
+        assert isinstance(answer, PricesAnswer)
+        assert answer.chosen == "small" and len(answer.models) == 2
+
+
+async def test_a_malformed_table_is_told_with_line_and_key_and_read_again_once_mended(
+    open_dialog: OpenDialog, table: Path
+) -> None:
+    table.write_text('[[model]]\nname = "a"\nprice = "x"\n')
+    async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
+        assert pilot.shows("line 3") and pilot.shows("price")
+        table.write_text(TABLE)
+        await pilot.press("r")
+        assert pilot.shows("small") and not pilot.shows("line 3")
+
+
+async def test_a_table_without_a_model_for_the_tokenizer_says_so(
+    open_dialog: OpenDialog, table: Path
+) -> None:
+    table.write_text(TABLE.partition("\n\n")[2])
+    async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
+        assert pilot.shows("goes with gpt2")
+
+
+def make_app() -> TokvizApp:
+    return TokvizApp(Opening("hello world", tokviz.load("gpt2")), Settings())
+
+
+async def test_status_line_shows_the_cost_once_there_is_a_table(table: Path) -> None:
+    table.write_text(TABLE)
+    app = make_app()
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "small: 0.0000040 USD, 20 % of 10" in app.tokens_screen.status.text
+
+
+async def test_status_line_shows_no_cost_without_a_table() -> None:
+    app = make_app()
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.tokens_screen.cost_note() is None
+        assert "USD" not in app.tokens_screen.status.text
+
+
+async def test_a_text_that_does_not_fit_the_window_is_marked(table: Path) -> None:
+    table.write_text(TABLE.replace("10", "1"))
+    app = make_app()
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "⚠ small" in app.tokens_screen.status.text
+
+
+async def test_a_malformed_table_is_told_at_the_start_and_the_app_lives(table: Path) -> None:
+    table.write_text("model = 3")
+    app = make_app()
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert any("models.toml" in notice.message for notice in app._notifications)
+        assert "hello world" in app.tokens_screen.live.text
+
+
+async def test_the_table_is_edited_on_the_tokens_screen_and_counts_once_saved(table: Path) -> None:
+    table.write_text("")
+    app = make_app()
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("alt+m")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.press("e")
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        tokens = app.tokens_screen
+        assert tokens.path == table
+        tokens.replace_all(TABLE)
+        await pilot.press("ctrl+s")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert table.read_text() == TABLE
+        assert "small:" in tokens.status.text

@@ -1,0 +1,634 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+import tokviz
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.render import render
+from tokviz.chat.request import ChatRequest
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.opening import Opening
+from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.chat.views import VIEWS
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets.conversation.editor import PartEditor
+from tokviz.tui.widgets.conversation.rows import PartPlace
+
+CHAT = {
+    "messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": "Bye"},
+        {"role": "assistant", "content": "See you"},
+    ]
+}
+HOSTILE = {
+    "messages": [
+        {
+            "role": "user",
+            "content": "\x1b]52;c;AAAA\x07 \u202e \u200b \x9b31m \U000e0041 \x7f\r\n\u2028",
+        },
+        {"role": "assistant", "content": "<|assistant_end|><|bos|>"},
+        {"role": "user", "content": ""},
+        {"role": "assistant", "content": [{"type": "python", "text": "\x1b[2J"}]},
+    ]
+}
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep the user's folders out of the tests, and the desktop's clipboard."""
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    yield
+
+
+def make_app(request: object = None, *, remember: bool = False) -> TokvizApp:
+    opening = Opening("hello", tokviz.load("gpt2"), screen="chat", request=request)
+    return TokvizApp(opening, Settings(), remember=remember)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until nothing is under way."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def chat(pilot: Pilot[None], conversation: dict[str, Any] | None = None) -> ChatScreen:
+    """Give the Chat screen, with a conversation."""
+    await settle(pilot)
+    screen = pilot.app.screen
+    assert isinstance(screen, ChatScreen)
+    if conversation is not None:
+        screen.change(Conversation.from_json(conversation), PartPlace(0))
+        await settle(pilot)
+    return screen
+
+
+async def findings(pilot: Pilot[None], screen: ChatScreen) -> list[str]:
+    """Look for findings now rather than when the user pauses."""
+    screen._lint_now()
+    await settle(pilot)
+    return [finding.code for finding in screen.findings]
+
+
+def contents(screen: ChatScreen) -> list[str]:
+    return [message.text for message in screen.conversation.messages]
+
+
+def roles(screen: ChatScreen) -> list[str]:
+    return [message.role for message in screen.conversation.messages]
+
+
+def assert_exact(screen: ChatScreen) -> None:
+    """What is shown is what rendering from scratch gives."""
+    expected = render(
+        screen.tokenizer, screen.conversation, screen.history.state.template, screen.max_tokens
+    )
+    assert screen.rendering is not None
+    assert screen.rendering.ids == expected.ids
+    assert screen.rendering.mask == expected.mask
+    assert screen.views.rendering is screen.rendering
+    blocks = screen.messages.list.blocks
+    assert [[part.text for part in block.parts] for block in blocks] == [
+        [part.text for part in message.parts] for message in screen.conversation.messages
+    ]
+    place = screen.place
+    assert place is not None
+    assert screen.messages.editor.text == blocks[place.message].parts[place.part].text
+
+
+def screen_text(app: TokvizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def test_it_begins_with_a_sample_that_has_everything() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        assert_exact(screen)
+        assert not screen.modified
+        assert {"text", "python", "python_output"} <= {
+            part.kind for message in screen.conversation.messages for part in message.parts
+        }
+        text = screen_text(app)
+        assert "added virtually" in text
+        assert "mask from the template" in text
+
+
+async def test_every_key_is_rendered_at_once() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        for key in ["T", "o", "k", "é", "世", "enter", "x", "backspace"]:
+            await pilot.press(key)
+            assert_exact(screen)
+        assert contents(screen)[0] == "Toké世\nHi"
+
+
+async def test_the_cursor_goes_on_into_the_next_message() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("down", "A")
+        await pilot.press("up", "B")
+        await pilot.press("ctrl+down", "ctrl+down", "C")
+        assert contents(screen) == ["HBi", "AHello", "CBye", "See you"] or contents(screen) == [
+            "BHi",
+            "AHello",
+            "CBye",
+            "See you",
+        ]
+        assert_exact(screen)
+
+
+async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        before = [screen.history.state]
+
+        async def step(*keys: str) -> None:
+            screen.history.break_run()
+            await pilot.press(*keys)
+            assert screen.history.state.conversation is not before[-1].conversation or (
+                screen.history.state.template != before[-1].template
+            )
+            before.append(screen.history.state)
+
+        await step("x")
+        await step("f7")
+        await step("y")
+        await step("alt+up")
+        await step("ctrl+d")
+        await step("f8", "enter")
+        await step("alt+p", "enter")
+        await step("f6", "down", "enter")
+        await step("ctrl+n")
+        for state in reversed(before[:-1]):
+            await pilot.press("ctrl+z")
+            assert screen.conversation == state.conversation
+            assert screen.history.state.template == state.template
+        for state in before[1:]:
+            await pilot.press("ctrl+y")
+            assert screen.conversation == state.conversation
+
+
+async def test_roles_alternate_when_messages_are_added() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": "Hi"}]})
+        await pilot.press("f7", "a", "f7", "b")
+        assert list(zip(roles(screen), contents(screen), strict=True)) == [
+            ("user", "Hi"),
+            ("assistant", "a"),
+            ("user", "b"),
+        ]
+        assert_exact(screen)
+
+
+async def test_backspace_in_an_empty_message_deletes_it_and_goes_to_the_end_before() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("f7", "backspace", "!")
+        assert contents(screen)[:2] == ["Hi!", "Hello"]
+
+
+async def test_switching_templates_never_loses_text() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        before = screen.conversation
+        seen = set()
+        for _ in range(5):
+            await pilot.press("shift+f6")
+            seen.add(screen.history.state.template)
+            assert screen.conversation is before
+        assert len(seen) == 5
+
+
+async def test_a_conversation_that_a_template_cannot_write_says_why_and_where() -> None:
+    app = make_app()
+    chat_ = {"messages": [{"role": "assistant", "content": "first"}]}
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, chat_)
+        assert screen.rendering is None
+        assert "message 1" in screen_text(app)
+        assert "not-rendered" in await findings(pilot, screen)
+        await pilot.press("z")
+        assert contents(screen) == ["zfirst"]
+
+
+async def test_a_finding_leads_to_its_message_and_its_token() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.messages.go_to(PartPlace(3), (0, 0))
+        await pilot.press(*"<|bos|>")
+        screen.messages.go_to(PartPlace(0), (0, 0))
+        assert await findings(pilot, screen) == ["special-in-content"]
+        await pilot.press("f3")
+        assert screen.place == PartPlace(3)
+        assert screen.views.pin == screen.findings[0].token_index
+        pin = screen.views.pin
+        assert pin is not None
+        assert screen.rendering is not None
+        assert screen.rendering.message_of[pin] == 3
+
+
+async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        flow = screen.views.current
+        await pilot.click(flow, offset=(2, 0))
+        assert screen.views.pin == 0
+        assert "not learned" in screen_text(app)
+        await pilot.click(flow, offset=(24, 2))
+        pin = screen.views.pin
+        assert pin is not None
+        assert screen.rendering is not None
+        assert screen.rendering.mask[pin] == 1
+
+
+async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.pick_token(screen.rendering.mask.index(1) if screen.rendering else None)
+        screen.views.current.focus()
+        await pilot.press("right", "enter")
+        assert screen.place == PartPlace(1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])
+async def test_nothing_of_a_hostile_conversation_reaches_the_terminal_raw(
+    size: tuple[int, int],
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await chat(pilot, HOSTILE)
+        await findings(pilot, screen)
+        for view in VIEWS:
+            screen.action_show_view(view.id)
+            await settle(pilot)
+            shown = screen_text(app).replace("\n", "")
+            assert not set(shown) & set("\x1b\x07\x7f\u202e\u200b\x9b\U000e0041\r\u2028")
+        for index in range(len(HOSTILE["messages"])):
+            screen.messages.go_to(PartPlace(index), (0, 0))
+            await pilot.pause()
+            shown = screen_text(app).replace("\n", "")
+            assert not set(shown) & set("\x1b\x07\x7f\u202e\u200b\x9b\U000e0041\r\u2028")
+
+
+async def test_special_token_text_in_content_stays_plain_text() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, HOSTILE)
+        rendering = screen.rendering
+        assert rendering is not None
+        for index in range(len(rendering)):
+            assert rendering.is_special(index) <= bool(rendering.from_structure[index])
+
+
+# -- the mouse
+
+
+async def click_words(pilot: Pilot[None], screen: ChatScreen, words: str) -> None:
+    """Click the first place of the message list where some words stand."""
+    blocks = screen.messages.list
+    for y in range(blocks.size.height):
+        x = blocks.render_line(y).text.find(words)
+        if x >= 0:
+            await pilot.click(blocks, offset=(x, y))
+            return
+    raise AssertionError(f"{words} is not in sight")
+
+
+async def test_the_mouse_alone_edits_the_structure() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await click_words(pilot, screen, "+ assistant")
+        assert roles(screen)[-1] == "assistant"
+        await click_words(pilot, screen, "↓")
+        assert contents(screen)[:2] == ["Hello", "Hi"]
+        await click_words(pilot, screen, "✕")
+        assert contents(screen)[:2] == ["Hi", "Bye"]
+        await click_words(pilot, screen, "user ▾")
+        assert isinstance(app.screen, PickDialog)
+
+
+async def test_a_click_on_a_text_puts_the_cursor_there() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await click_words(pilot, screen, "llo")
+        assert (screen.place, screen.messages.editor.cursor_location) == (PartPlace(1), (0, 2))
+        await pilot.press("_")
+        assert contents(screen)[1] == "He_llo"
+
+
+# -- files
+
+
+async def test_saving_and_opening_gives_the_same_conversation(tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, HOSTILE)
+        before = screen.conversation
+        assert screen.modified
+        screen._save_chosen(path)
+        await settle(pilot)
+        assert not screen.modified
+        assert json.loads(path.read_text("utf-8")) == HOSTILE
+        await pilot.press("ctrl+n")
+        assert not screen.modified
+        await pilot.press("ctrl+z")
+        assert not screen.modified
+        screen.open_path(path)
+        await settle(pilot)
+        assert screen.conversation == before
+        assert screen.dataset is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.json", '{"messages": [{"role": "user" "content": 1}]}', "column"),
+        ("b.json", "", ""),
+        ("missing.json", None, "no such file"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_leaves_the_conversation_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str | None, said: str
+) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        heard: list[str] = []
+        monkeypatch.setattr(screen, "say", lambda text, severity="information": heard.append(text))
+        screen.open_path(path)
+        await settle(pilot)
+        assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]
+        assert len(heard) == 1
+        assert said in heard[0]
+        assert str(path) in heard[0]
+
+
+async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.messages.editor.post_message(PartEditor.Pasted('[{"role": "usr"}]'))
+        await settle(pilot)
+        assert contents(screen)[0] == '[{"role": "usr"}]Hi'
+        pasted = json.dumps([{"role": "user", "content": "new"}])
+        screen.messages.editor.post_message(PartEditor.Pasted(pasted))
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+        await pilot.press("enter")
+        assert contents(screen) == ["new"]
+        assert screen.modified, "it is in no file yet"
+        await pilot.press("ctrl+z")
+        assert len(contents(screen)) == 4
+
+
+async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("Z")
+        assert screen.modified
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        assert screen._autosave is not None
+        kept = screen._autosave._folder
+        assert kept is not None
+        assert any("ZHi" in file.read_text("utf-8") for file in kept.glob("autosave-*"))
+
+
+# -- datasets
+
+
+def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
+    path = tmp_path / "rows.jsonl"
+    lines = [
+        json.dumps(
+            {
+                "messages": [
+                    {"role": "user", "content": f"question {row}"},
+                    {
+                        "role": "assistant",
+                        "content": "" if row % 10 == 3 else "answer " * (row + 1),
+                    },
+                ]
+            }
+        )
+        for row in range(n_rows)
+    ]
+    lines[7] = lines[7][:-9]
+    lines[8] = '{"messages": [{"role": "usr", "content": "x"}]}'
+    path.write_text("\n".join(lines))
+    return path
+
+
+async def test_the_command_line_opens_a_dataset_with_a_template(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path)), "chatml", 99))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        assert screen.dataset is not None
+        assert screen.dataset.n_rows == 50
+        assert (screen.history.state.template, screen.max_tokens) == ("chatml", 99)
+        assert contents(screen)[0] == "question 0"
+        assert_exact(screen)
+
+
+async def test_moving_through_rows_meets_broken_ones_without_harm(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        screen.go_to_row(6)
+        await settle(pilot)
+        await pilot.press("ctrl+right_square_bracket")
+        await settle(pilot)
+        assert screen.rendering is None
+        assert "line 8" in str(screen.problem)
+        assert await findings(pilot, screen) == ["unreadable"]
+        assert '{"messages":' in screen_text(app)
+        await pilot.press("ctrl+right_square_bracket")
+        await settle(pilot)
+        assert "'usr'" in str(screen.problem)
+        await pilot.press("ctrl+right_square_bracket")
+        await settle(pilot)
+        assert contents(screen)[0] == "question 9"
+        assert_exact(screen)
+
+
+async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        screen.start_scan()
+        await settle(pilot)
+        assert screen.scan is not None and screen.scan.complete
+        screen._filter_picked("empty-turn")
+        await settle(pilot)
+        assert list(screen.listed()) == [3, 13, 23, 33, 43]
+        assert screen.history.state.origin.row == 3
+        await pilot.press("ctrl+right_square_bracket")
+        await settle(pilot)
+        assert screen.history.state.origin.row == 13
+        screen._filter_picked("unreadable")
+        assert list(screen.listed()) == [7, 8]
+
+
+async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        await pilot.press("alt+o")
+        await settle(pilot)
+        await pilot.press("end")
+        await settle(pilot)
+        await pilot.press("enter", "ctrl+down")
+        await settle(pilot)
+        assert screen.history.state.origin.row == 49
+        editor = screen.messages.editor
+        assert editor.wrapped_document.height > 3
+        assert editor.size.height == editor.wrapped_document.height
+        assert contents(screen)[1].split()[0] in screen_text(app)
+        assert_exact(screen)
+
+
+async def test_the_filter_counts_while_rows_are_checked(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot)
+        await settle(pilot)
+        await pilot.press("ctrl+f")
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+        assert {"empty-turn": "5", "unreadable": "2"}.items() <= {
+            option.value: option.note for option in app.screen._options
+        }.items()
+
+
+async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path, 8_000))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        screen.start_scan()
+        while screen.scan is None or not screen.scan.lengths:
+            await pilot.pause(0.05)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not screen.scan.complete
+        assert 0 < len(screen.scan.lengths) < 8_000
+        assert "stopped" in screen.scan_progress()
+
+
+async def test_the_cursor_explains_the_token_at_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        for place in (PartPlace(1), PartPlace(3)):
+            screen.messages.go_to(place, (0, 0))
+            await pilot.press("right")
+            await settle(pilot)
+            index = screen.views.pin
+            assert index is not None and screen.rendering is not None
+            assert screen.rendering.message_of[index] == place.message
+            assert not screen.rendering.from_structure[index]
+        await pilot.press("end", *" there")
+        rendering, pin = screen.rendering, screen.views.pin
+        assert rendering is not None and pin is not None
+        assert rendering.token_bytes(pin) == b" there"
+
+
+async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.change(template="chatml")
+        await settle(pilot)
+        assert "Join the parts" in screen_text(app)
+        screen.messages.go_to(PartPlace(2), (0, 0))
+        screen.action_join_parts()
+        assert screen.rendering is not None
+        assert_exact(screen)
+
+
+async def test_lengths_are_those_of_the_renderings(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        await pilot.press("alt+l")
+        await settle(pilot)
+        assert screen.scan is not None and screen.dataset is not None
+        for row in (0, 5, 49):
+            made = render(screen.tokenizer, screen.dataset.row(row))
+            assert screen.scan.length(row) == len(made)
+        assert screen.scan.length(7) is None
+        assert "cut off" in screen_text(app)
+
+
+async def test_looking_through_rows_is_one_step_of_undo_and_edits_are_kept(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        for row in (1, 2, 4):
+            screen.go_to_row(row)
+            await settle(pilot)
+        await pilot.press("X")
+        screen.go_to_row(5)
+        await settle(pilot)
+        await pilot.press("ctrl+z")
+        assert contents(screen)[0] == "Xquestion 4"
+        assert screen.history.state.origin.row == 4
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert screen.history.state.origin.row is None
+
+
+async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text(
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    )
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.open_template(str(path))
+        await settle(pilot)
+        assert screen.history.state.template == "chat_template.jinja"
+        assert screen.rendering is not None
+        assert screen.rendering.mask_source == "role spans"
+        assert "mask from the roles" in screen_text(app)
+        await pilot.press("Q")
+        await settle(pilot)
+        assert b"QHi" in b"".join(map(screen.rendering.token_bytes, range(len(screen.rendering))))
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert screen.history.state.template == "nanochat"

@@ -1,0 +1,172 @@
+"""The parts of the Chat screen that need no app: changes of a conversation, and undo."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokviz.chat.conversation import Conversation, Message, Part
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.file_actions import append_line
+from tokviz.tui.screens.chat.history import History, State
+from tokviz.tui.widgets.conversation.rows import PartPlace
+
+PARTS = (Part("text", "look"), Part("python", "1+1"), Part("python_output", "2"))
+CONVERSATION = Conversation((Message("user", "Hi"), Message("assistant", PARTS)))
+
+
+def texts(conversation: Conversation) -> list[str]:
+    return [message.text for message in conversation.messages]
+
+
+# -- changes
+
+
+def test_the_text_of_one_part_changes_and_nothing_else() -> None:
+    changed = editing.with_text(CONVERSATION, PartPlace(1, 1), "2+2")
+    assert [part.text for part in changed.messages[1].parts] == ["look", "2+2", "2"]
+    assert changed.messages[0] is CONVERSATION.messages[0]
+    assert CONVERSATION.messages[1].parts == PARTS
+
+
+def test_text_typed_into_a_message_without_parts_becomes_its_part() -> None:
+    empty = Conversation((Message("assistant", ()),))
+    assert editing.text_at(empty, PartPlace(0)) == ""
+    assert editing.with_text(empty, PartPlace(0), "x").messages[0].parts == (Part("text", "x"),)
+
+
+def test_a_new_part_turns_a_text_into_parts_and_deleting_it_turns_it_back() -> None:
+    with_part = editing.with_new_part(CONVERSATION, PartPlace(0), "python")
+    assert with_part.messages[0].content == (Part("text", "Hi"), Part("python", ""))
+    assert editing.without_part(with_part, PartPlace(0, 1)).messages[0] == Message("user", "Hi")
+
+
+def test_another_role_forgets_the_name_that_a_file_had_for_the_old_one() -> None:
+    message = Message("assistant", "Hi", {"from": "bing", "weight": 1})
+    changed = editing.with_role(Conversation((message,)), 0, "user").messages[0]
+    assert (changed.role, changed.extra) == ("user", {"weight": 1})
+
+
+def test_roles_alternate_where_a_message_is_added() -> None:
+    assert editing.next_role(CONVERSATION, -1) == "user"
+    assert editing.next_role(CONVERSATION, 0) == "assistant"
+    assert editing.next_role(CONVERSATION, 1) == "user"
+    assert editing.roles_to_add(CONVERSATION)[0] == "user"
+    assert editing.roles_to_add(Conversation(CONVERSATION.messages[:1]))[0] == "assistant"
+
+
+def test_what_usually_follows_a_part_is_offered() -> None:
+    assert editing.kind_behind("python") == "python_output"
+    assert editing.kind_behind("python_output") == "text"
+
+
+@given(st.integers(-5, 9), st.integers(-5, 9))
+def test_a_place_that_is_gone_becomes_the_nearest_there_is(message: int, part: int) -> None:
+    place = editing.place_in(CONVERSATION, PartPlace(message, part))
+    assert place is not None
+    assert editing.text_at(CONVERSATION, place) in {"Hi", "look", "1+1", "2"}
+    assert editing.place_in(Conversation(()), PartPlace(message, part)) is None
+
+
+def test_moving_a_message_changes_places_with_its_neighbour() -> None:
+    assert texts(editing.moved(CONVERSATION, 0, 1)) == texts(CONVERSATION)[::-1]
+    assert editing.moved(editing.moved(CONVERSATION, 0, 1), 1, -1) == CONVERSATION
+
+
+# -- undo
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def state(text: str) -> State:
+    return State(Conversation((Message("user", text),)), "nanochat", place=PartPlace(0))
+
+
+def text_of(history: History) -> str:
+    return history.state.conversation.messages[0].text
+
+
+def typed(history: History, text: str) -> None:
+    history.record(state(text), typed_in=PartPlace(0), n_chars=len(text))
+
+
+def test_typing_without_a_pause_is_one_step() -> None:
+    clock = Clock()
+    history = History(state(""), clock)
+    for text in ("a", "ab", "abc"):
+        typed(history, text)
+        clock.now += 0.1
+    clock.now += 5
+    typed(history, "abcd")
+    history.undo()
+    assert text_of(history) == "abc"
+    history.undo()
+    assert text_of(history) == ""
+    assert history.undo() is None
+    history.redo()
+    assert text_of(history) == "abc"
+
+
+def test_a_change_of_another_kind_ends_the_step_of_typing() -> None:
+    history = History(state(""), Clock())
+    typed(history, "a")
+    history.record(state("loaded"))
+    typed(history, "loaded!")
+    history.undo()
+    assert text_of(history) == "loaded"
+    history.undo()
+    assert text_of(history) == "a"
+
+
+def test_what_was_undone_cannot_be_done_again_after_a_change() -> None:
+    history = History(state("a"), Clock())
+    history.record(state("b"))
+    history.undo()
+    history.record(state("c"))
+    assert history.redo() is None
+    assert text_of(history) == "c"
+
+
+def test_typing_after_an_undo_is_a_step_of_its_own() -> None:
+    history = History(state(""), Clock())
+    typed(history, "a")
+    history.record(state("b"))
+    history.undo()
+    typed(history, "ax")
+    history.undo()
+    assert text_of(history) == "a"
+
+
+def test_undo_holds_a_bounded_amount_of_text() -> None:
+    history = History(state(""), Clock())
+    for number in range(20):
+        history.record(state(str(number)), n_chars=10_000_000)
+    steps = 0
+    while history.undo() is not None:
+        steps += 1
+    assert 1 <= steps <= 7
+
+
+def test_a_state_that_was_only_looked_at_is_passed_over() -> None:
+    history = History(state("mine"), Clock())
+    history.record(state("row 1"))
+    history.record(state("row 2"), instead=True)
+    history.undo()
+    assert text_of(history) == "mine"
+
+
+# -- appending
+
+
+def test_a_line_is_appended_to_a_file_that_lacks_its_last_newline(tmp_path) -> None:
+    path = tmp_path / "some.jsonl"
+    append_line(path, b"1")
+    path.write_bytes(b"1\n2")
+    append_line(path, b"3")
+    assert path.read_bytes() == b"1\n2\n3\n"

@@ -1,0 +1,485 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+import tokviz
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions.registry import actions_of
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.run import Opening
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.vocabulary import VocabularyScreen
+from tokviz.tui.settings import Settings
+
+WAIT = 60.0
+"""Seconds after which a test gives up; never how long it takes."""
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+def small_tokenizer() -> Tokenizer:
+    """Bytes, " t", "th", " th", "he", " the", the parts of 世, and a token out of reach."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges = [(b" ", b"t"), (b"t", b"h"), (b"h", b"e"), (b" t", b"he"), (b"\xe4", b"\xb8")]
+    merges += [(b"\xe4\xb8", b"\x96")]
+    tokens += [left + right for left, right in merges]
+    tokens += [b"zq\x1b[2J"]
+    return Tokenizer(dict(enumerate(tokens)), merges, {"<|end|>": 300}, name="small")
+
+
+THE = 259
+
+
+def make_app(text: str = "the cat and the dog", tok: Tokenizer | None = None) -> TokvizApp:
+    return TokvizApp(Opening(text, tok or small_tokenizer()), Settings(), remember=False)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    for _ in range(2):
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
+    async def wait() -> None:
+        while not reached():
+            await pilot.pause()
+
+    await asyncio.wait_for(wait(), WAIT)
+
+
+async def show(pilot: Pilot[None]) -> VocabularyScreen:
+    await settle(pilot)
+    await pilot.press("alt+v")
+    screen = pilot.app.screen
+    assert isinstance(screen, VocabularyScreen)
+    await until(pilot, lambda: screen.index is not None and screen.index.unreachable is not None)
+    await settle(pilot)
+    return screen
+
+
+async def type_query(pilot: Pilot[None], text: str) -> None:
+    field = pilot.app.screen.query_one("#query", Input)
+    field.value = text
+    await settle(pilot)
+
+
+def lines(app: TokvizApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+def shown(app: TokvizApp) -> str:
+    return "\n".join(lines(app))
+
+
+def said(app: TokvizApp) -> str:
+    return "\n".join(notice.message for notice in app._notifications)
+
+
+async def click_text(pilot: Pilot[None], text: str) -> None:
+    for y, line in enumerate(lines(pilot.app)):
+        if text in line:
+            await pilot.click(offset=(line.index(text) + 1, y))
+            await settle(pilot)
+            return
+    raise AssertionError(f"{text!r} is not on the screen:\n" + shown(pilot.app))
+
+
+def listed(screen: VocabularyScreen) -> list[int]:
+    assert screen.index is not None and screen.selection is not None
+    return [int(screen.index.ids[row]) for row in screen.selection.rows]
+
+
+# -- searching
+
+
+async def test_typing_narrows_the_list_and_escape_shows_all_again() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        assert "264 tokens" in shown(app)
+        await pilot.press("t", "h")
+        await settle(pilot)
+        assert listed(screen) == [257, THE] and "2 of 264 tokens" in shown(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert len(listed(screen)) == 264
+
+
+async def test_a_filter_is_clicked_in_and_out() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await click_text(pilot, "unreachable 1")
+        assert screen.typed == "is:unreachable" and listed(screen) == [262]
+        assert "● unreachable" in shown(app)
+        await click_text(pilot, "unreachable 1")
+        assert screen.typed == "" and len(listed(screen)) == 264
+        await click_text(pilot, "special 1")
+        assert listed(screen) == [300]
+
+
+async def test_histogram_filters_by_mouse_and_by_keyboard() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await click_text(pilot, "Han ")
+        assert screen.typed == "script:han" and listed(screen) == [261]
+        await click_text(pilot, "● Han")
+        assert screen.typed == ""
+        await pilot.press("f5", "f5", "home", "down", "enter")
+        await settle(pilot)
+        assert screen.typed == "len:2"
+        assert listed(screen) == [256, 257, 258, 260]
+
+
+async def test_a_filter_that_cannot_be_followed_is_told_and_the_app_lives() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await type_query(pilot, "^th script:klingon")
+        assert "No script is called klingon" in shown(app)
+        assert listed(screen) == [257]
+        await type_query(pilot, "/(/")
+        assert "missing )" in shown(app)
+        await type_query(pilot, "")
+        assert "missing" not in shown(app)
+
+
+async def test_nothing_found_says_what_to_do() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await type_query(pilot, "25967")
+        assert "No token fits." in shown(app) and "#25967" in shown(app)
+
+
+async def test_only_the_newest_search_is_shown() -> None:
+    app = make_app(tok=tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        for typed in ("/.*a.*e.*/", "/.*b.*/", "#5"):
+            screen.field.value = typed
+            await pilot.pause()
+        await settle(pilot)
+        assert listed(screen) == [5]
+
+
+# -- the list
+
+
+async def test_columns_sort_by_key_and_by_mouse() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await click_text(pilot, "bytes ")
+        assert screen.order == "length" and screen.descending
+        assert listed(screen)[0] == 300
+        await click_text(pilot, "bytes▼")
+        assert not screen.descending and listed(screen)[0] == 0
+        await pilot.press("f7")
+        await settle(pilot)
+        assert screen.order == "characters"
+        await pilot.press("f8")
+        await settle(pilot)
+        assert not screen.descending
+
+
+async def test_arrow_keys_move_the_mark_while_the_field_keeps_the_keyboard() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("down", "down", "up")
+        assert screen.table.token_id == 1
+        await pilot.press("ctrl+end")
+        assert screen.table.token_id == 300
+        await pilot.press("pageup", "ctrl+home", "pagedown")
+        assert screen.table.token_id == screen.table.page
+        assert screen.field.has_focus
+
+
+async def test_what_a_vocabulary_holds_never_reaches_the_terminal_raw() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await type_query(pilot, "#262")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "zq␛[2J" in shown(app) and "\x1b" not in shown(app)
+
+
+# -- a token's page
+
+
+async def test_page_tells_what_a_token_is_made_of_merged_into_and_where_it_is_used() -> None:
+    app = make_app("the cat and the dog")
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await show(pilot)
+        await type_query(pilot, "#258")
+        await pilot.press("enter")
+        await settle(pilot)
+        page = shown(app)
+        assert "Made by merging h + e" in page
+        assert "Merged into 1 token" in page and "·the 259" in page
+        await click_text(pilot, "·the 259"[4:] + " ")
+        assert screen.shown_id == THE
+        assert "1 time in your text" in shown(app)
+        await click_text(pilot, "#")
+        await settle(pilot)
+
+
+async def test_a_place_in_the_text_is_gone_to() -> None:
+    app = make_app("the cat and the dog")
+    async with app.run_test(size=(120, 50)) as pilot:
+        await show(pilot)
+        await type_query(pilot, f"#{THE}")
+        await pilot.press("f3")
+        await settle(pilot)
+        tokens = app.screen
+        assert isinstance(tokens, TokensScreen)
+        index = tokens.editor.token_at_cursor()
+        assert index is not None and tokens.live.token(index).id == THE
+
+
+async def test_pages_lead_from_token_to_token_and_back_while_the_list_stays() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await show(pilot)
+        await type_query(pilot, f"#{THE}")
+        await screen.run_action("screen.show_id(256)")
+        await screen.run_action("screen.show_id(32)")
+        await settle(pilot)
+        assert screen.shown_id == 32 and listed(screen) == [THE]
+        assert "‹ back to ·t" in shown(app)
+        await pilot.press("f5", "backspace")
+        await settle(pilot)
+        assert screen.shown_id == 256
+        await click_text(pilot, "‹ back to ·the")
+        assert screen.shown_id == THE and "‹ back" not in shown(app)
+
+
+async def test_a_token_of_the_text_is_shown_in_the_vocabulary() -> None:
+    app = make_app("the cat and the dog")
+    async with app.run_test(size=(120, 50)) as pilot:
+        await settle(pilot)
+        tokens = app.tokens_screen
+        tokens.pick_token(tokens.live.occurrences(THE)[1][0])
+        await pilot.press("alt+w")
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, VocabularyScreen)
+        await until(pilot, lambda: screen.shown_id == THE)
+        await settle(pilot)
+        assert screen.side.shown == "token" and "·the" in shown(app)
+
+
+async def test_id_bytes_and_text_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[tuple[str, str]] = []
+    monkeypatch.setattr(VocabularyScreen, "copy", lambda self, *what: copied.append(what))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await type_query(pilot, f"#{THE}")
+        await pilot.press("f4", "shift+f4", "alt+c")
+        await type_query(pilot, "#260")
+        await pilot.press("alt+c")
+        await settle(pilot)
+        assert [text for text, _ in copied] == [str(THE), "20 74 68 65", " the"]
+        assert "These bytes are no text" in said(app)
+
+
+# -- tokenizers
+
+
+async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
+    app = make_app(tok=tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        assert "50,257 tokens" in shown(app)
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        for char in "cl100k":
+            await pilot.press(char)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.index is not None and len(screen.index) == 100_261)
+        await settle(pilot)
+        assert "cl100k_base" in lines(app)[0] and "100,261 tokens" in shown(app)
+
+
+async def test_check_page_tells_source_findings_and_checks() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("alt+e")
+        await until(pilot, lambda: screen.report is not None and bool(screen.report.checks))
+        await settle(pilot)
+        assert "made in memory" in shown(app) and "✓" in shown(app)
+
+
+async def test_search_help_tells_what_can_be_typed() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await pilot.press("shift+f2")
+        await settle(pilot)
+        assert "script:han,thai" in shown(app)
+
+
+async def test_list_is_exported_with_exact_bytes(tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await type_query(pilot, "is:partial len:2")
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        app.screen.query_one(Input).value = str(tmp_path / "cut.jsonl")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, (tmp_path / "cut.jsonl").exists)
+        await settle(pilot)
+        (line,) = (tmp_path / "cut.jsonl").read_text().splitlines()
+        assert json.loads(line)["bytes"] == "e4b8"
+        assert "Exported 1 token to" in said(app)
+
+
+async def test_tokenizer_is_saved_once_it_was_said_what_is_lost(tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await pilot.press("f12")
+        await settle(pilot)
+        assert "Nothing is lost" in shown(app) or "What the file will not hold" in shown(app)
+        await pilot.press("enter")
+        await settle(pilot)
+        app.screen.query_one(Input).value = str(tmp_path / "mine.json")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, VocabularyScreen))
+        again = tokviz.load(tmp_path / "mine.json")
+        assert again.encode(" the the") == small_tokenizer().encode(" the the")
+
+
+# -- a path that is pasted
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "a b.json"
+    small_tokenizer().save(path)
+    return path
+
+
+@pytest.mark.parametrize("spelled", ["plain", "quoted", "escaped"])
+async def test_pasted_path_of_a_tokenizer_is_offered_and_taken_back(
+    saved: Path, spelled: str
+) -> None:
+    text = {
+        "plain": str(saved),
+        "quoted": f"'{saved}'",
+        "escaped": str(saved).replace(" ", "\\ "),
+    }[spelled]
+    app = make_app("hello", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        tokens = app.tokens_screen
+        tokens.editor.post_message(Paste(text))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        assert text in tokens.live.text
+        await pilot.press("enter")
+        await until(pilot, lambda: tokens.live.tokenizer is not tokviz.load("gpt2"))
+        await settle(pilot)
+        assert tokens.live.text == "hello"
+        assert tokens.live.tokenizer is not None and tokens.live.tokenizer.n_vocab == 301
+        assert app.settings.recent_tokenizers == (str(saved),)
+
+
+async def test_pasted_path_stays_text_if_that_is_what_was_meant(saved: Path) -> None:
+    app = make_app("")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.tokens_screen.editor.post_message(Paste(str(saved)))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.tokens_screen.live.text == str(saved)
+
+
+@pytest.mark.parametrize("text", ["hello", "/no/such/file.json", "a\nb", "/etc", "x" * 5000])
+async def test_other_pastes_are_text(text: str) -> None:
+    app = make_app("")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.tokens_screen.editor.post_message(Paste(text))
+        await settle(pilot)
+        assert app.tokens_screen.live.text == text
+        assert isinstance(app.screen, TokensScreen)
+
+
+async def test_tokenizer_that_cannot_be_loaded_is_told_and_the_old_one_stays(
+    tmp_path: Path,
+) -> None:
+    bad = tmp_path / "bad.tiktoken"
+    bad.write_text("YQ== 0\nYg== x\n")
+    app = make_app("hello", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.load_tokenizer(str(bad))
+        await settle(pilot)
+        assert isinstance(app.screen, TokenizerPicker)
+        assert "bad.tiktoken" in shown(app) and "line 2" in shown(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.tokens_screen.live.tokenizer is tokviz.load("gpt2")
+        assert app.settings.recent_tokenizers == ()
+
+
+# -- the screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])
+async def test_the_screen_fits_every_terminal(size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await show(pilot)
+        await type_query(pilot, "^th")
+        assert listed(screen) == [257]
+        for key in ("f2", "f2", "f2", "f2"):
+            await pilot.press(key)
+            await settle(pilot)
+        assert all(len(line) <= size[0] for line in lines(app) if line.isascii())
+
+
+async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await show(pilot)
+        for action in actions_of("vocabulary"):
+            assert hasattr(screen, f"action_{action.id}"), action.id
+        await pilot.press("f1")
+        await settle(pilot)
+        assert "Show the token's page" in shown(app)
+
+
+def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
+    code = "import sys, tokviz.tui.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = set(done.stdout.split())
+    assert not {name for name in names if "vocabulary" in name}
+    assert not {"numpy", "tomllib"} & names

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokviz.tui.glyphs import HIDDEN, SHOWN
+from tokviz.tui.widgets.conversation.header import action_at, add_words, header_words
+from tokviz.tui.widgets.conversation.rows import (
+    MOST_ROWS,
+    BlockRows,
+    MessageBlock,
+    PartBlock,
+    PartPlace,
+    Wrapper,
+    wrap_text,
+)
+
+BLOCKS = [
+    MessageBlock("user", (PartBlock("", "one two\nthree"),)),
+    MessageBlock("assistant", (PartBlock("text", "x"), PartBlock("python", "y\nz"))),
+]
+
+
+def rows(live: PartPlace | None = None, editor_height: int = 1) -> BlockRows:
+    return BlockRows(BLOCKS, live, editor_height, 40, HIDDEN, Wrapper())
+
+
+def kinds(found: BlockRows) -> list[str]:
+    return [found.row(number).kind for number in range(found.n_rows)]
+
+
+def test_every_row_is_about_something() -> None:
+    assert kinds(rows()) == [
+        *("header", "text", "text"),
+        *("header", "kind", "text", "kind", "text", "text"),
+        "add",
+    ]
+
+
+def test_the_part_that_is_edited_leaves_room_for_the_editor() -> None:
+    found = rows(PartPlace(1, 0), editor_height=3)
+    assert kinds(found)[3:9] == ["header", "kind", "editor", "editor", "editor", "kind"]
+    assert found.top_of(PartPlace(1, 0)) == 5
+    assert found.top_of(PartPlace(1, 1)) == 9
+    assert found.header_of(1) == 3
+    assert found.end_of(1) == found.n_rows - 1
+
+
+@given(
+    st.lists(st.lists(st.text("ab \n世", max_size=30), min_size=1, max_size=3), max_size=4),
+    st.integers(1, 12),
+)
+def test_the_rows_of_a_part_are_its_text(texts: list[list[str]], width: int) -> None:
+    blocks = [
+        MessageBlock("user", tuple(PartBlock("text", text) for text in parts)) for parts in texts
+    ]
+    found = BlockRows(blocks, None, 1, width, HIDDEN, Wrapper())
+    shown: dict[tuple[int, int], str] = {}
+    for number in range(found.n_rows):
+        row = found.row(number)
+        if row.kind == "text":
+            key = (row.message, row.part)
+            text = blocks[row.message].parts[row.part].text
+            shown[key] = shown.get(key, "") + text[row.start : row.end]
+    for message, parts in enumerate(texts):
+        for part, text in enumerate(parts):
+            assert shown[message, part] == text.replace("\n", "")
+
+
+def test_a_very_long_text_shows_its_beginning_and_says_so() -> None:
+    wrapped = wrap_text("x\n" * 100_000, 20, SHOWN)
+    assert (len(wrapped.rows), wrapped.complete) == (MOST_ROWS, False)
+    one_line = wrap_text("x" * 1_000_000, 20, SHOWN)
+    assert (len(one_line.rows), one_line.complete) == (MOST_ROWS, False)
+
+
+def test_a_header_gives_up_its_note_first_and_never_exceeds_its_width() -> None:
+    block = MessageBlock("assistant", (PartBlock("", ""),), "1,234 tokens, 999 learned")
+    for width in range(1, 80):
+        words = header_words(block, 0, width, is_live=False)
+        assert sum(len(word.text) for word in words) <= width
+    wide = header_words(block, 0, 80, is_live=False)
+    assert any("learned" in word.text for word in wide)
+    narrow = header_words(block, 0, 30, is_live=False)
+    assert not any("learned" in word.text for word in narrow)
+    assert [word.action for word in narrow if word.action] == ["role", "up", "down", "delete"]
+
+
+def test_a_role_with_an_escape_sequence_is_drawn_safely() -> None:
+    block = MessageBlock("us\x1b[31mer", (PartBlock("", ""),))
+    assert not any("\x1b" in word.text for word in header_words(block, 0, 60, is_live=False))
+
+
+def test_a_click_finds_the_words_below_it() -> None:
+    words = add_words(("user", "assistant"), 40)
+    assert action_at(words, 3) == "add:user"
+    assert action_at(words, 12) == "add:assistant"
+    assert action_at(words, 39) == ""

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from tokviz.tui.messages import CopyRequested
+from tokviz.tui.themes import DARK, THEMES
+from tokviz.tui.widgets.flow import Copy, Row, Run, Span
+from tokviz.tui.widgets.link_rows import LinkRows
+
+COPY, ONE, TWO = Copy("20 74", "bytes"), Run("app.note(1)"), Run("app.note(2)")
+ROWS: list[Row] = [
+    (Span("bytes ", "label"), Span("20", "link", COPY), Span(" "), Span("74", "link", COPY)),
+    (),
+    (Span("words", "text"),),
+    *[(Span(f"row {number}", "text"),) for number in range(30)],
+    (Span("one", "link", ONE), Span("  "), Span("two", "link", TWO)),
+]
+
+
+class RowsApp(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DARK
+        self.noted: list[int] = []
+        self.copied: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield LinkRows(id="rows")
+
+    def on_mount(self) -> None:
+        self.rows.show(ROWS, anew=True)
+
+    @property
+    def rows(self) -> LinkRows:
+        return self.query_one("#rows", LinkRows)
+
+    def action_note(self, number: int) -> None:
+        self.noted.append(number)
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        self.copied.append(message.text)
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+    await pilot.pause()
+
+
+async def test_keys_go_from_link_to_link_and_enter_follows_them() -> None:
+    app = RowsApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.focus()
+        await press(pilot, "enter", "down", "enter", "right", "enter", "left", "enter")
+        assert app.copied == ["20 74"] and app.noted == [2, 2, 1]
+        assert app.rows.top_row + 10 >= len(ROWS) - 1
+        await press(pilot, "home", "enter", "end", "enter")
+        assert app.copied == ["20 74"] * 2 and app.noted == [2, 2, 1, 2]
+        assert app.rows.top_row == app.rows.max_scroll_y
+
+
+async def test_words_side_by_side_with_one_action_are_one_link() -> None:
+    app = RowsApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.focus()
+        await press(pilot, "right")
+        await press(pilot, "enter")
+        assert app.noted == [1]
+
+
+async def test_a_click_follows_a_link_and_nothing_else() -> None:
+    app = RowsApp()
+    async with app.run_test(size=(40, 40)) as pilot:
+        await pilot.click("#rows", offset=(9, 0))
+        await pilot.click("#rows", offset=(2, 2))
+        await pilot.click("#rows", offset=(7, 33))
+        await pilot.pause()
+        assert app.copied == ["20 74"] and app.noted == [2]
+
+
+async def test_without_links_the_keys_scroll() -> None:
+    app = RowsApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.show([(Span(str(number)),) for number in range(50)], anew=True)
+        app.rows.focus()
+        await press(pilot, "down", "down", "pagedown", "enter", "space")
+        assert app.rows.top_row > 2 and not app.noted
+
+
+async def test_other_rows_keep_the_place_unless_they_are_about_something_else() -> None:
+    app = RowsApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.focus()
+        await press(pilot, "end")
+        app.rows.show(ROWS)
+        await press(pilot, "enter")
+        assert app.noted == [2]
+        app.rows.show(ROWS, anew=True)
+        await press(pilot, "enter")
+        assert app.copied == ["20 74"] and app.rows.top_row == 0

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+import tokviz
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.opening import Opening
+from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets import mask_panel
+from tokviz.tui.widgets.mask_panel import MaskPanel
+
+JSON = '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]}'
+CHATML = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(mask_panel, "PAUSE_SECONDS", 0.001)
+    yield
+
+
+def make_app(text: str) -> TokvizApp:
+    opening = Opening(text, tokviz.load("gpt2"))
+    return TokvizApp(opening, Settings(panel="mask"), remember=False)
+
+
+async def settle(pilot: Pilot[None], panel: MaskPanel) -> None:
+    """Wait until the mask is that of the text."""
+    while panel._made_of != panel._state():
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    await pilot.pause()
+
+
+async def panel_of(pilot: Pilot[None]) -> MaskPanel:
+    await pilot.pause()
+    screen = pilot.app.screen
+    assert isinstance(screen, TokensScreen)
+    panel = screen.side.current_widget
+    assert isinstance(panel, MaskPanel)
+    await settle(pilot, panel)
+    return panel
+
+
+def shown(app: TokvizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def test_a_conversation_as_json_is_rendered() -> None:
+    app = make_app(JSON)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert panel.masked is not None
+        assert panel.masked.kind == "conversation"
+        assert "2 learned" in shown(app)
+        assert "added virtually" in shown(app)
+
+
+async def test_a_text_in_a_templates_form_is_masked_by_its_roles() -> None:
+    app = make_app(CHATML)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert panel.masked is not None
+        rendering = panel.masked.rendering
+        learned = [i for i in range(len(rendering)) if rendering.mask[i]]
+        text = b"".join(map(rendering.token_bytes, learned))
+        assert text == b"Hello<|im_end|>"
+
+
+async def test_any_other_text_says_how_to_get_a_mask() -> None:
+    app = make_app("just words")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert "0 learned" in shown(app)
+        assert "messages" in shown(app)
+        assert panel.masked is not None and panel.masked.aligned
+
+
+async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:
+    app = make_app("one two three")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        screen = app.tokens_screen
+        panel.focus()
+        await pilot.press("home", "right", "right")
+        assert screen.editor.token_at_cursor() == 2
+        screen.editor.focus()
+        await pilot.press("ctrl+home")
+        assert panel.flow._pin == 0
+
+
+async def test_the_mask_follows_the_text() -> None:
+    app = make_app("words")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        app.tokens_screen.replace_all(CHATML)
+        await settle(pilot, panel)
+        assert panel.masked is not None
+        assert panel.masked.kind == "template"
+
+
+async def test_a_text_that_is_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mask_panel, "MOST_CHARS", 3)
+    app = make_app("words")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await panel_of(pilot)
+        assert "more than 3 characters" in shown(app)
+
+
+async def test_the_conversation_goes_to_the_chat_screen() -> None:
+    app = make_app(JSON)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        panel.focus()
+        await pilot.press("c")
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert isinstance(app.screen, ChatScreen)
+        assert [message.text for message in app.screen.conversation.messages] == ["Hi", "Hello"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])
+async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw(size: tuple[int, int]) -> None:
+    hostile = '[{"role": "user", "content": "\\u001b]52;c;A\\u0007 \\u202e"}] \x1b[2J \u200b'
+    app = make_app(hostile)
+    async with app.run_test(size=size) as pilot:
+        panel = await panel_of(pilot)
+        assert panel.masked is not None
+        assert not set(shown(app).replace("\n", "")) & set("\x1b\x07\u202e\u200b")

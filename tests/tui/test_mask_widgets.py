@@ -1,0 +1,235 @@
+"""The widgets that show tokens with their mask, and the functions they are made of."""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+
+import tokviz
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.render import Rendering, render
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.palette import token_palette
+from tokviz.tui.widgets.mask.base import MaskTokenPicked
+from tokviz.tui.widgets.mask.counts import part_counts, percent, virtual_sentence
+from tokviz.tui.widgets.mask.flow import MaskFlow
+from tokviz.tui.widgets.mask.flow_layout import FlowLayout, break_tokens, segments
+from tokviz.tui.widgets.mask.look import LEARNED, SPECIAL, MaskStyles
+from tokviz.tui.widgets.mask.rows import MaskRows
+from tokviz.tui.widgets.mask.why import reason_words, why_content
+
+CHAT = {
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Compute 2+2, 世界\nplease"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "python", "text": "2+2"},
+                {"type": "python_output", "text": "4"},
+                {"type": "text", "text": "It is 4."},
+            ],
+        },
+    ]
+}
+
+
+def rendering(max_tokens: int = 2048) -> Rendering:
+    return render(tokviz.load("gpt2"), Conversation.from_json(CHAT), "nanochat", max_tokens)
+
+
+# -- layout
+
+
+@given(st.lists(st.integers(-1, 3), max_size=60))
+def test_segments_are_the_stretches_of_one_message(column: list[int]) -> None:
+    found = segments(column)
+    assert [m for m, first, stop in found for _ in range(first, stop)] == column
+    assert all(a[0] != b[0] for a, b in itertools.pairwise(found))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "bb", "ccc⏎", "dddddddd"]), st.just(0)), max_size=40),
+    st.integers(1, 20),
+)
+def test_broken_tokens_fit_and_tile(drawn: list[tuple[str, int]], width: int) -> None:
+    cells = [(text, len(text)) for text, _ in drawn]
+    start = 0
+    for stop in break_tokens(cells, width):
+        assert stop > start
+        row = cells[start:stop]
+        assert len(row) == 1 or sum(n for _, n in row) + len(row) - 1 <= width
+        assert not any(text.endswith("⏎") for text, _ in row[:-1])
+        start = stop
+    assert start == len(cells)
+
+
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=80), st.integers(4, 30))
+def test_every_token_is_found_in_its_row(column: list[int], width: int) -> None:
+    layout = FlowLayout()
+    ids = array("I", range(len(column)))
+    layout.lay_out(ids, column, width, lambda a, b: [("ab", 2)] * (b - a))
+    for index in range(len(column)):
+        row = layout.row(layout.row_of(index))
+        assert row.first <= index < row.stop
+        assert row.message == column[index]
+
+
+# -- counts and words
+
+
+def test_counts_by_part_are_those_of_a_plain_count() -> None:
+    found = rendering(max_tokens=25)
+    counts = part_counts(found)
+    for (message, part), count in counts.by_part.items():
+        own = [
+            i
+            for i in range(found.n_kept)
+            if (found.message_of[i], found.part_of[i]) == (message, part)
+        ]
+        assert count == (len(own), sum(found.mask[i] for i in own))
+    assert sum(count.tokens for count in counts.by_message.values()) == found.n_kept
+    assert sum(count.learned for count in counts.by_message.values()) == found.n_learned
+
+
+def test_a_share_is_not_rounded_to_all_or_nothing() -> None:
+    assert percent(0.99996) != "100 %"
+    assert percent(0.0001) != "0 %"
+
+
+def test_virtual_specials_are_named() -> None:
+    sentence = virtual_sentence(rendering())
+    assert "<|assistant_end|>" in sentence
+    assert "virtually" in sentence
+
+
+def test_every_token_has_a_reason_in_words() -> None:
+    found = rendering(max_tokens=25)
+    roles = ["system", "user", "assistant"]
+    for index in range(len(found)):
+        text = why_content(found, index, roles, 60).plain
+        assert f"#{index} " in text
+        assert ("● learned" in text) == bool(found.mask[index])
+        assert reason_words(found, index)
+    assert "cursor keys" in why_content(found, None, roles, 60).plain
+    assert "cursor keys" in why_content(found, 9999, roles, 60).plain
+
+
+@pytest.mark.parametrize("dark", [True, False])
+@pytest.mark.parametrize("colours", ["truecolor", "256", "standard", None])
+def test_learned_is_never_told_by_colour_alone(dark: bool, colours: str | None) -> None:
+    styles = MaskStyles(
+        token_palette(dark, colours, colours is None),
+        token_palette(dark, colours, colours is None).base,
+    )
+    for special in (0, SPECIAL):
+        learned, other = styles[LEARNED | special], styles[special]
+        assert learned.underline and learned.bold
+        assert not other.underline
+
+
+# -- widgets
+
+
+class MaskApp(App[None]):
+    def __init__(self, shown: Widget) -> None:
+        super().__init__()
+        self.shown = shown
+        self.picked: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.shown
+
+    def on_mask_token_picked(self, event: MaskTokenPicked) -> None:
+        self.picked.append(event.index)
+
+
+def lines(app: App[None]) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+PALETTE = token_palette(True, "truecolor", False)
+
+
+async def test_the_flow_shows_every_token_once_and_in_order() -> None:
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        found = rendering()
+        flow.show(found)
+        await pilot.pause()
+        shown = " ".join(line[2:].strip(" ") for line in lines(app)).split()
+        labels = [token_label(found.token_bytes(i)) for i in range(len(found))]
+        words = " ".join(labels).split()
+        assert [word for word in shown if word in words] == words
+
+
+async def test_ids_are_shown_as_numbers() -> None:
+    flow = MaskFlow(PALETTE, "ids")
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        found = rendering()
+        flow.show(found)
+        await pilot.pause()
+        text = " ".join(line[2:] for line in lines(app))
+        for token_id in found.ids:
+            assert str(token_id) in text
+
+
+async def test_keys_and_clicks_choose_tokens() -> None:
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        flow.show(rendering())
+        flow.focus()
+        await pilot.press("right", "right", "end", "home", "n")
+        last = flow.n_tokens - 1
+        first_learned = rendering().mask.index(1)
+        assert app.picked == [0, 1, last, 0, first_learned]
+        await pilot.click(offset=(3, 0))
+        assert app.picked[-1] == 0
+
+
+async def test_targets_are_shifted_by_one() -> None:
+    rows = MaskRows(PALETTE, "targets", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(60, 60)) as pilot:
+        found = rendering()
+        rows.show(found)
+        await pilot.pause()
+        shown = lines(app)[1:]
+        for position in range(found.n_kept - 1):
+            line = shown[position]
+            seen, target = line.split("→")
+            assert seen.split()[0] == str(position)
+            assert token_label(found.token_bytes(position)) in seen
+            assert token_label(found.token_bytes(position + 1)) in target
+            assert ("● learned" in target) == bool(found.mask[position + 1])
+
+
+async def test_targets_end_where_the_rendering_is_cut() -> None:
+    rows = MaskRows(PALETTE, "targets", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(60, 60)) as pilot:
+        rows.show(rendering(max_tokens=10))
+        await pilot.pause()
+        assert sum("→" in line for line in lines(app)[1:]) == 9
+
+
+async def test_the_mask_list_marks_what_is_learned_and_what_is_cut() -> None:
+    found = rendering(max_tokens=24)
+    rows = MaskRows(PALETTE, "mask", lambda index: reason_words(found, index))
+    app = MaskApp(rows)
+    async with app.run_test(size=(60, 60)) as pilot:
+        rows.show(found)
+        await pilot.pause()
+        shown = lines(app)[1:]
+        for index in range(len(found)):
+            sign = "✂" if index >= 24 else "●" if found.mask[index] else "○"
+            assert shown[index].split()[1] == sign

@@ -1,0 +1,175 @@
+"""A growing table of pieces and their counts, filled by compiled loops."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tokviz.bpe import counting_kernels
+from tokviz.bpe.counting_kernels import (
+    BATCH,
+    DONE,
+    FULL,
+    MOST_BYTES,
+    MOST_PIECES,
+    N_NUMBERS,
+    N_SLOTS,
+    N_UNIQUE,
+    POSITION,
+    TEXT,
+    WANTED_BYTES,
+    Table,
+)
+from tokviz.compiled.memory import longer, zeros
+from tokviz.corpus.text_blocks import TextBlock
+from tokviz.pretokenize.scan import Scanner
+from tokviz.pretokenize.scan_table import scan_table
+
+_FIRST_SLOTS = 1 << 17
+_FIRST_DATA_BYTES = 1 << 20
+_BYTES_AT_ONCE = 1 << 22  # about 40 ms
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The pieces' lengths, and sums over all their occurrences; see `PieceCounts`."""
+
+    lengths: memoryview
+    n_bytes: int
+    n_chars: int
+    n_invalid: int
+
+
+class PieceTable:
+    """Pieces in the order of their first occurrence; memory grows with the different ones."""
+
+    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
+        """Take the hash table's size to begin with, a power of two."""
+        self._table = Table(
+            slots=zeros(2 * n_slots, "q"),
+            counts=zeros(n_slots // 2, "q"),
+            offsets=zeros(n_slots // 2 + 1, "q"),
+            data=zeros(_FIRST_DATA_BYTES, "B"),
+            numbers=zeros(N_NUMBERS, "q"),
+            reached=zeros(2, "q"),
+            pieces=zeros(2 * BATCH, "q"),
+            keys=zeros(BATCH, "q"),
+        )
+        self._note_sizes()
+
+    def __len__(self) -> int:
+        """Count the different pieces."""
+        return self._table.numbers[N_UNIQUE]
+
+    @property
+    def n_slots(self) -> int:
+        """The size of the hash table."""
+        return self._table.numbers[N_SLOTS]
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes of all pieces, one behind another."""
+        return memoryview(self._table.data)[: self._table.offsets[len(self)]]
+
+    @property
+    def offsets(self) -> memoryview:
+        """Where each piece starts in `data`, and at last where the last one ends; 64 bits."""
+        return memoryview(self._table.offsets)[: len(self) + 1]
+
+    @property
+    def counts(self) -> memoryview:
+        """How often each piece occurred; 64 bits."""
+        return memoryview(self._table.counts)[: len(self)]
+
+    def count(self, block: TextBlock, scanner: Scanner, should_stop: Callable[[], bool]) -> int:
+        """Count the pieces of a block's texts, and tell where the undecided rest begins.
+
+        That is the end of the last text unless it is open, or unless somebody asked to stop.
+        """
+        reached = self._table.reached
+        reached[TEXT], reached[POSITION] = 0, block.starts[0]
+        starts, ends = array("q", block.starts), array("q", block.ends)
+        texts = block.data, len(block.data), starts, ends, len(starts), block.is_open
+        kind = scanner.family_number, scanner.max_digits, scan_table()
+        while True:
+            reason = counting_kernels.count_texts(*texts, *kind, self._table, _BYTES_AT_ONCE)
+            if reason == FULL:
+                self._make_room()
+            elif reason == DONE or should_stop():
+                return reached[POSITION]
+
+    def sums(
+        self, texts: Sequence[bytes], scanner: Scanner, count_of: Callable[[bytes], int]
+    ) -> list[int]:
+        """Add up a number over the pieces of each text; the table then holds it for every piece.
+
+        Args:
+            texts: The texts.
+            scanner: Cuts them into pieces.
+            count_of: Gives a piece's number; asked once for each different piece.
+        """
+        ends = array("q", accumulate(map(len, texts)))
+        starts = array("q", [0, *ends[:-1]])
+        data = b"".join(texts)
+        totals = array("q", bytes(8 * len(texts)))
+        reached = self._table.reached
+        reached[TEXT], reached[POSITION] = 0, 0
+        given = data, len(data), starts, ends, len(texts)
+        kind = scanner.family_number, scanner.max_digits, scan_table()
+        while True:
+            n_known = len(self)
+            reason = counting_kernels.sum_texts(*given, *kind, self._table, totals)
+            if len(self) > n_known:
+                self._set_counts(n_known, count_of)
+            if reason == FULL:
+                self._make_room()
+            elif reason == DONE:
+                return totals.tolist()
+
+    def _set_counts(self, first: int, count_of: Callable[[bytes], int]) -> None:
+        """Set the counts of the pieces from a first one on."""
+        table = self._table
+        for piece in range(first, len(self)):
+            start, end = table.offsets[piece], table.offsets[piece + 1]
+            table.counts[piece] = count_of(bytes(table.data[start:end]))
+
+    def add(self, other: PieceTable, first: int, last: int) -> None:
+        """Add the pieces `first` to `last` of another table."""
+        while first < last:
+            first = counting_kernels.add_pieces(other._table, first, last, self._table)
+            if first < last:
+                self._make_room()
+
+    def measure(self) -> Totals:
+        """Sum up all occurrences."""
+        sums = array("q", [0, 0])
+        lengths = zeros(len(self), "q")
+        pieces = self.data, self.offsets, self.counts, len(self)
+        n_bytes = counting_kernels.measure(*pieces, scan_table(), lengths, sums)
+        return Totals(lengths, n_bytes, *sums)
+
+    def _make_room(self) -> None:
+        """Make room for the piece for which there was none."""
+        table = self._table
+        n_unique, n_slots = table.numbers[N_UNIQUE], table.numbers[N_SLOTS]
+        if n_unique == table.numbers[MOST_PIECES]:
+            slots = zeros(4 * n_slots, "q")
+            counting_kernels.move(table.slots, n_slots, slots, 2 * n_slots)
+            table = table._replace(
+                slots=slots,
+                counts=longer(table.counts, n_slots),
+                offsets=longer(table.offsets, n_slots + 1),
+            )
+        needed = table.offsets[n_unique] + table.numbers[WANTED_BYTES]
+        if needed > len(table.data):
+            table = table._replace(data=longer(table.data, max(needed, len(table.data) * 3 // 2)))
+        self._table = table
+        self._note_sizes()
+
+    def _note_sizes(self) -> None:
+        table = self._table
+        table.numbers[N_SLOTS] = len(table.slots) // 2
+        table.numbers[MOST_PIECES] = len(table.counts)
+        table.numbers[MOST_BYTES] = len(table.data)

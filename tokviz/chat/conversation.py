@@ -1,0 +1,370 @@
+"""A conversation as data, read from the shapes in which people keep them, and written back.
+
+| shape | looks like | found in |
+|---|---|---|
+| `messages` | `{"messages": [{"role", "content"}]}` | nanochat, OpenAI fine-tuning, Hugging Face |
+| `list` | `[{"role", "content"}]` | nanochat's custom JSONL, one list a line |
+| `sharegpt` | `{"conversations": [{"from", "value"}]}` | ShareGPT, LLaMA-Factory |
+
+Text is byte text (see `tokviz.bytetext`). Keys that say nothing about the messages are kept for
+writing. All numbers in messages to people count from 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tokviz import bytetext
+from tokviz.chat import tool_calls
+from tokviz.errors import TokvizError
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function", "ipython")
+"""Every role a message may have; the last three are outputs of tools."""
+
+TOOL_ROLES = frozenset({"tool", "function", "ipython"})
+
+PART_KINDS = ("text", "python", "python_output", "tool_call")
+"""What a part of a message may be.
+
+The first three are nanochat's. The text of a `tool_call` is JSON: its `name` and `arguments`.
+"""
+
+Shape = Literal["messages", "list", "sharegpt"]
+Json = dict[str, Any]
+
+_SHAREGPT_ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bard": "assistant",
+    "bing": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "observation": "tool",
+    "function_response": "tool",
+}
+_SHAREGPT_NAMES = {"user": "human", "assistant": "gpt"}
+_TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
+_ALWAYS_WRITTEN = frozenset({"role", "content", "from", "value", "tool_calls", "function_call"})
+
+
+class ConversationError(TokvizError):
+    """A conversation that cannot be read or rendered.
+
+    Attributes:
+        reason: What is wrong and what to do, without the place.
+        message_index: The message it is about, counted from 0; None for the whole.
+        part_index: The part of that message, counted from 0.
+        key: The key it is about.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message_index: int | None = None,
+        key: str | None = None,
+        part_index: int | None = None,
+    ) -> None:
+        """Take the reason in words and the place."""
+        self.reason = reason
+        self.message_index = message_index
+        self.part_index = part_index
+        self.key = key
+        places = []
+        if message_index is not None:
+            places.append(f"message {message_index + 1}")
+        if part_index is not None:
+            places.append(f"part {part_index + 1}")
+        if key is not None:
+            places.append(f"key {key!r}")
+        super().__init__(f"{', '.join(places)}: {reason}" if places else reason)
+
+    def at(self, place: str) -> ConversationError:
+        """Say the same about a conversation of a file, whose place goes first."""
+        error = ConversationError(self.reason, self.message_index, self.key, self.part_index)
+        error.args = (f"{place}: {self}",)
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a message.
+
+    Attributes:
+        kind: One of `PART_KINDS`.
+        text: Byte text.
+        extra: Further keys of the part, for writing.
+    """
+
+    kind: str
+    text: str
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message.
+
+    Attributes:
+        role: One of `ROLES`.
+        content: Byte text, or parts.
+        extra: Further keys of the message, for writing and for Jinja templates.
+    """
+
+    role: str
+    content: str | tuple[Part, ...]
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The content as parts; a plain text is one part, also when it is empty."""
+        return (Part("text", self.content),) if isinstance(self.content, str) else self.content
+
+    @property
+    def text(self) -> str:
+        """The texts of all parts, one after another."""
+        return (
+            self.content if isinstance(self.content, str) else "".join(p.text for p in self.content)
+        )
+
+    def to_json(self) -> Json:
+        """Write the message with `role` and `content`, tool calls as OpenAI does."""
+        content, calls = _content_to_json(self.content)
+        return {"role": self.role, "content": content, **calls, **self.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Messages in order.
+
+    Attributes:
+        messages: The messages.
+        shape: The shape it was read from and will be written in.
+        extra: Further keys beside the messages, such as `tools`.
+    """
+
+    messages: tuple[Message, ...]
+    shape: Shape = "messages"
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_json(cls, value: object, *, byte_text: bool = False) -> Conversation:
+        """Read a conversation from parsed JSON, which is not changed.
+
+        Args:
+            value: What `json.loads` gave, in any of the shapes.
+            byte_text: Whether U+DC80 to U+DCFF in it stand for raw bytes; otherwise they are lone
+                surrogates and become U+FFFD.
+
+        Raises:
+            ConversationError: If it is no conversation; it names the message and the key.
+        """
+        if isinstance(value, list):
+            return cls(_messages(value, byte_text), "list")
+        if not isinstance(value, Mapping):
+            raise ConversationError(
+                f"a conversation is an object or a list, not {_kind_of(value)}; {_SHAPES}"
+            )
+        for key, shape in (("messages", "messages"), ("conversations", "sharegpt")):
+            if key in value:
+                if not isinstance(value[key], Sequence) or isinstance(value[key], str):
+                    raise ConversationError(
+                        f"must be a list of messages, not {_kind_of(value[key])}", key=key
+                    )
+                extra = {name: item for name, item in value.items() if name != key}
+                messages = _messages(value[key], byte_text)
+                if shape == "sharegpt" and not _is_sharegpt(value[key]):
+                    extra["conversations"] = None
+                    return cls(messages, "messages", extra)
+                return cls(_with_system(messages, extra, byte_text), _as_shape(shape), extra)
+        found = ", ".join(map(repr, list(value)[:8])) or "none"
+        raise ConversationError(f"there is no key 'messages' (keys: {found}); {_SHAPES}")
+
+    def to_json(self) -> Any:
+        """Write the conversation in its shape, ready for `json.dumps`."""
+        if self.shape == "list":
+            return [message.to_json() for message in self.messages]
+        if self.shape == "sharegpt":
+            return {"conversations": [_to_sharegpt(m) for m in self.messages], **self.extra}
+        messages = [message.to_json() for message in self.messages]
+        if "conversations" in self.extra:
+            return {**self.extra, "conversations": messages}
+        return {"messages": messages, **self.extra}
+
+
+_SHAPES = 'write {"messages": [{"role": "user", "content": "Hi"}]}'
+
+
+def _as_shape(name: str) -> Shape:
+    return "sharegpt" if name == "sharegpt" else "messages"
+
+
+def _is_sharegpt(items: Sequence[object]) -> bool:
+    return not items or any(isinstance(item, Mapping) and "from" in item for item in items)
+
+
+def _with_system(
+    messages: tuple[Message, ...], extra: Json, byte_text: bool
+) -> tuple[Message, ...]:
+    """Take LLaMA-Factory's `system` beside the messages for a first message."""
+    system = extra.get("system")
+    if not isinstance(system, str) or not system or (messages and messages[0].role == "system"):
+        return messages
+    del extra["system"]
+    return (Message("system", _clean(system, byte_text)), *messages)
+
+
+def _messages(items: Iterable[object], byte_text: bool) -> tuple[Message, ...]:
+    return tuple(_message(item, index, byte_text) for index, item in enumerate(items))
+
+
+def _message(item: object, index: int, byte_text: bool) -> Message:
+    if not isinstance(item, Mapping):
+        raise ConversationError(
+            f"must be an object with 'role' and 'content', not {_kind_of(item)}", index
+        )
+    role_key = "role" if "role" in item else "from" if "from" in item else None
+    if role_key is None:
+        raise ConversationError("is missing; say who speaks, such as 'user'", index, "role")
+    role = _role(item[role_key], index, role_key)
+    extra = {key: value for key, value in item.items() if key not in _ALWAYS_WRITTEN}
+    if role_key == "from" and _SHAREGPT_NAMES.get(role, role) != item["from"]:
+        extra["from"] = item["from"]
+    content_key = "content" if "content" in item or role_key == "role" else "value"
+    if item.get(role_key) == "function_call":
+        text = _text(item.get(content_key), index, content_key, byte_text)
+        return Message(role, (Part("tool_call", text, {"from": "function_call"}),), extra)
+    calls = _calls(item, index, byte_text)
+    raw = item.get(content_key)
+    if raw is None and calls:
+        return Message(role, tuple(calls), extra)
+    content = _content(item, content_key, index, byte_text)
+    if calls:
+        parts = content if isinstance(content, tuple) else (Part("text", content),)
+        content = (*parts, *calls)
+    return Message(role, content, extra)
+
+
+def _role(name: object, index: int, key: str) -> str:
+    if not isinstance(name, str):
+        raise ConversationError(f"must be a text such as 'user', not {_kind_of(name)}", index, key)
+    role = name
+    if key == "from":
+        role = "assistant" if name == "function_call" else _SHAREGPT_ROLES.get(name, name)
+    if role not in ROLES:
+        known = [*ROLES, *_SHAREGPT_ROLES] if key == "from" else list(ROLES)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(ROLES)}"
+        raise ConversationError(f"{_short(name)} is no known role; {hint}", index, key)
+    return role
+
+
+def _content(item: Mapping[str, Any], key: str, index: int, byte_text: bool) -> Any:
+    if key not in item:
+        raise ConversationError('is missing; an empty text is ""', index, key)
+    raw = item[key]
+    if isinstance(raw, list):
+        return tuple(_part(part, index, number, byte_text) for number, part in enumerate(raw))
+    return _text(raw, index, key, byte_text)
+
+
+def _text(raw: object, index: int, key: str, byte_text: bool) -> str:
+    if not isinstance(raw, str):
+        raise ConversationError(
+            f"must be a text or a list of parts, not {_kind_of(raw)}", index, key
+        )
+    return _clean(raw, byte_text)
+
+
+def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
+    if isinstance(item, str):
+        return Part("text", _clean(item, byte_text))
+    if not isinstance(item, Mapping):
+        raise ConversationError(
+            f"must be an object with 'type' and 'text', not {_kind_of(item)}", index, None, number
+        )
+    kind = item.get("type")
+    if kind is None:
+        raise ConversationError("is missing; such as 'text'", index, "type", number)
+    extra = {key: value for key, value in item.items() if key not in ("type", "text")}
+    if kind in _TEXT_TYPES and kind != "text":
+        extra["type"] = kind
+        kind = "text"
+    if kind not in PART_KINDS:
+        raise ConversationError(
+            f"{_short(kind)} is no known kind of part; known are {', '.join(PART_KINDS)}",
+            index,
+            "type",
+            number,
+        )
+    if not isinstance(item.get("text"), str):
+        what = (
+            "is missing" if "text" not in item else f"must be a text, not {_kind_of(item['text'])}"
+        )
+        raise ConversationError(what, index, "text", number)
+    return Part(kind, _clean(item["text"], byte_text), extra)
+
+
+def _calls(item: Mapping[str, Any], index: int, byte_text: bool) -> list[Part]:
+    """Read OpenAI's `tool_calls`, and `function_call` that came before it."""
+    calls = item.get("tool_calls")
+    key = "tool_calls"
+    if calls is None and item.get("function_call") is not None:
+        key, calls = "function_call", [{"function": item["function_call"]}]
+    if calls is None:
+        return []
+    if not isinstance(calls, list):
+        raise ConversationError(f"must be a list, not {_kind_of(calls)}", index, key)
+    parts = []
+    for call in calls:
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise ConversationError("every call needs a 'function' with a 'name'", index, key)
+        text, extra = tool_calls.to_text(call, function, key)
+        parts.append(Part("tool_call", _clean(text, byte_text), extra))
+    return parts
+
+
+def _content_to_json(content: str | tuple[Part, ...]) -> tuple[Any, Json]:
+    if isinstance(content, str):
+        return content, {}
+    calls = [part for part in content if part.kind == "tool_call" and "from" not in part.extra]
+    rest = [part for part in content if part.kind != "tool_call" or "from" in part.extra]
+    written: Any = [_part_to_json(part) for part in rest]
+    if calls and len(rest) == 1 and rest[0].kind == "text" and not rest[0].extra:
+        written = rest[0].text
+    elif calls and not rest:
+        written = None
+    return written, tool_calls.to_json([(part.text, part.extra) for part in calls])
+
+
+def _part_to_json(part: Part) -> Json:
+    return {"type": part.kind, "text": part.text, **part.extra}
+
+
+def _to_sharegpt(message: Message) -> Json:
+    parts = message.parts
+    if len(parts) == 1 and parts[0].extra.get("from") == "function_call":
+        return {"from": "function_call", "value": parts[0].text, **message.extra}
+    content, calls = _content_to_json(message.content)
+    name = _SHAREGPT_NAMES.get(message.role, message.role)
+    return {"from": name, "value": content, **calls, **message.extra}
+
+
+def _clean(text: str, byte_text: bool) -> str:
+    return bytetext.as_byte_text(text) if byte_text else bytetext.replace_surrogates(text)[0]
+
+
+def _kind_of(value: object) -> str:
+    names = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
+    if value is None:
+        return "null"
+    return names.get(type(value), "an object" if isinstance(value, Mapping) else "a list")
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,371 @@
+"""Checking every row of a dataset.
+
+Most rows are in order, and that can be told without their tokens: a template's spans say what is
+learned, and their bytes that nothing is cut off. Where bytes do not, tokens are counted; only rows
+that are cut off, or odd, are rendered. The findings are those of `lint` for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tokviz import bytetext
+from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError
+from tokviz.chat.dataset import Dataset
+from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
+from tokviz.chat.lint import (
+    UNREADABLE,
+    Finding,
+    error_finding,
+    in_order,
+    lint,
+    lint_messages,
+    roles_are_wrong,
+    search_of,
+    special_texts,
+)
+from tokviz.chat.render import render, runs_of
+from tokviz.chat.spans import Reason, Span
+from tokviz.chat.templates import ChatTemplate
+from tokviz.chat.token_counts import (
+    MANY_BYTES,
+    WORTH_COMPILING_BYTES,
+    EncodingCounter,
+    SafeCuts,
+    TokenCounter,
+    compile_in_background,
+    token_counter,
+)
+from tokviz.tokenizer import Tokenizer
+
+_BATCH_ROWS = 512
+_BATCH_BYTES = 1 << 20
+_MOST_FORMS = 10_000
+_BYTES_FOR_EACH_SAVED = 1.5  # words have four bytes a token or so: three of four are saved
+
+
+@dataclass(frozen=True, slots=True)
+class RowReport:
+    """What there is to say about a row.
+
+    Attributes:
+        row: The row, counted from 0.
+        findings: What is wrong with it.
+        n_tokens: Its tokens before truncation; None if it cannot be rendered, or nobody asked.
+    """
+
+    row: int
+    findings: tuple[Finding, ...]
+    n_tokens: int | None
+
+
+Form = tuple[tuple[str, tuple[str, ...] | None], ...]
+"""What a template asks of a conversation but for its texts: roles and kinds of parts."""
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row on its way: read, written by the template, its texts to be counted."""
+
+    number: int
+    conversation: Conversation | None = None
+    findings: tuple[Finding, ...] = ()
+    spans: Sequence[Span] = ()
+    texts: Sequence[str] = ()
+    n_specials: int = 0
+    n_tokens: int | None = None
+    form: Form | None = None
+    is_cut: bool = False
+
+
+def _form_of(conversation: Conversation) -> Form | None:
+    """Give the form; None where a template also looks at the texts: tools and their calls."""
+    form = tuple(
+        [
+            (message.role, None)
+            if isinstance(message.content, str)
+            else (message.role, tuple([part.kind for part in message.content]))
+            for message in conversation.messages
+        ]
+    )
+    if conversation.extra.get("tools"):
+        return None
+    for role, kinds in form:
+        if role in TOOL_ROLES or (kinds is not None and "tool_call" in kinds):
+            return None
+    return form
+
+
+class DatasetLinter:
+    """Checks rows with one tokenizer and one template."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        template: ChatTemplate | JinjaTemplate,
+        max_tokens: int,
+        *,
+        with_lengths: bool = False,
+    ) -> None:
+        """Take what a row is rendered with.
+
+        Args:
+            tokenizer: The tokenizer.
+            template: The template; with a Jinja template every row is rendered, by the child.
+            max_tokens: Where renderings are cut off.
+            with_lengths: Whether every report says how many tokens the row has.
+        """
+        self._tokenizer = tokenizer
+        self._template = template
+        self._max_tokens = max_tokens
+        self._with_lengths = with_lengths
+        needed = (
+            template.special_tokens
+            if isinstance(template, ChatTemplate)
+            else template.specials_in_use()
+        )
+        self._specials = special_texts(tokenizer.special_tokens, needed)
+        self._counter: TokenCounter = EncodingCounter(tokenizer)
+        self._cuts = SafeCuts(tokenizer)
+        self._compiling = False
+        self._good_forms: dict[Form, int] = {}
+        self._n_bytes_counted = 0
+
+    def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
+        """Check rows from a first one on, lazily, all that there are."""
+        batch: list[int] = []
+        n_bytes, row = 0, first
+        while dataset.has_row(row):
+            batch.append(row)
+            n_bytes += dataset.n_bytes(row)
+            row += 1
+            if len(batch) == _BATCH_ROWS or n_bytes > _BATCH_BYTES:
+                yield from self._check(dataset, batch)
+                batch, n_bytes = [], 0
+        yield from self._check(dataset, batch)
+
+    def _check(self, dataset: Dataset, numbers: Sequence[int]) -> Iterator[RowReport]:
+        rows = [self._read(dataset, number) for number in numbers]
+        readable = [row for row in rows if row.conversation is not None]
+        if isinstance(self._template, JinjaTemplate):
+            self._render_remotely(self._template, readable)
+        else:
+            rest = readable if self._with_lengths else self._without_the_good(readable)
+            for row in rest:
+                self._write(self._template, row)
+            self._count([row for row in rest if row.texts])
+            for row in rest:
+                self._judge(row)
+        for row in rows:
+            yield RowReport(row.number, row.findings, row.n_tokens)
+
+    def _read(self, dataset: Dataset, number: int) -> _Row:
+        try:
+            return _Row(number, dataset.row(number))
+        except ConversationError as error:
+            return _Row(number, None, (error_finding(UNREADABLE, error),))
+
+    # -- built-in templates
+
+    def _without_the_good(self, rows: Sequence[_Row]) -> list[_Row]:
+        """Leave out rows of a form that is known to be in order, with good texts, that surely fit.
+
+        A row has no more tokens than bytes. Where these are too many, stretches of it are counted:
+        their tokens and the bytes of the rest are as good.
+        """
+        rest: list[_Row] = []
+        doubtful: list[tuple[_Row, int, list[str]]] = []
+        for row in rows:
+            assert row.conversation is not None
+            row.form = _form_of(row.conversation)
+            overhead = None if row.form is None else self._good_forms.get(row.form)
+            if overhead is None or not self._has_good_texts(row.conversation):
+                rest.append(row)
+                continue
+            texts = [message.text for message in row.conversation.messages]
+            excess = overhead + sum(map(bytetext.n_bytes, texts)) - self._max_tokens
+            if excess > 0:
+                doubtful.append((row, excess, self._blocks(texts, excess)))
+        counts = iter(self._counts([block for *_, blocks in doubtful for block in blocks]))
+        for row, excess, blocks in doubtful:
+            if sum(bytetext.n_bytes(block) - next(counts) for block in blocks) < excess:
+                rest.append(row)
+        return rest
+
+    def _blocks(self, texts: Sequence[str], excess: int) -> list[str]:
+        """Choose stretches with surely so many tokens less than bytes, if texts are like words."""
+        wanted = excess * _BYTES_FOR_EACH_SAVED
+        blocks = []
+        for text in sorted(texts, key=len, reverse=True):
+            if wanted <= 0:
+                break
+            block = self._cuts.block(text, int(wanted))
+            blocks.append(block)
+            wanted -= len(block)
+        return blocks
+
+    def _write(self, template: ChatTemplate, row: _Row) -> None:
+        """Let the template write a row, and see whether its tokens have to be counted."""
+        assert row.conversation is not None
+        try:
+            row.spans = template.write(row.conversation)
+        except ConversationError as error:
+            row.findings = tuple(lint(row.conversation, None, error, self._specials))
+            row.conversation = None
+            return
+        if row.form is not None and row.form not in self._good_forms:
+            self._note_form(row.form, row.conversation, row.spans)
+        runs = runs_of(row.spans)
+        row.n_specials = sum(1 for run in runs if run[0].special)
+        texts = ["".join(span.text for span in run) for run in runs if not run[0].special]
+        most = row.n_specials + sum(map(bytetext.n_bytes, texts))
+        if self._with_lengths or most > self._max_tokens:
+            row.texts = texts or ("",)
+
+    def _note_form(self, form: Form, conversation: Conversation, spans: Sequence[Span]) -> None:
+        """Remember a form if all that does not depend on the texts is in order."""
+        if not _is_learned_well(conversation, spans) or roles_are_wrong(conversation):
+            return
+        if len(self._good_forms) >= _MOST_FORMS:
+            self._good_forms.clear()
+        written = (span for span in spans if span.special or span.structure)
+        self._good_forms[form] = sum(
+            1 if span.special else bytetext.n_bytes(span.text) for span in written
+        )
+
+    def _has_good_texts(self, conversation: Conversation) -> bool:
+        """Tell whether the rules of messages find nothing in the texts."""
+        search = search_of(self._specials)
+        for message in conversation.messages:
+            text = message.text
+            if not text or text.isspace() or search(text) is not None:
+                return False
+        return True
+
+    def _count(self, rows: Sequence[_Row]) -> None:
+        """Count the tokens of rows, all in one go."""
+        counts = iter(self._counts([text for row in rows for text in row.texts]))
+        for row in rows:
+            row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
+            row.is_cut = row.n_tokens > self._max_tokens
+
+    def _counts(self, texts: Sequence[str]) -> list[int]:
+        """Count the tokens of texts, the faster the more there have been."""
+        self._n_bytes_counted += sum(map(len, texts))
+        if not self._counter.for_many and self._n_bytes_counted > WORTH_COMPILING_BYTES:
+            better = token_counter(self._tokenizer, self._n_bytes_counted)
+            self._counter = better if better.for_many else self._counter
+            if not better.for_many and self._n_bytes_counted > MANY_BYTES and not self._compiling:
+                self._compiling = True
+                compile_in_background()
+        return self._counter.count(texts)
+
+    def _judge(self, row: _Row) -> None:
+        conversation = row.conversation
+        if conversation is None:
+            return
+        findings = lint_messages(conversation, self._specials)
+        names_token = any(finding.code == "special-in-content" for finding in findings)
+        if row.is_cut or names_token or not _is_learned_well(conversation, row.spans):
+            rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
+            findings = lint(conversation, rendering)
+        row.findings = tuple(in_order(findings))
+        if not self._with_lengths:
+            row.n_tokens = None
+
+    # -- Jinja templates
+
+    def _render_remotely(self, template: JinjaTemplate, rows: Sequence[_Row]) -> None:
+        conversations = [row.conversation for row in rows if row.conversation is not None]
+        results = template.marked_all(conversations)
+        for row, conversation, marked in zip(rows, conversations, results, strict=True):
+            if isinstance(marked, ChatTemplateError):
+                row.findings = tuple(lint(conversation, None, marked, self._specials))
+                continue
+            rendering = template.rendering(self._tokenizer, conversation, marked, self._max_tokens)
+            row.findings = tuple(lint(conversation, rendering))
+            row.n_tokens = len(rendering) if self._with_lengths else None
+
+
+def _is_learned_well(conversation: Conversation, spans: Iterable[Span]) -> bool:
+    """Tell whether the rules of tokens find nothing, if nothing is cut off.
+
+    They do not where every assistant message is ended by a token that is learned, and something of
+    the template's, and all that the model is told, is not.
+    """
+    speaking = {i for i, m in enumerate(conversation.messages) if m.role == "assistant"}
+    ended = set()
+    is_given = False
+    for span in spans:
+        if span.reason is Reason.END and span.learned:
+            ended.add(span.message)
+        elif span.reason is Reason.HEADER and span.special and not span.learned:
+            is_given = True
+        elif span.learned and span.reason in _TOLD:
+            return False
+    return bool(speaking) and speaking <= ended and is_given
+
+
+_TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
+
+
+# -- lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """A histogram of rows' tokens against a context size.
+
+    Attributes:
+        edges: Where the bins begin, and at last where the last one ends, in tokens; n + 1 of them.
+        counts: Rows in each bin; n of them.
+        context: The context size; it is an edge.
+        n_fitting: Rows that fit into it.
+        n_longer: Rows that do not.
+        longest: Tokens of the longest row.
+        median: Tokens of the row in the middle.
+    """
+
+    edges: tuple[int, ...]
+    counts: tuple[int, ...]
+    context: int
+    n_fitting: int
+    n_longer: int
+    longest: int
+    median: int
+
+
+def histogram(lengths: Sequence[int], context: int, n_bins: int = 16) -> Lengths | None:
+    """Sort lengths into bins, three quarters of them up to the context size if rows are longer.
+
+    Args:
+        lengths: Tokens of the rows.
+        context: The context size, at least 1.
+        n_bins: About how many bins there should be.
+
+    Returns:
+        The histogram; None if there are no lengths.
+    """
+    if not lengths:
+        return None
+    ordered = sorted(lengths)
+    longest = ordered[-1]
+    n_fitting = sum(1 for n in ordered if n <= context)
+    n_below = n_bins if longest <= context else max(1, n_bins * 3 // 4)
+    width = max(1, -(-context // n_below))
+    # Length n is in the bin that ends at or above n: what fits is left of the context's edge.
+    edges = [*range(0, context, width), context]
+    if longest > context:
+        n_above = max(1, n_bins - n_below)
+        step = max(1, -(-(longest - context) // n_above))
+        edges += [*range(context + step, longest, step), longest]
+    counts = [0] * (len(edges) - 1)
+    index = 0
+    for n in ordered:
+        while n > edges[index + 1]:
+            index += 1
+        counts[index] += 1
+    median = ordered[len(ordered) // 2]
+    n_longer = len(ordered) - n_fitting
+    return Lengths(tuple(edges), tuple(counts), context, n_fitting, n_longer, longest, median)

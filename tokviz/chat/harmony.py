@@ -1,0 +1,159 @@
+"""Harmony, the format of gpt-oss.
+
+A conversation's system and developer messages are harmony's developer messages; its system message
+says what the model is and which channels there are. The date, which it may say, is left out.
+
+Sources: `render_conversation_for_training` in openai/harmony `src/encoding.rs`; its
+`docs/format.md`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tokviz.chat import tool_calls
+from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError, Message, Part
+from tokviz.chat.spans import Reason, Span, content, header, special
+
+START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
+END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
+SYSTEM = (
+    "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
+    "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. "
+    "Channel must be included for every message."
+)
+TOOL_CHANNEL = "commentary"
+
+
+def write(conversation: Conversation) -> list[Span]:
+    """Write a conversation for training: the last answer ends with `<|return|>`.
+
+    Raises:
+        ConversationError: If a tool call is no JSON or a tool answers without having been called.
+    """
+    if conversation.extra.get("tools"):
+        raise ConversationError(
+            "tools are written as TypeScript in gpt-oss, which is not done here; take them out, or "
+            "use gpt-oss's own chat_template.jinja",
+            key="tools",
+        )
+    spans = [special(START), header("system"), special(MESSAGE), header(SYSTEM), special(END)]
+    called = ""
+    last = len(conversation.messages) - 1
+    for index, message in enumerate(conversation.messages):
+        if message.role == "assistant":
+            written, called = _assistant(message, index, called, index == last)
+            spans += written
+        elif message.role in TOOL_ROLES:
+            name = message.extra.get("name")
+            called = f"functions.{name}" if isinstance(name, str) else called
+            spans += _tool_output(called, message.text, index, 0)
+        else:
+            spans += _told(message, index)
+    return spans
+
+
+def _told(message: Message, index: int) -> list[Span]:
+    """Write what the model is told: by the user, or by the developer."""
+    is_user = message.role == "user"
+    spans = [special(START, index), header("user" if is_user else "developer", index)]
+    spans.append(special(MESSAGE, index))
+    if not is_user:
+        spans.append(header("# Instructions\n\n", index))
+    for number, part in enumerate(message.parts):
+        _only_text(message, part, index, number)
+        spans.append(content(part.text, message.role, part.kind, index, number))
+    return [*spans, special(END, index)]
+
+
+def _assistant(message: Message, index: int, called: str, is_last: bool) -> tuple[list[Span], str]:
+    """Write an assistant message: harmony has one message for each part.
+
+    The model is given `<|start|>assistant` and writes all the rest; where it goes on after a
+    message of its own, it writes these two as well.
+    """
+    spans: list[Span] = []
+    goes_on = False
+    parts = message.parts
+    for number, part in enumerate(parts):
+        if part.kind == "python_output":
+            spans += _tool_output("python", part.text, index, number)
+            goes_on = False
+            continue
+        spans += [
+            special(START, index, learned=goes_on, part=number),
+            header("assistant", index, learned=goes_on),
+        ]
+        text = content(part.text, "assistant", part.kind, index, number)
+        if part.kind == "text":
+            is_end = is_last and number == len(parts) - 1
+            spans += [
+                *_channel("final", index),
+                special(MESSAGE, index, learned=True),
+                text,
+                _end(RETURN if is_end else END, index),
+            ]
+            goes_on = True
+            continue
+        called, channel, kind, body = _call(part, index, number)
+        spans += [
+            header(f" to={called}", index, learned=True),
+            *_channel(channel, index),
+            header(f" {kind}", index, learned=True),
+            special(MESSAGE, index, learned=True),
+            content(body, "assistant", part.kind, index, number),
+            _end(CALL, index),
+        ]
+        goes_on = False
+    return spans, called
+
+
+def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
+    """Give a call's recipient, channel, content type and text."""
+    if part.kind == "python":
+        return "python", "analysis", "code", part.text
+    call = tool_calls.parse(part.text)
+    if call is None:
+        raise ConversationError(
+            'a tool call is JSON such as {"name": "add", "arguments": {}}', index, None, number
+        )
+    arguments = call.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"functions.{call['name']}", TOOL_CHANNEL, "json", text
+
+
+def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:
+    if not called:
+        raise ConversationError(
+            "no tool was called before; give the message the 'name' of its tool", index, "name"
+        )
+    channel = "analysis" if called == "python" else TOOL_CHANNEL
+    return [
+        special(START, index, part=number),
+        header(called, index),
+        header(" to=assistant", index),
+        special(CHANNEL, index, part=number),
+        header(channel, index),
+        special(MESSAGE, index, part=number),
+        Span(text, Reason.TOOL_OUTPUT, False, False, False, index, number),
+        special(END, index, part=number),
+    ]
+
+
+def _channel(name: str, index: int) -> list[Span]:
+    return [special(CHANNEL, index, learned=True), header(name, index, learned=True)]
+
+
+def _end(token: str, index: int) -> Span:
+    return Span(token, Reason.END, True, True, True, index)
+
+
+def _only_text(message: Message, part: Part, index: int, number: int) -> None:
+    if part.kind != "text":
+        raise ConversationError(
+            f"only an assistant message has parts of the kind {part.kind!r}, this one is from "
+            f"{message.role!r}",
+            index,
+            "type",
+            number,
+        )

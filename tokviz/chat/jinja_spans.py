@@ -1,0 +1,195 @@
+"""From a text that a Jinja template rendered to spans with reasons and a mask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.spans import Reason, Span, content
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A rendered text and where things are in it, in characters; see `sandbox.Marked`.
+
+    Attributes:
+        text: What the template gives.
+        contents: (start, end, message, part), ascending.
+        n_lost: Contents that were not found.
+        generation: Stretches within generation marks; None if the template has none.
+        turns: What the assistant writes in messages with tool calls: (start, end, message).
+    """
+
+    text: str
+    contents: list[tuple[int, int, int, int]]
+    n_lost: int
+    generation: list[tuple[int, int]] | None
+    turns: list[tuple[int, int, int]]
+
+    @classmethod
+    def from_answer(cls, body: dict[str, Any]) -> MarkedText:
+        """Read an answer of the job `chat_template`."""
+        generation = body["generation"]
+        return cls(
+            body["text"],
+            [(start, end, message, part) for start, end, message, part in body["contents"]],
+            body["n_lost"],
+            None if generation is None else [(start, end) for start, end in generation],
+            [(start, end, message) for start, end, message in body["turns"]],
+        )
+
+
+def to_spans(
+    marked: MarkedText, conversation: Conversation, special_tokens: Collection[str]
+) -> list[Span]:
+    """Make spans: special tokens are recognised outside the contents only.
+
+    With generation marks, what is within them is learned. Without, it is the assistant's text, the
+    special token that ends it, and what it writes in a turn with tool calls.
+    """
+    pieces = list(_pieces(marked, conversation, special_tokens))
+    spans = [span for _, span in pieces]
+    if marked.generation is not None:
+        return list(_cut_and_set(pieces, [(a, b, -1) for a, b in marked.generation], True))
+    turns = [(start, _last_special_end(pieces, start, end), m) for start, end, m in marked.turns]
+    return list(_cut_and_set(pieces, turns, False)) if turns else spans
+
+
+Piece = tuple[int, Span]
+"""Where a span starts, and the span."""
+
+
+def _pieces(
+    marked: MarkedText, conversation: Conversation, special_tokens: Collection[str]
+) -> Iterator[Piece]:
+    """Cut the text at contents and special tokens, and say whose each stretch is."""
+    contents = marked.contents
+    pattern = _pattern_of(special_tokens)
+    position = 0
+    for number, (start, end, message, part) in enumerate(contents):
+        before = contents[number - 1][2] if number else -1
+        yield from _structure(marked.text, position, start, before, message, conversation, pattern)
+        role = conversation.messages[message].role
+        parts = conversation.messages[message].parts
+        kind = parts[part].kind if part < len(parts) else "text"
+        yield start, content(marked.text[start:end], role, kind, message, part)
+        position = end
+    last = contents[-1][2] if contents else -1
+    yield from _structure(
+        marked.text, position, len(marked.text), last, last, conversation, pattern
+    )
+
+
+def _structure(
+    text: str,
+    start: int,
+    end: int,
+    before: int,
+    after: int,
+    conversation: Conversation,
+    pattern: re.Pattern[str] | None,
+) -> Iterator[Piece]:
+    """Cut structure between two contents at its special tokens.
+
+    Up to the first special token and the white space behind it, it ends the message before; the
+    rest begins the message after. An assistant's text that a special token follows is ended by it.
+    """
+    owner, ended = before, before < 0 or before == after
+    is_assistant = before >= 0 and conversation.messages[before].role == "assistant"
+    if ended and before < 0:
+        owner = after
+    may_end = is_assistant and (before != after or end == len(text))
+    for stretch_start, stretch, is_special in _stretches(text, start, end, pattern):
+        if is_special:
+            if may_end and (before != after or end == len(text)):
+                may_end = False
+                yield stretch_start, Span(stretch, Reason.END, True, True, True, before)
+                ended = True
+                continue
+            if ended and before != after:
+                owner = after
+            yield stretch_start, Span(stretch, Reason.HEADER, False, True, True, owner)
+            ended = True
+        else:
+            if stretch.strip():
+                may_end = False
+                if ended and before != after:
+                    owner = after
+            yield stretch_start, Span(stretch, Reason.HEADER, message=owner)
+
+
+def _stretches(
+    text: str, start: int, end: int, pattern: re.Pattern[str] | None
+) -> Iterator[tuple[int, str, bool]]:
+    position = start
+    for match in pattern.finditer(text, start, end) if pattern else ():
+        if match.start() > position:
+            yield position, text[position : match.start()], False
+        yield match.start(), match.group(), True
+        position = match.end()
+    if position < end:
+        yield position, text[position:end], False
+
+
+def _pattern_of(special_tokens: Collection[str]) -> re.Pattern[str] | None:
+    longest_first = sorted(filter(None, special_tokens), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
+def _last_special_end(pieces: list[Piece], start: int, end: int) -> int:
+    """Give where the last special token of a stretch ends: what follows it is not written."""
+    ends = [
+        at + len(span.text)
+        for at, span in pieces
+        if span.special and start <= at and at + len(span.text) <= end
+    ]
+    return ends[-1] if ends else end
+
+
+def _cut_and_set(
+    pieces: list[Piece], stretches: list[tuple[int, int, int]], only_these: bool
+) -> Iterator[Span]:
+    """Set what is learned by stretches of the text.
+
+    Args:
+        pieces: The pieces, side by side.
+        stretches: (start, end, message) of what is learned, ascending; message -1 keeps the
+            reasons, any other makes tool calls of the structure within.
+        only_these: Whether nothing else is learned.
+    """
+    for at, span in pieces:
+        position, end = at, at + len(span.text)
+        overlapping = [s for s in stretches if s[0] < end and s[1] > at]
+        if span.special or not overlapping:
+            yield _set(span, overlapping, only_these, end)
+            continue
+        for start, stop, message in overlapping:
+            if start > position:
+                yield _set(_part(span, at, position, start), [], only_these, start)
+                position = start
+            cut = min(stop, end)
+            if cut > position:
+                part = _part(span, at, position, cut)
+                yield _set(part, [(start, stop, message)], only_these, cut)
+                position = cut
+        if position < end:
+            yield _set(_part(span, at, position, end), [], only_these, end)
+
+
+def _part(span: Span, at: int, start: int, end: int) -> Span:
+    return span._replace(text=span.text[start - at : end - at])
+
+
+def _set(span: Span, within: list[tuple[int, int, int]], only_these: bool, end: int) -> Span:
+    if not within:
+        return span._replace(learned=False) if only_these else span
+    message = within[0][2]
+    if message < 0:
+        return span._replace(learned=True)
+    if span.reason is Reason.HEADER:
+        reason = Reason.END if span.special and end == within[0][1] else Reason.TOOL_CALL
+        return span._replace(reason=reason, learned=True, message=message)
+    return span._replace(learned=True)

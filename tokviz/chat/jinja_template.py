@@ -1,0 +1,216 @@
+"""Jinja chat templates as templates: rendered in a child process, tokens and mask made here."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.jinja_spans import MarkedText, to_spans
+from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, Message
+from tokviz.child.runner import JobClient, JobTimeoutError, RunHandlers
+from tokviz.errors import TokvizError
+from tokviz.tokenizer import Tokenizer
+
+PATIENCE_SECONDS = 2.0
+"""How long a template may take for one conversation."""
+
+LIMITS = Limits(memory_mb=512, cpu_seconds=30)
+
+_MAX_TIMEOUTS = 3
+_LIKE_A_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
+
+
+class ChatTemplateError(ConversationError):
+    """A Jinja template that is wrong, or that does not render a conversation.
+
+    Attributes:
+        template: The template's name.
+        line: The line of the template, from 1, if known.
+    """
+
+    def __init__(
+        self,
+        template: str,
+        reason: str,
+        line: int | None = None,
+        message_index: int | None = None,
+    ) -> None:
+        """Take the template's name, the reason in words, and where it is in both."""
+        self.template = template
+        self.line = line
+        where = f"{template}, line {line}" if line is not None else template
+        super().__init__(f"the chat template {where}: {reason}", message_index)
+
+
+@dataclass(frozen=True)
+class JinjaTemplate:
+    """A chat template in Jinja, such as `chat_template` in a `tokenizer_config.json`.
+
+    Attributes:
+        name: Its name, that of its file.
+        source: The Jinja text.
+        title: What to show.
+        help: How it works, in a sentence.
+        variables: What it is given beside the messages, such as `bos_token`.
+        special_tokens: Special tokens of the tokenizer it belongs to.
+    """
+
+    name: str
+    source: str
+    title: str = "Jinja template"
+    help: str = "Rendered by Jinja in a process of its own, with limits."
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    special_tokens: Sequence[str] = ()
+
+    is_remote: ClassVar[bool] = True
+    """Whether rendering waits for a child process."""
+
+    def render(
+        self, tokenizer: Tokenizer, conversation: Conversation, max_tokens: int
+    ) -> Rendering:
+        """Render a conversation; waits for the child, `PATIENCE_SECONDS` at most.
+
+        Raises:
+            ChatTemplateError: If the template is wrong, too slow or too large.
+        """
+        return self.rendering(tokenizer, conversation, self.marked(conversation), max_tokens)
+
+    def rendering(
+        self, tokenizer: Tokenizer, conversation: Conversation, marked: MarkedText, max_tokens: int
+    ) -> Rendering:
+        """Make tokens of what the child rendered."""
+        needed = self.specials_in_use()
+        spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
+        notes: tuple[str, ...] = ()
+        if marked.n_lost:
+            notes = (
+                f"{marked.n_lost} texts of the conversation are not in what the template writes, "
+                "or are changed: their tokens count as the template's.",
+            )
+        source = ROLE_SPANS if marked.generation is None else GENERATION_MARKS
+        return render_spans(
+            tokenizer, spans, needed, self.name, max_tokens, mask_source=source, notes=notes
+        )
+
+    def specials_in_use(self) -> list[str]:
+        """List the special tokens that the template writes, in the order of its text."""
+        found = {match.group(): match.start() for match in _LIKE_A_SPECIAL.finditer(self.source)}
+        for text in self.special_tokens:
+            if text in self.source:
+                found[text] = self.source.index(text)
+        for name, text in self.variables.items():
+            if name.endswith("_token") and isinstance(text, str) and text and name in self.source:
+                found.setdefault(text, self.source.index(name))
+        return sorted(found, key=lambda text: found[text])
+
+    def marked(self, conversation: Conversation) -> MarkedText:
+        """Let the child render a conversation; see `render`."""
+        result = next(self.marked_all([conversation]))
+        if isinstance(result, ChatTemplateError):
+            raise result
+        return result
+
+    def marked_all(
+        self, conversations: Sequence[Conversation]
+    ) -> Iterator[MarkedText | ChatTemplateError]:
+        """Let the child render conversations; each gives its text or its error."""
+        results: list[MarkedText | ChatTemplateError] = []
+        n_timeouts = 0
+        while len(results) < len(conversations):
+            error = self._client.run(self, conversations[len(results) :], results)
+            if error is None:
+                continue
+            results.append(error)
+            n_timeouts += 1
+            if n_timeouts == _MAX_TIMEOUTS:
+                results += [error] * (len(conversations) - len(results))
+        yield from results
+
+    def close(self) -> None:
+        """End the child."""
+        self._client.close()
+
+    @property
+    def _client(self) -> _Client:
+        """The client of this template, whose child starts when it is first needed."""
+        client = self.__dict__.get("_its_client")
+        if client is None:
+            # `setdefault` is atomic: two threads get the same one.
+            client = self.__dict__.setdefault("_its_client", _Client())
+        assert isinstance(client, _Client)
+        return client
+
+
+class _Client:
+    """Runs the job and waits for it. Safe in any thread: one run at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs = JobClient("chat_template", limits=LIMITS, patience=PATIENCE_SECONDS)
+
+    def close(self) -> None:
+        self._jobs.close()
+
+    def run(
+        self,
+        template: JinjaTemplate,
+        conversations: Sequence[Conversation],
+        results: list[MarkedText | ChatTemplateError],
+    ) -> ChatTemplateError | None:
+        """Append a result for each conversation; stop at the first that ends the child.
+
+        Returns:
+            Why it ended; None if all went well.
+        """
+        over = threading.Event()
+        failed: list[TokvizError] = []
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if memory.get("template") is not template:
+                memory["template"] = template
+                yield {
+                    "do": "template",
+                    "source": template.source,
+                    "variables": dict(template.variables),
+                }
+            for conversation in conversations:
+                yield {
+                    "do": "render",
+                    "messages": [message.to_json() for message in conversation.messages],
+                    "variables": {"tools": conversation.extra.get("tools")},
+                }
+
+        def on_answer(run: int, body: Message) -> None:
+            results.append(_read(template, body))
+
+        def on_error(run: int, error: TokvizError) -> None:
+            failed.append(error)
+            over.set()
+
+        handlers = RunHandlers(on_answer, lambda run: over.set(), on_error)
+        with self._lock:
+            self._jobs.run(requests, handlers)
+            over.wait()
+        return _as_template_error(template, failed[0]) if failed else None
+
+
+def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:
+    if "failed" in body:
+        return ChatTemplateError(template.name, body["failed"], body["line"], body["message"])
+    return MarkedText.from_answer(body)
+
+
+def _as_template_error(template: JinjaTemplate, error: TokvizError) -> ChatTemplateError:
+    if isinstance(error, JobTimeoutError):
+        reason = f"took longer than {error.seconds:g} s and was stopped; does it loop?"
+    elif "memory" in str(error):
+        reason = f"needs more than {LIMITS.memory_mb} MB of memory"
+    else:
+        reason = f"ended the process it ran in: {error}"
+    return ChatTemplateError(template.name, reason)

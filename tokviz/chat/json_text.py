@@ -1,0 +1,43 @@
+"""JSON as people hand it in: errors say the line and the column."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tokviz import bytetext
+from tokviz.chat.conversation import ConversationError
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
+    """Parse JSON.
+
+    Args:
+        data: JSON in UTF-8; bytes that are not become raw bytes of byte text.
+        first_line: The line of the file on which the data begins.
+
+    Returns:
+        The value, and whether its texts are byte text.
+
+    Raises:
+        ConversationError: If it is no JSON; it names the line and the column.
+    """
+    try:
+        text, byte_text = data.decode(), False
+    except UnicodeDecodeError:
+        text, byte_text = bytetext.from_bytes(data), True
+    if data.startswith(_BOM):
+        text = text[1:]
+    try:
+        return json.loads(text), byte_text
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        raise ConversationError(
+            f"line {line:,}, column {error.colno:,}: this is no JSON: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise ConversationError(f"line {first_line:,}: this JSON nests too deeply") from None
+    except ValueError as error:
+        raise ConversationError(f"line {first_line:,}: this is no JSON: {error}") from None

@@ -1,0 +1,391 @@
+"""What is wrong with a conversation as training data. To add a rule, add an entry to `RULES`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from tokviz import bytetext
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.render import ROLE_SPANS, Rendering
+from tokviz.chat.spans import Reason
+
+Severity = Literal["error", "warning", "note"]
+
+UNREADABLE = "unreadable"
+NOT_RENDERED = "not-rendered"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with a conversation.
+
+    Attributes:
+        code: The rule, a key of `RULES`.
+        severity: "error" where training would go wrong, "warning" where it may, else "note".
+        message: What is wrong, in a sentence that names the message (from 1) and the token (from
+            0, as `#0`).
+        message_index: The message, counted from 0; None for the whole.
+        token_index: The token, counted from 0; None if it is about no token.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    message_index: int | None = None
+    token_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a rule found: in words, and where."""
+
+    text: str
+    message_index: int | None = None
+    token_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        code: Its name, in messages and for `--ignore`.
+        title: What it finds, in a few words.
+        severity: How bad that is.
+        of_messages: Finds it in the messages and the template's special tokens alone.
+        of_tokens: Finds it in the rendering.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    of_messages: Callable[[Conversation, frozenset[str]], Iterable[Place]] | None = None
+    of_tokens: Callable[[Conversation, Rendering], Iterable[Place]] | None = None
+
+
+def lint(
+    conversation: Conversation,
+    rendering: Rendering | None,
+    error: ConversationError | None = None,
+    specials: frozenset[str] = frozenset(),
+) -> list[Finding]:
+    """Find what is wrong with a conversation.
+
+    Args:
+        conversation: The conversation.
+        rendering: Its tokens; None if it could not be rendered.
+        error: Why it could not.
+        specials: Special tokens to look for in the contents, if it could not be rendered.
+
+    Returns:
+        The findings, the worst first, then in the order of the messages.
+    """
+    if rendering is not None:
+        specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
+    findings = lint_messages(conversation, specials)
+    if rendering is not None:
+        for rule in RULES.values():
+            if rule.of_tokens is not None:
+                findings += _findings(rule, rule.of_tokens(conversation, rendering))
+        findings = [_with_token(finding, conversation, rendering) for finding in findings]
+    if error is not None:
+        findings.append(error_finding(NOT_RENDERED, error))
+    return in_order(findings)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings: the worst first, then in the order of the messages."""
+    return sorted(findings, key=_order)
+
+
+def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[Finding]:
+    """Find what needs no rendering; `specials` are all special tokens that would be recognised."""
+    findings: list[Finding] = []
+    for rule in RULES.values():
+        if rule.of_messages is not None:
+            findings += _findings(rule, rule.of_messages(conversation, specials))
+    return findings
+
+
+def error_finding(code: str, error: ConversationError) -> Finding:
+    """Make a finding of a conversation that cannot be read or rendered."""
+    return Finding(code, RULES[code].severity, str(error), error.message_index)
+
+
+def special_texts(*tables: Iterable[str]) -> frozenset[str]:
+    """Gather special tokens."""
+    return frozenset(text for table in tables for text in table)
+
+
+def _findings(rule: Rule, places: Iterable[Place]) -> list[Finding]:
+    return [
+        Finding(rule.code, rule.severity, place.text, place.message_index, place.token_index)
+        for place in places
+    ]
+
+
+_SEVERITIES = {"error": 0, "warning": 1, "note": 2}
+
+
+def _order(finding: Finding) -> tuple[int, int, int]:
+    message = -1 if finding.message_index is None else finding.message_index
+    token = -1 if finding.token_index is None else finding.token_index
+    return _SEVERITIES[finding.severity], message, token
+
+
+# -- rules of the messages
+
+
+def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+    before = ""
+    for index, message in enumerate(conversation.messages):
+        role = message.role
+        problem = _wrong_place(role, before, index)
+        if problem:
+            yield Place(f"message {index + 1}: {problem}", index)
+        else:
+            before = role
+
+
+def roles_are_wrong(conversation: Conversation) -> bool:
+    """Tell whether the roles are out of order."""
+    return any(True for _ in _roles_out_of_order(conversation, frozenset()))
+
+
+def _wrong_place(role: str, before: str, index: int) -> str | None:
+    if role in ("system", "developer"):
+        return (
+            None if before in ("", "system", "developer") else f"{role!r} is not at the beginning"
+        )
+    first = before in ("", "system", "developer")
+    if role == "user":
+        return "two user messages in a row" if before == "user" else None
+    if first:
+        return f"the conversation begins with {role!r}, not with 'user'"
+    if role == "assistant":
+        return "two assistant messages in a row" if before == "assistant" else None
+    return "a tool answers the user" if before == "user" else None
+
+
+def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+    for index, message in enumerate(conversation.messages):
+        if not message.text or message.text.isspace():
+            what = "blank" if message.text else "empty"
+            yield Place(f"message {index + 1} ({message.role}) is {what}", index)
+    if not conversation.messages:
+        yield Place("there is no message")
+
+
+def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+    search = search_of(specials)
+    for index, message in enumerate(conversation.messages):
+        for part in message.parts:
+            found = search(part.text)
+            if found is not None:
+                yield Place(
+                    f"message {index + 1} ({message.role}): the text {found!r} of a special token "
+                    "stands in the content; here it is plain text, other programs may take it for "
+                    "the token",
+                    index,
+                )
+                break
+
+
+@lru_cache(maxsize=32)
+def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
+    """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
+    if not specials:
+        return lambda text: None
+    pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
+    # Looking for what they all begin with is a hundred times as fast.
+    prefix = _common_prefix(min(specials), max(specials))
+
+    def search(text: str) -> str | None:
+        if prefix not in text:
+            return None
+        match = pattern.search(text)
+        return None if match is None else match.group()
+
+    return search
+
+
+def _common_prefix(first: str, last: str) -> str:
+    """Give what two texts, and all that sort between them, begin with."""
+    n = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+    return first if n is None else first[:n]
+
+
+def _with_token(finding: Finding, conversation: Conversation, rendering: Rendering) -> Finding:
+    """Find the token at which a special token's text begins in the content."""
+    if finding.code != "special-in-content" or finding.message_index is None:
+        return finding
+    index = finding.message_index
+    specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
+    found = search_of(specials)(conversation.messages[index].text)
+    first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
+    tokens = [
+        token
+        for token in range(first, last)
+        if rendering.message_of[token] == index and not rendering.from_structure[token]
+    ]
+    if found is None or not tokens:
+        return finding
+    data = b"".join(map(rendering.token_bytes, tokens))
+    offset = data.find(bytetext.to_bytes(found))
+    for token in tokens:
+        offset -= len(rendering.token_bytes(token))
+        if offset < 0:
+            text = f"{finding.message} (from token #{token})"
+            return Finding(finding.code, finding.severity, text, index, token)
+    return finding
+
+
+# -- rules of the tokens
+
+
+def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+    if rendering.n_learned == 0:
+        cut = rendering.n_kept < len(rendering)
+        why = f" in the first {rendering.n_kept:,} tokens" if cut else ""
+        yield Place(f"no token is learned{why}: the mask is 0 everywhere")
+
+
+def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+    kept = rendering.n_kept
+    if kept and rendering.n_learned == kept:
+        yield Place("every token is learned, also what the user says", None, 0)
+        return
+    told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
+    mask = rendering.mask
+    if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
+        yield Place(
+            f"message {told[0].message + 1}: all that the model is told is learned too, from "
+            f"token #{told[0].first} on",
+            told[0].message,
+            told[0].first,
+        )
+
+
+_TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
+
+
+def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+    if rendering.n_learned == 0:
+        return  # said already
+    with_end = set()
+    for token in _positions(rendering.reasons, Reason.END):
+        index = rendering.message_of[token]
+        with_end.add(index)
+        if not rendering.mask[token]:
+            yield Place(
+                f"message {index + 1}: token #{token} ends the assistant's turn and is not "
+                "learned: the model does not learn to stop",
+                index,
+                token,
+            )
+    for index, (first, last) in enumerate(rendering.message_spans):
+        is_assistant = conversation.messages[index].role == "assistant"
+        if is_assistant and index not in with_end and first < last <= rendering.n_kept:
+            yield Place(
+                f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
+                index,
+                last - 1,
+            )
+
+
+def _positions(column: bytes, value: int) -> Iterator[int]:
+    position = column.find(value)
+    while position >= 0:
+        yield position
+        position = column.find(value, position + 1)
+
+
+def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+    kept = rendering.n_kept
+    if kept == len(rendering):
+        return
+    lost = []
+    for index, (first, last) in enumerate(rendering.message_spans):
+        if conversation.messages[index].role != "assistant" or last <= kept:
+            continue
+        # A newline that the template writes behind the end token is no loss.
+        if all(rendering.from_structure[i] for i in range(kept, last)) and _ended(
+            rendering, first, kept
+        ):
+            continue
+        if first < kept:
+            yield Place(
+                f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
+                f"{last - kept:,} of its {last - first:,} tokens are lost",
+                index,
+                kept - 1,
+            )
+        else:
+            lost.append(index)
+    if lost:
+        others = f", and {len(lost) - 1} more behind it" if len(lost) > 1 else ""
+        yield Place(
+            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last that is "
+            f"kept, and is lost{others}",
+            lost[0],
+            None,
+        )
+
+
+def _ended(rendering: Rendering, first: int, last: int) -> bool:
+    return rendering.reasons.find(Reason.END, first, last) >= 0
+
+
+def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+    if rendering.mask_source == ROLE_SPANS:
+        yield Place(
+            f"the template {rendering.template} has no {{% generation %}} marks: other programs "
+            "may find no mask; here it comes from the roles"
+        )
+
+
+RULES: dict[str, Rule] = {
+    rule.code: rule
+    for rule in (
+        Rule(UNREADABLE, "no conversation can be read", "error"),
+        Rule(NOT_RENDERED, "the template cannot write it", "error"),
+        Rule("nothing-supervised", "nothing is learned", "error", of_tokens=_nothing_supervised),
+        Rule(
+            "everything-supervised",
+            "everything is learned",
+            "error",
+            of_tokens=_everything_supervised,
+        ),
+        Rule(
+            "end-unsupervised",
+            "the end of a turn is not learned",
+            "error",
+            of_tokens=_end_unsupervised,
+        ),
+        Rule("answer-cut", "an answer is cut off", "warning", of_tokens=_answer_cut),
+        Rule(
+            "roles-out-of-order",
+            "the roles are out of order",
+            "warning",
+            of_messages=_roles_out_of_order,
+        ),
+        Rule("empty-turn", "a message is empty", "warning", of_messages=_empty_turns),
+        Rule(
+            "special-in-content",
+            "special-token text in the content",
+            "warning",
+            of_messages=_special_in_content,
+        ),
+        Rule(
+            "no-generation-marks",
+            "the template has no generation marks",
+            "note",
+            of_tokens=_no_generation_marks,
+        ),
+    )
+}
+"""Every rule by its code."""

@@ -1,0 +1,74 @@
+"""The mask as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tokviz import bytetext
+from tokviz.chat.nanochat import SPECIAL_TOKENS
+from tokviz.chat.render import Rendering, virtual_specials
+from tokviz.tokenizer import Tokenizer
+
+_RED, _GREEN, _GREY, _RESET = "\033[91m", "\033[92m", "\033[90m", "\033[0m"
+
+
+def visualize_tokenization(
+    tokenizer: Tokenizer, ids: list[int], mask: list[int], with_token_id: bool = False
+) -> str:
+    r"""Colour tokens by their mask: green is learned, red is not. Exactly nanochat's string.
+
+    The text of the tokens is as it is, controls too: to show it on a terminal, use
+    `tokviz chat FILE --mask`.
+
+    Source: `visualize_tokenization` in karpathy/nanochat `nanochat/tokenizer.py`.
+
+    Args:
+        tokenizer: The tokenizer of the ids.
+        ids: Token ids, such as `render_conversation` gives them.
+        mask: 1 or 0 for each.
+        with_token_id: Whether each token is followed by its id.
+
+    Raises:
+        TokenIdError: If an id is not in the vocabulary.
+
+    >>> import tokviz
+    >>> visualize_tokenization(tokviz.load("gpt2"), [17250, 15496], [0, 1])
+    '\x1b[91mHi\x1b[0m|\x1b[92mHello\x1b[0m'
+    """
+    virtual = {i: text for text, i in virtual_specials(tokenizer, SPECIAL_TOKENS).items()}
+    shown = []
+    for token_id, value in zip(ids, mask, strict=False):
+        text = virtual.get(token_id)
+        text = tokenizer.decode([token_id]) if text is None else text
+        shown.append(f"{_GREEN if value == 1 else _RED}{text}{_RESET}")
+        if with_token_id:
+            shown.append(f"{_GREY}({token_id}){_RESET}")
+    return "|".join(shown)
+
+
+def mask_lines(rendering: Rendering, safe: Callable[[str], str], *, colour: bool) -> Iterator[str]:
+    """Show the kept tokens with their mask, a line for each line of the text.
+
+    Learned tokens stand in brackets, so that nothing is in colour alone; `|` is between the others.
+
+    Args:
+        rendering: The rendering.
+        safe: Makes text safe for a terminal.
+        colour: Whether to colour too: green is learned, red is not.
+    """
+    line: list[str] = []
+    for index in range(rendering.n_kept):
+        data = rendering.token_bytes(index)
+        text = safe(bytetext.from_bytes(data))
+        learned = rendering.mask[index] == 1
+        shown = f"[{text}]" if learned else text
+        if colour:
+            shown = f"{_GREEN if learned else _RED}{shown}{_RESET}"
+        if line and not learned and not rendering.mask[index - 1]:
+            line.append("|")
+        line.append(shown)
+        if data.endswith(b"\n"):
+            yield "".join(line)
+            line = []
+    if line:
+        yield "".join(line)

@@ -1,0 +1,318 @@
+"""The mask of a text at hand: JSON of a conversation, a text in a template's form, or any other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tokviz.chat import harmony, nanochat, turns
+from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.json_text import loads
+from tokviz.chat.render import Rendering, render, render_spans
+from tokviz.chat.request import DEFAULT_MAX_TOKENS
+from tokviz.chat.spans import Reason, Span
+from tokviz.chat.templates import TEMPLATES, ChatTemplate
+from tokviz.tokenizer import Tokenizer
+
+MAX_JSON_CHARS = 2_000_000
+"""A longer text is not tried as JSON."""
+
+Kind = Literal["conversation", "template", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A text with its mask.
+
+    Attributes:
+        rendering: The tokens.
+        conversation: The conversation, if the text is one in JSON or was taken for a message.
+        kind: What the text was recognised as.
+        sentence: What that means, and where there is no mask how to get one.
+        template: The name of the template.
+        aligned: Whether the tokens are exactly those of the text, in the same places.
+    """
+
+    rendering: Rendering
+    conversation: Conversation | None
+    kind: Kind
+    sentence: str
+    template: str
+    aligned: bool
+
+
+def mask_text(
+    tokenizer: Tokenizer,
+    text: str,
+    template: str = "nanochat",
+    parse_specials: bool = True,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+) -> MaskedText:
+    """Find out what a text is and which of its tokens would be learned.
+
+    Args:
+        tokenizer: The tokenizer.
+        text: Byte text.
+        template: The built-in template for a conversation in JSON.
+        parse_specials: Whether special tokens in a text that is in a template's form are parsed; it
+            is recognised either way.
+        max_tokens: Where the rendering of a conversation is cut off; any other text is shown whole.
+    """
+    conversation, problem = _conversation_of(text)
+    if conversation is not None:
+        try:
+            rendering = render(tokenizer, conversation, template, max_tokens)
+        except ConversationError as error:
+            problem = f"The text is a conversation that {template} cannot write: {error}"
+        else:
+            sentence = f"The text is a conversation in JSON, written by the template {template}."
+            return MaskedText(
+                rendering, conversation, "conversation", problem or sentence, template, False
+            )
+    reader = _reader_of(text)
+    if reader is not None:
+        spans = list(reader.read(text, tokenizer))
+        needed = [token for token in reader.template.special_tokens if token in text]
+        rendering = render_spans(tokenizer, spans, needed, reader.template.name, len(text) + 1)
+        aligned = parse_specials and not rendering.virtual_specials
+        sentence = f"The text is in the form of {reader.template.title}: masked by its roles."
+        return MaskedText(rendering, None, "template", sentence, reader.template.name, aligned)
+    message = Conversation((Message("user", text),))
+    span = Span(text, Reason.USER_TEXT, structure=False, message=0, part=0)
+    rendering = render_spans(tokenizer, [span], (), "", len(text) * 4 + 1)
+    plain = tokenizer.special_pattern is None or not tokenizer.special_pattern.search(text)
+    return MaskedText(
+        rendering, message, "text", problem or _HOW_TO, "", plain or not parse_specials
+    )
+
+
+_HOW_TO = (
+    "The text is no conversation, so it is shown as one user message: nothing is learned. For a "
+    'mask, paste JSON such as {"messages": [{"role": "user", "content": "Hi"}]}, or text with '
+    "<|im_start|>, <|user_start|>, <|start_header_id|> or <|start|>."
+)
+
+
+def _conversation_of(text: str) -> tuple[Conversation | None, str]:
+    """Read a conversation in JSON, or the first of JSON lines; else say what is wrong with it."""
+    head = text.lstrip("\ufeff \t\r\n")[:1]
+    if head not in ("{", "[") or len(text) > MAX_JSON_CHARS:
+        return None, ""
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        try:
+            value, byte_text = loads(data)
+            note = ""
+        except ConversationError as whole:
+            first, newline, rest = data.lstrip().partition(b"\n")
+            if not newline or not rest.strip() or first.strip() in (b"{", b"["):
+                raise
+            try:
+                value, byte_text = loads(first)
+            except ConversationError:
+                raise whole from None
+            note = "The text has many conversations; this is the first. Open the file in Chat."
+        return Conversation.from_json(value, byte_text=byte_text), note
+    except ConversationError as error:
+        return None, f"The text begins like JSON but is no conversation: {error}"
+
+
+# -- texts in a template's form
+
+_Stretch = tuple[str, bool]
+"""Text, and whether it is a special token."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads texts in the form of a template.
+
+    Attributes:
+        template: The template.
+        marks: Special tokens that tell it, any of them.
+        assign: Makes spans of the text's stretches.
+    """
+
+    template: ChatTemplate
+    marks: tuple[str, ...]
+    assign: Callable[[Iterator[_Stretch]], Iterator[Span]]
+
+    def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
+        """Make the spans of a text; all special tokens in it are special."""
+        specials = {*tokenizer.special_tokens, *self.template.special_tokens}
+        pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
+        return self.assign(_stretches(text, pattern))
+
+
+def _stretches(text: str, pattern: re.Pattern[str]) -> Iterator[_Stretch]:
+    position = 0
+    for match in pattern.finditer(text):
+        if match.start() > position:
+            yield text[position : match.start()], False
+        yield match.group(), True
+        position = match.end()
+    if position < len(text):
+        yield text[position:], False
+
+
+def _reader_of(text: str) -> _Reader | None:
+    """Find the template whose mark comes first."""
+    found = []
+    for reader in _READERS:
+        places = [text.find(mark) for mark in reader.marks]
+        if max(places) >= 0:
+            found.append((min(place for place in places if place >= 0), reader))
+    return min(found, key=lambda item: item[0])[1] if found else None
+
+
+_ROLES = {
+    "system": Reason.SYSTEM_TEXT,
+    "developer": Reason.SYSTEM_TEXT,
+    "user": Reason.USER_TEXT,
+    "assistant": Reason.ASSISTANT_TEXT,
+}
+
+
+def _reason_of(header: str) -> Reason:
+    """Give the reason of the text behind a header; who is nobody else is a tool."""
+    return _ROLES.get(header.split()[0] if header.split() else "", Reason.TOOL_OUTPUT)
+
+
+def _read_headers(
+    stretches: Iterator[_Stretch], start: str, header_end: str, ends: frozenset[str]
+) -> Iterator[Span]:
+    r"""Read turns of a start token, a header with the role, its end, the text, an end token.
+
+    The header's end is a special token, or "\n" for the first line break.
+    """
+    message = -1
+    reason = Reason.HEADER
+    in_header = False
+    header = ""
+    for text, is_special in stretches:
+        if is_special and text == start:
+            message, reason, in_header, header = message + 1, Reason.HEADER, True, ""
+            yield Span(text, Reason.HEADER, special=True, message=message)
+        elif is_special and text == header_end:
+            in_header, reason = False, _reason_of(header)
+            yield Span(text, Reason.HEADER, special=True, message=message)
+        elif is_special:
+            header += " "
+            ended = reason is Reason.ASSISTANT_TEXT and text in ends
+            if ended:
+                reason = Reason.HEADER
+                yield Span(text, Reason.END, True, True, message=message)
+            else:
+                reason = Reason.HEADER if text in ends else reason
+                yield Span(text, Reason.HEADER, special=True, message=message)
+        elif in_header and header_end == "\n":
+            line, newline, rest = text.partition("\n")
+            header += line
+            yield Span(line + newline, Reason.HEADER, message=message)
+            if newline:
+                in_header, reason = False, _reason_of(header)
+            if rest:
+                yield _said(rest, reason, message)
+        elif in_header:
+            header += text
+            yield Span(text, Reason.HEADER, message=message)
+        elif header_end == turns.HEADER_END and text.startswith("\n\n"):
+            yield Span("\n\n", Reason.HEADER, message=message)
+            if text[2:]:
+                yield _said(text[2:], reason, message)
+        else:
+            yield _said(text, reason, message)
+
+
+def _said(text: str, reason: Reason, message: int) -> Span:
+    structure = reason is Reason.HEADER
+    return Span(
+        text,
+        reason,
+        reason is Reason.ASSISTANT_TEXT,
+        False,
+        structure,
+        message,
+        -1 if structure else 0,
+    )
+
+
+def _read_chatml(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+    return _read_headers(stretches, turns.IM_START, "\n", frozenset({turns.IM_END}))
+
+
+def _read_llama3(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+    ends = frozenset({turns.EOT, "<|eom_id|>"})
+    return _read_headers(stretches, turns.HEADER_START, turns.HEADER_END, ends)
+
+
+def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+    """Read harmony: the model writes all of its header that is behind its name.
+
+    Where it goes on after a message of its own, it writes its name too.
+    """
+    ends = frozenset({harmony.END, harmony.RETURN, harmony.CALL})
+    spans: list[Span] = []
+    is_assistant = in_header = goes_on = False
+    for span in _read_headers(stretches, harmony.START, harmony.MESSAGE, ends):
+        if span.special and span.text == harmony.START:
+            in_header, is_assistant = True, False
+            goes_on = bool(spans) and spans[-1][:2] == (harmony.END, Reason.END)
+        elif in_header and not is_assistant and span.text.startswith("assistant"):
+            is_assistant = True
+            if goes_on:
+                spans[-1] = spans[-1]._replace(learned=True)
+            spans.append(span._replace(text="assistant", learned=goes_on))
+            rest = span.text.removeprefix("assistant")
+            span = span._replace(text=rest, learned=True)
+        elif in_header and is_assistant:
+            span = span._replace(learned=True)
+        if span.special and span.text == harmony.MESSAGE:
+            in_header = False
+        spans.append(span)
+    yield from spans
+
+
+def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+    message = -1
+    speaker = Reason.HEADER
+    reason = Reason.HEADER
+    inner = {
+        nanochat.AROUND["python"][0]: Reason.TOOL_CALL,
+        nanochat.AROUND["python_output"][0]: Reason.TOOL_OUTPUT,
+    }
+    inner_ends = {nanochat.AROUND["python"][1], nanochat.AROUND["python_output"][1]}
+    for text, is_special in stretches:
+        if not is_special:
+            learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
+            structure = reason is Reason.HEADER
+            yield Span(text, reason, learned, False, structure, message, -1 if structure else 0)
+        elif text in (nanochat.USER_START, nanochat.ASSISTANT_START):
+            message += 1
+            is_user = text == nanochat.USER_START
+            speaker = reason = Reason.USER_TEXT if is_user else Reason.ASSISTANT_TEXT
+            yield Span(text, Reason.HEADER, special=True, message=message)
+        elif text == nanochat.ASSISTANT_END and speaker is Reason.ASSISTANT_TEXT:
+            speaker = reason = Reason.HEADER
+            yield Span(text, Reason.END, True, True, message=message)
+        elif speaker is Reason.ASSISTANT_TEXT and text in inner:
+            reason = inner[text]
+            yield Span(text, reason, reason is Reason.TOOL_CALL, True, message=message)
+        elif speaker is Reason.ASSISTANT_TEXT and text in inner_ends:
+            yield Span(text, reason, reason is Reason.TOOL_CALL, True, message=message)
+            reason = speaker
+        else:
+            if text == nanochat.USER_END:
+                speaker = reason = Reason.HEADER
+            yield Span(text, Reason.HEADER, special=True, message=message)
+
+
+_READERS = (
+    _Reader(TEMPLATES["chatml"], (turns.IM_START,), _read_chatml),
+    _Reader(TEMPLATES["llama3"], (turns.HEADER_START,), _read_llama3),
+    _Reader(TEMPLATES["nanochat"], (nanochat.USER_START, nanochat.ASSISTANT_START), _read_nanochat),
+    _Reader(TEMPLATES["gpt-oss"], (harmony.START,), _read_harmony),
+)
+"""One for each form that is recognised."""

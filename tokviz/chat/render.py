@@ -1,0 +1,386 @@
+"""From a conversation to tokens, each with its mask and its reason."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokviz import bytetext
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.encoder import Encoder, encoder_of
+from tokviz.chat.request import DEFAULT_MAX_TOKENS
+from tokviz.chat.spans import REASON_NAMES, Reason, Span
+from tokviz.chat.templates import ChatTemplate, get_template
+from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.chat.jinja_template import JinjaTemplate
+
+TEMPLATE_MASK = "template"
+GENERATION_MARKS = "generation marks"
+ROLE_SPANS = "role spans"
+MASK_SOURCES = {
+    TEMPLATE_MASK: "The template says which tokens are learned.",
+    GENERATION_MARKS: "The mask comes from the template's {% generation %} marks.",
+    ROLE_SPANS: "The template has no {% generation %} marks: what the assistant says is learned, "
+    "with the token that ends it.",
+}
+"""Where a mask comes from, in a sentence."""
+
+
+class Target(NamedTuple):
+    """What the model is trained on at one position.
+
+    Attributes:
+        position: The position of the input token.
+        target_id: The token that comes next, which is to be predicted.
+        learned: Whether that prediction counts (the target's mask is 1).
+    """
+
+    position: int
+    target_id: int
+    learned: bool
+
+
+class Run(NamedTuple):
+    """Neighbouring tokens of one origin.
+
+    Attributes:
+        first: The first token.
+        last: One past the last.
+        message: Their message, -1 for none.
+        reason: Their reason, whether they are kept or not.
+    """
+
+    first: int
+    last: int
+    message: int
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """The tokens of a conversation. All columns have one item for each token.
+
+    Tokens beyond `max_tokens` are in the columns too, with mask 0 and the reason `TRUNCATED`:
+    what a training sees is `ids[:n_kept]` and `mask[:n_kept]`.
+
+    Attributes:
+        tokenizer: The tokenizer.
+        template: The template's name.
+        ids: Token ids; typecode "I".
+        mask: 1 where a token is learned, else 0.
+        reasons: Values of `Reason`.
+        from_structure: 1 where a token comes from the template, 0 from the conversation. A token
+            that reaches over the border comes from where its first byte comes from, and is learned
+            if any of its bytes is.
+        message_of: The message a token belongs to, counted from 0, -1 for none; typecode "i".
+        part_of: The part of that message, -1 for none; typecode "i".
+        runs: The tokens again, many at once.
+        max_tokens: Where the rendering is cut off.
+        virtual_specials: Special tokens that the template needs and the tokenizer lacks, with the
+            ids they were given: those after its last.
+        mask_source: A key of `MASK_SOURCES`.
+        notes: What else there is to say about the rendering, in sentences.
+    """
+
+    tokenizer: Tokenizer
+    template: str
+    ids: array[int]
+    mask: bytes
+    reasons: bytes
+    from_structure: bytes
+    message_of: array[int]
+    part_of: array[int]
+    runs: tuple[Run, ...]
+    max_tokens: int
+    virtual_specials: Mapping[str, int]
+    mask_source: str = TEMPLATE_MASK
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Count all tokens, those that are cut off too."""
+        return len(self.ids)
+
+    @property
+    def n_tokens_total(self) -> int:
+        """Tokens before truncation."""
+        return len(self.ids)
+
+    @property
+    def n_kept(self) -> int:
+        """Tokens that are kept."""
+        return min(len(self.ids), self.max_tokens)
+
+    @cached_property
+    def n_learned(self) -> int:
+        """Tokens with the mask 1."""
+        return self.mask.count(1)
+
+    @property
+    def supervised_share(self) -> float:
+        """The share of the kept tokens that are learned, 0 to 1."""
+        return self.n_learned / self.n_kept if self.n_kept else 0.0
+
+    @cached_property
+    def _virtual_bytes(self) -> dict[int, bytes]:
+        return {token_id: text.encode() for text, token_id in self.virtual_specials.items()}
+
+    def token_bytes(self, index: int) -> bytes:
+        """Give the bytes of a token."""
+        token_id = self.ids[index]
+        virtual = self._virtual_bytes.get(token_id)
+        return self.tokenizer.token_bytes(token_id) if virtual is None else virtual
+
+    def is_special(self, index: int) -> bool:
+        """Tell whether a token is a special one, of the tokenizer or virtual."""
+        token_id = self.ids[index]
+        return token_id in self._virtual_bytes or self.tokenizer.is_special(token_id)
+
+    @cached_property
+    def message_spans(self) -> list[tuple[int, int]]:
+        """First token and one past the last, for each message; a message without any is empty."""
+        spans: dict[int, tuple[int, int]] = {}
+        for first, last, message, _ in self.runs:
+            spans[message] = (spans.get(message, (first, 0))[0], last)
+        return [spans.get(message, (0, 0)) for message in range(max(spans, default=-1) + 1)]
+
+    def targets(self) -> list[Target]:
+        """Shift the kept tokens by one: position i is trained on token i + 1."""
+        n = self.n_kept
+        return [Target(i, self.ids[i + 1], self.mask[i + 1] == 1) for i in range(n - 1)]
+
+    def counts_by_role(self, conversation: Conversation) -> dict[str, tuple[int, int]]:
+        """Count kept tokens for each role: all, and learned ones; "" stands for no message."""
+        counts: dict[str, tuple[int, int]] = {}
+        for message, (n, n_learned) in self.counts_by_message().items():
+            role = conversation.messages[message].role if message >= 0 else ""
+            before = counts.get(role, (0, 0))
+            counts[role] = (before[0] + n, before[1] + n_learned)
+        return counts
+
+    def counts_by_message(self) -> dict[int, tuple[int, int]]:
+        """Count kept tokens for each message: all, and learned ones; -1 stands for none."""
+        counts: dict[int, tuple[int, int]] = {}
+        for first, last, message, _ in self.runs:
+            n = min(last, self.n_kept) - first
+            if n > 0:
+                before = counts.get(message, (0, 0))
+                counts[message] = (before[0] + n, before[1] + self.mask.count(1, first, last))
+        return counts
+
+    def reason_sentence(self, index: int) -> str:
+        """Say in a sentence why a token has its mask."""
+        reason = Reason(self.reasons[index])
+        if reason is Reason.TRUNCATED:
+            return (
+                f"0: cut off. It is token #{index}, and the first {self.max_tokens:,} are kept; "
+                "training sees nothing of it."
+            )
+        value = self.mask[index]
+        where = self._where(index)
+        if reason is Reason.HEADER:
+            what = f"structure of the template{where}"
+            why = "the model writes it itself" if value else "it is given to the model"
+        elif reason is Reason.END:
+            what = f"the token that ends the assistant's turn{where}"
+            why = "so the model learns to stop" if value else "so the model does not learn to stop"
+        else:
+            origin = "structure" if self.from_structure[index] else "content"
+            what = f"{REASON_NAMES[reason]}{where} ({origin})"
+            why = _WHY[reason] if bool(value) == (reason in _LEARNED) else _UNUSUAL[value]
+        return f"{value}: {what}; {why}."
+
+    def _where(self, index: int) -> str:
+        message = self.message_of[index]
+        return f" of message {message + 1}" if message >= 0 else ""
+
+
+_LEARNED = frozenset({Reason.ASSISTANT_TEXT, Reason.TOOL_CALL})
+_WHY = {
+    Reason.SYSTEM_TEXT: "the model is told it, it never says it",
+    Reason.USER_TEXT: "the user says it, the model only reads it",
+    Reason.ASSISTANT_TEXT: "the model learns to say it",
+    Reason.TOOL_CALL: "the model learns to call the tool",
+    Reason.TOOL_OUTPUT: "the tool says it when the model is used",
+}
+_UNUSUAL = {
+    0: "the template leaves it out of what is learned",
+    1: "the template marks it as learned",
+}
+
+
+def render(
+    tokenizer: Tokenizer,
+    conversation: Conversation,
+    template: str | ChatTemplate | JinjaTemplate = "nanochat",
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+) -> Rendering:
+    """Render a conversation.
+
+    Args:
+        tokenizer: Any tokenizer. Special tokens that it lacks are added virtually, with the ids
+            after its last; the rendering says which.
+        conversation: The conversation; it is not changed.
+        template: A built-in template or its name, or a Jinja template, which is rendered in a
+            child process: that waits, for two seconds at most.
+        max_tokens: How many tokens are kept.
+
+    Raises:
+        ConversationError: If the template cannot write this conversation.
+        ChatTemplateError: If a Jinja template is wrong or takes too long.
+    """
+    chosen = get_template(template) if isinstance(template, str) else template
+    if isinstance(chosen, ChatTemplate):
+        spans = chosen.write(conversation)
+        return render_spans(tokenizer, spans, chosen.special_tokens, chosen.name, max_tokens)
+    return chosen.render(tokenizer, conversation, max_tokens)
+
+
+def render_spans(
+    tokenizer: Tokenizer,
+    spans: Sequence[Span],
+    special_tokens: Sequence[str],
+    template: str,
+    max_tokens: int,
+    *,
+    mask_source: str = TEMPLATE_MASK,
+    notes: tuple[str, ...] = (),
+) -> Rendering:
+    """Encode what a template has written.
+
+    Args:
+        tokenizer: The tokenizer.
+        spans: What the template has written.
+        special_tokens: The template's special tokens; more than the tokenizer has get ids.
+        template: The template's name.
+        max_tokens: How many tokens are kept.
+        mask_source: A key of `MASK_SOURCES`.
+        notes: Sentences for the rendering's `notes`.
+    """
+    virtual = virtual_specials(tokenizer, special_tokens)
+    columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
+    columns.add_all(spans)
+    n_kept = min(len(columns.ids), max_tokens)
+    n_cut = len(columns.ids) - n_kept
+    return Rendering(
+        tokenizer,
+        template,
+        columns.ids,
+        bytes(columns.mask[:n_kept]) + bytes(n_cut),
+        bytes(columns.reasons[:n_kept]) + bytes([Reason.TRUNCATED]) * n_cut,
+        bytes(columns.from_structure),
+        columns.message_of,
+        columns.part_of,
+        tuple(columns.runs),
+        max_tokens,
+        virtual,
+        mask_source,
+        notes,
+    )
+
+
+def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dict[str, int]:
+    """Give ids to the special tokens that a tokenizer lacks: those after its last, in order."""
+    lacking = [text for text in special_tokens if text not in tokenizer.special_tokens]
+    return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
+
+
+def runs_of(spans: Iterable[Span]) -> list[list[Span]]:
+    """Gather spans that are encoded in one go: a special token alone, or plain text."""
+    runs: list[list[Span]] = []
+    is_open = False
+    for span in spans:
+        if span.special:
+            runs.append([span])
+            is_open = False
+        elif span.text:
+            if is_open and not span.apart:
+                runs[-1].append(span)
+            else:
+                runs.append([span])
+            is_open = not span.apart
+    return runs
+
+
+class _Columns:
+    """The columns of a rendering as they grow."""
+
+    def __init__(self, encoder: Encoder, special_ids: Mapping[str, int]) -> None:
+        self._encoder = encoder
+        self._special_ids = special_ids
+        self.ids = array("I")
+        self.mask = bytearray()
+        self.reasons = bytearray()
+        self.from_structure = bytearray()
+        self.message_of = array("i")
+        self.part_of = array("i")
+        self.runs: list[Run] = []
+
+    def add_all(self, spans: Sequence[Span]) -> None:
+        """Add spans."""
+        for run in runs_of(spans):
+            if run[0].special:
+                self.ids.append(self._special_ids[run[0].text])
+                self._note(run[0], 1)
+            else:
+                self._add_run(run)
+
+    def _add_run(self, run: list[Span]) -> None:
+        """Add plain text that is encoded in one go, its tokens shared out by bytes."""
+        if len(run) == 1:
+            ids = self._encoder.encode(run[0].text)
+            self.ids.extend(ids)
+            self._note(run[0], len(ids))
+            return
+        text = "".join(span.text for span in run)
+        ids = self._encoder.encode(text)
+        ends = self._encoder.ends(text)
+        self.ids.extend(ids)
+        first, n_bytes = 0, 0
+        for span in run:
+            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(span.text)
+            # The token that holds this span's last byte is the last that can begin in it; the one
+            # before `first` may reach into it.
+            whole = bisect_right(ends, n_bytes)
+            reaches_over = whole < len(ends) and (ends[whole - 1] if whole else 0) < n_bytes
+            last = whole + reaches_over
+            if span.learned and first and ends[first - 1] > n_before:
+                self.mask[-1] = 1
+            self._note(span, last - first)
+            first = last
+
+    def _note(self, span: Span, n: int) -> None:
+        """Note the origin of the next n tokens, whose ids are there."""
+        if not n:
+            return
+        noted = len(self.mask)
+        self.runs.append(Run(noted, noted + n, span.message, span.reason))
+        self.mask.extend(b"\1" * n if span.learned else bytes(n))
+        self.reasons.extend(bytes([span.reason]) * n)
+        self.from_structure.extend(b"\1" * n if span.structure else bytes(n))
+        self.message_of.extend(array("i", [span.message]) * n)
+        self.part_of.extend(array("i", [span.part]) * n)
+
+
+def rendering_to_json(rendering: Rendering) -> dict[str, object]:
+    """Write what a training sees of a rendering, ready for `json.dumps`."""
+    kept = rendering.n_kept
+    return {
+        "tokenizer": rendering.tokenizer.name,
+        "template": rendering.template,
+        "mask_source": rendering.mask_source,
+        "max_tokens": rendering.max_tokens,
+        "n_tokens": rendering.n_tokens_total,
+        "n_kept": kept,
+        "n_learned": rendering.n_learned,
+        "virtual_specials": dict(rendering.virtual_specials),
+        "ids": rendering.ids[:kept].tolist(),
+        "mask": list(rendering.mask[:kept]),
+        "reasons": [REASON_NAMES[Reason(r)] for r in rendering.reasons[:kept]],
+        "messages": rendering.message_of[:kept].tolist(),
+    }

@@ -1,0 +1,352 @@
+"""Where the rows of a file of conversations lie, for each kind of file.
+
+A source gives the JSON value of any row. Lines are found as far as they are needed; a table's rows
+are read by groups.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import tempfile
+import threading
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any, BinaryIO, Protocol, cast
+
+from tokviz.chat.conversation import ConversationError
+from tokviz.chat.json_text import loads
+from tokviz.corpus.readers import OPENERS
+from tokviz.errors import InputFileError
+from tokviz.files import MAX_FILE_BYTES, input_error
+
+COLUMNS = ("messages", "conversations", "conversation", "tools", "system")
+"""The columns of a table that make a conversation."""
+
+_MESSAGE_COLUMNS = COLUMNS[:3]
+_INDEXED_AT_ONCE = 4096
+
+
+class RowSource(Protocol):
+    """Rows of a file."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows known so far."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are known."""
+        ...
+
+    def index_more(self) -> None:
+        """Find some more rows."""
+        ...
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
+        ...
+
+    def place(self, row: int) -> str:
+        """Say where a row is, such as "line 12"."""
+        ...
+
+    def n_bytes(self, row: int) -> int:
+        """Give the size of a row's JSON in bytes; 0 if it is not known."""
+        ...
+
+    def raw(self, row: int) -> bytes:
+        """Give a row as it is in the file, as far as it is text."""
+        ...
+
+
+class JsonLines:
+    """A JSON value a line; blank lines are no rows."""
+
+    def __init__(self, data: bytes | mmap.mmap) -> None:
+        """Take the bytes of the file."""
+        self._data = data
+        self._starts = array("Q")
+        self._lines = array("Q")
+        self._at = 0
+        self._line = 0
+        self._lock = threading.Lock()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows known so far."""
+        return len(self._starts)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end of the file has been reached."""
+        return self._at >= len(self._data)
+
+    def index_more(self) -> None:
+        """Find some more lines."""
+        with self._lock:
+            find = self._data.find
+            for _ in range(_INDEXED_AT_ONCE):
+                if self._at >= len(self._data):
+                    return
+                end = find(b"\n", self._at)
+                end = len(self._data) if end < 0 else end
+                self._line += 1
+                if not _is_blank(self._data, self._at, end):
+                    self._starts.append(self._at)
+                    self._lines.append(self._line)
+                self._at = end + 1
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Parse a line."""
+        return loads(self.raw(row), self._lines[row])
+
+    def place(self, row: int) -> str:
+        """Name the line, counted from 1."""
+        return f"line {self._lines[row]:,}"
+
+    def n_bytes(self, row: int) -> int:
+        """Give the length of the line."""
+        return self._end(row) - self._starts[row]
+
+    def raw(self, row: int) -> bytes:
+        """Give the line without its end."""
+        return self._data[self._starts[row] : self._end(row)]
+
+    def _end(self, row: int) -> int:
+        end = self._data.find(b"\n", self._starts[row])
+        return len(self._data) if end < 0 else end
+
+
+class JsonValues:
+    """Values of one JSON text, parsed at once."""
+
+    complete = True
+
+    def __init__(self, values: list[Any], byte_text: bool) -> None:
+        """Take the values."""
+        self._values = values
+        self._byte_text = byte_text
+
+    @property
+    def n_rows(self) -> int:
+        """Count the values."""
+        return len(self._values)
+
+    def index_more(self) -> None:
+        """Do nothing: all are known."""
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Give a value."""
+        return self._values[row], self._byte_text
+
+    def place(self, row: int) -> str:
+        """Number the value, from 1."""
+        return f"row {row + 1:,}"
+
+    def n_bytes(self, row: int) -> int:
+        """Give 0: nobody has measured."""
+        return 0
+
+    def raw(self, row: int) -> bytes:
+        """Write the value as JSON."""
+        return json.dumps(self._values[row], ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+class ParquetRows:
+    """Rows of a parquet file, read by row groups."""
+
+    complete = True
+
+    def __init__(self, path: str) -> None:
+        """Open the file.
+
+        Raises:
+            InputFileError: If it cannot be read or has no column of messages.
+        """
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise InputFileError(
+                path, "needs the package pyarrow: pip install 'tokviz-tui[parquet]'"
+            ) from None
+        self._path = path
+        self._error = pyarrow.ArrowException
+        self._lock = threading.Lock()
+        try:
+            self._file = pyarrow.parquet.ParquetFile(path, memory_map=True)
+            names = self._file.schema_arrow.names
+            groups = range(self._file.metadata.num_row_groups)
+            sizes = [self._file.metadata.row_group(group).num_rows for group in groups]
+        except (OSError, pyarrow.ArrowException) as error:
+            raise InputFileError(path, f"is no readable parquet file: {error}") from None
+        self._columns = [name for name in COLUMNS if name in names]
+        if not set(self._columns) & set(_MESSAGE_COLUMNS):
+            found = ", ".join(map(repr, names[:8]))
+            raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
+        self._ends = [sum(sizes[: group + 1]) for group in groups]
+        self._group = -1
+        self._table: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """Count the rows."""
+        return self._ends[-1] if self._ends else 0
+
+    def index_more(self) -> None:
+        """Do nothing: all are known."""
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Read a row."""
+        group = bisect_right(self._ends, row)
+        with self._lock:
+            try:
+                if group != self._group:
+                    self._table = self._file.read_row_group(group, columns=self._columns)
+                    self._group = group
+                start = self._ends[group - 1] if group else 0
+                record = self._table.slice(row - start, 1).to_pylist()[0]
+            except (OSError, self._error) as error:
+                raise ConversationError(f"row {row + 1:,} cannot be read: {error}") from None
+        return _from_table(record), False
+
+    def place(self, row: int) -> str:
+        """Number the row, from 1."""
+        return f"row {row + 1:,}"
+
+    def n_bytes(self, row: int) -> int:
+        """Give 0: nobody has measured."""
+        return 0
+
+    def raw(self, row: int) -> bytes:
+        """Write the row as JSON."""
+        return json.dumps(self.value(row)[0], ensure_ascii=False, default=str).encode()
+
+
+def _from_table(record: Mapping[str, Any]) -> Any:
+    """Make a conversation of a table's row: columns that are empty, or JSON, are no matter."""
+    value = {}
+    for name, item in record.items():
+        if item is None:
+            continue
+        if isinstance(item, str) and name in (*_MESSAGE_COLUMNS, "tools"):
+            try:
+                item = loads(item.encode("utf-8", "surrogatepass"))[0]
+            except ConversationError:
+                if name != "tools":
+                    raise
+        key = "conversations" if name == "conversation" else name
+        value[key] = _without_nulls(item) if name in _MESSAGE_COLUMNS else item
+    return value
+
+
+def _without_nulls(item: Any) -> Any:
+    """Leave out the keys that a table adds to every message."""
+    if isinstance(item, list):
+        return [_without_nulls(each) for each in item]
+    if isinstance(item, Mapping):
+        return {key: _without_nulls(each) for key, each in item.items() if each is not None}
+    return item
+
+
+# -- opening
+
+
+def open_rows(path: str) -> RowSource:
+    """Open a file by its ending, and by how it begins.
+
+    Raises:
+        InputFileError: If it cannot be read.
+        ConversationError: If it is one JSON text that is broken; it names the line and the column.
+    """
+    stem, ending = os.path.splitext(path.lower())
+    if ending == ".parquet":
+        return ParquetRows(path)
+    if ending in OPENERS:
+        return from_data(_decompressed(path, ending), os.path.splitext(stem)[1])
+    return from_data(_mapped(path), ending)
+
+
+def from_data(data: bytes | mmap.mmap, ending: str = "") -> RowSource:
+    """Make rows of JSON or JSON Lines, whatever they are called."""
+    if _is_lines(data, ending):
+        return JsonLines(data)
+    if len(data) > MAX_FILE_BYTES:
+        raise ConversationError(
+            f"more than {MAX_FILE_BYTES:,} bytes of JSON in one piece; write a line for each row"
+        )
+    value, byte_text = loads(data[:])
+    return JsonValues(_rows_of(value), byte_text)
+
+
+def _is_lines(data: bytes | mmap.mmap, ending: str) -> bool:
+    """Tell JSON Lines from one JSON text: its first line is JSON, and there are more."""
+    start = _first_not_blank(data, 0)
+    end = data.find(b"\n", start)
+    only_line = end < 0 or _first_not_blank(data, end) == len(data)
+    is_lines = ending in (".jsonl", ".ndjson")
+    if only_line:
+        return is_lines
+    try:
+        loads(data[start:end])
+    except ConversationError:
+        # One JSON text over many lines has one of these in its first line.
+        return is_lines and data[start:end].strip() not in (b"{", b"[")
+    return True
+
+
+def _is_blank(data: bytes | mmap.mmap, start: int, end: int) -> bool:
+    return not data[start : min(end, start + 16)].strip() and not data[start:end].strip()
+
+
+def _first_not_blank(data: bytes | mmap.mmap, start: int) -> int:
+    while start < len(data):
+        block = data[start : start + 4096]
+        rest = block.lstrip()
+        if rest:
+            return start + len(block) - len(rest)
+        start += len(block)
+    return len(data)
+
+
+def _rows_of(value: Any) -> list[Any]:
+    """Find the conversations in a parsed JSON text."""
+    if isinstance(value, list):
+        is_one = value and isinstance(value[0], Mapping) and {"role", "from"} & set(value[0])
+        return [value] if is_one else value
+    if isinstance(value, Mapping) and not set(_MESSAGE_COLUMNS[:2]) & set(value):
+        for item in value.values():
+            if isinstance(item, list) and item and isinstance(item[0], (list, Mapping)):
+                return item
+    return [value]
+
+
+def _mapped(path: str) -> bytes | mmap.mmap:
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return file.read()
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None
+
+
+def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
+    """Decompress into a file that has no name, so that every row can be reached."""
+    try:
+        with open(path, "rb", buffering=0) as raw, tempfile.TemporaryFile() as plain:
+            shutil.copyfileobj(OPENERS[ending](cast(BinaryIO, raw), path), plain, 1 << 20)
+            plain.flush()
+            if plain.tell() == 0:
+                return b""
+            return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
+    except (EOFError, zlib.error) as error:
+        raise InputFileError(path, f"is damaged: {error}") from None
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None

@@ -1,0 +1,112 @@
+"""Chat templates from `tokenizer_config.json`, `chat_template.jinja` or `chat_template.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.templates import TEMPLATES, ChatTemplate, get_template
+from tokviz.errors import InputFileError
+from tokviz.files import read_file
+
+MAX_TEMPLATE_BYTES = 20_000_000
+"""Largest file that is read for a template; a tokenizer_config.json may list many tokens."""
+
+CONFIG = "tokenizer_config.json"
+_IN_A_FOLDER = ("chat_template.jinja", CONFIG, "chat_template.json")
+_DEFAULT = "default"
+
+
+def load_template(name: str) -> ChatTemplate | JinjaTemplate:
+    """Find a template: a built-in one by its name, or a file or folder by its path.
+
+    Raises:
+        UnknownTemplateError: If it is neither.
+        InputFileError: If the file cannot be read or holds no template.
+    """
+    if name.strip().lower() in TEMPLATES or not _is_path(name):
+        return get_template(name)
+    return read_template(Path(name))
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".json", ".jinja", ".jinja2")) or Path(name).exists()
+
+
+def read_template(path: Path) -> JinjaTemplate:
+    """Read a template from a file, or from a model's folder.
+
+    A `tokenizer_config.json` beside a `chat_template.jinja` gives it its special tokens.
+
+    Raises:
+        InputFileError: If it cannot be read or holds no template.
+    """
+    if path.is_dir():
+        found = next((path / name for name in _IN_A_FOLDER if (path / name).is_file()), None)
+        if found is None:
+            raise InputFileError(path, f"there is none of {', '.join(_IN_A_FOLDER)} in it")
+        path = found
+    data = read_file(path, limit=MAX_TEMPLATE_BYTES)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputFileError(path, f"is no UTF-8 text (byte {error.start})") from None
+    if path.suffix == ".json":
+        config = _parse(path, text)
+        source = _template_of(path, config)
+    else:
+        source = text
+        config = _config_beside(path)
+    variables, special_tokens = _special_tokens(config)
+    return JinjaTemplate(
+        path.name,
+        source,
+        title=f"{path.parent.name or '.'}/{path.name}",
+        variables=variables,
+        special_tokens=special_tokens,
+    )
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        config = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputFileError(path, f"is no JSON: {error.msg} at {where}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputFileError(path, f"is no JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise InputFileError(path, "must hold an object with 'chat_template'")
+    return config
+
+
+def _template_of(path: Path, config: dict[str, Any]) -> str:
+    template = config.get("chat_template")
+    if isinstance(template, list):
+        named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
+        template = named.get(_DEFAULT) or next(iter(named.values()), None)
+    if not isinstance(template, str):
+        raise InputFileError(path, "has no text under the key 'chat_template'")
+    return template
+
+
+def _config_beside(path: Path) -> dict[str, Any]:
+    config = path.parent / CONFIG
+    return _parse(config, read_file(config).decode("utf-8", "replace")) if config.is_file() else {}
+
+
+def _special_tokens(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Give the template's variables (`bos_token` …) and all special tokens, by their ids."""
+    variables = {}
+    for key, value in config.items():
+        text = value.get("content") if isinstance(value, dict) else value
+        if key.endswith("_token") and isinstance(text, str):
+            variables[key] = text
+    added = config.get("added_tokens_decoder")
+    specials: dict[str, int] = {}
+    for token_id, token in added.items() if isinstance(added, dict) else ():
+        if isinstance(token, dict) and token.get("special") and str(token_id).isdigit():
+            specials[str(token.get("content"))] = int(token_id)
+    return variables, tuple(sorted(specials, key=lambda text: specials[text]))

@@ -1,0 +1,117 @@
+"""The chat templates that are built in, by name. To add one, add an entry to `TEMPLATES`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tokviz.chat import harmony, nanochat, turns
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.spans import Span
+from tokviz.errors import TokvizError
+
+
+class UnknownTemplateError(TokvizError):
+    """A template name that is neither built in nor a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """A way to write conversations for a model.
+
+    Attributes:
+        name: Its name.
+        title: The models that people know it by.
+        help: How it writes, in a sentence.
+        source: Where it is defined.
+        special_tokens: The special tokens it needs, in the order in which a tokenizer without
+            them gets ids for them.
+        write: Makes the spans of a conversation; raises `ConversationError` where it cannot.
+    """
+
+    name: str
+    title: str
+    help: str
+    source: str
+    special_tokens: tuple[str, ...]
+    write: Callable[[Conversation], list[Span]]
+
+    is_remote: ClassVar[bool] = False
+    """Whether rendering waits for a child process."""
+
+
+TEMPLATES: dict[str, ChatTemplate] = {
+    template.name: template
+    for template in (
+        ChatTemplate(
+            "nanochat",
+            "nanochat",
+            "User and assistant take turns between tokens of their own; a system message goes into "
+            "the first user message; Python calls are learned, their outputs are not.",
+            "karpathy/nanochat nanochat/tokenizer.py",
+            nanochat.SPECIAL_TOKENS,
+            nanochat.write,
+        ),
+        ChatTemplate(
+            "chatml",
+            "ChatML",
+            "Every message is a role, a new line and its text between <|im_start|> and <|im_end|>.",
+            "openai/openai-python chatml.md; transformers, Templates for chat models",
+            (turns.IM_START, turns.IM_END),
+            turns.write_chatml,
+        ),
+        ChatTemplate(
+            "llama3",
+            "Llama 3",
+            "A header with the role, then the text without white space around it, then <|eot_id|>.",
+            "meta-llama/llama3 llama/tokenizer.py; chat_template of Meta-Llama-3-8B-Instruct",
+            (turns.BEGIN_OF_TEXT, turns.HEADER_START, turns.HEADER_END, turns.EOT),
+            turns.write_llama3,
+        ),
+        ChatTemplate(
+            "qwen",
+            "Qwen2.5",
+            "ChatML with a system message always, tool calls in the assistant's turn and tool "
+            "answers in the user's.",
+            "tokenizer_config.json of Qwen/Qwen2.5-7B-Instruct",
+            (turns.IM_START, turns.IM_END),
+            turns.write_qwen,
+        ),
+        ChatTemplate(
+            "gpt-oss",
+            "gpt-oss (harmony)",
+            "Channels for thoughts, calls and answers; the system message says what the model is "
+            "(without a date), your own goes to the developer's.",
+            "openai/harmony src/encoding.rs, docs/format.md",
+            (
+                harmony.RETURN,
+                harmony.CHANNEL,
+                harmony.START,
+                harmony.END,
+                harmony.MESSAGE,
+                harmony.CALL,
+            ),
+            harmony.write,
+        ),
+    )
+}
+"""Every template that is built in, in the order to show them."""
+
+
+def get_template(name: str) -> ChatTemplate:
+    """Find a built-in template.
+
+    Raises:
+        UnknownTemplateError: If there is none of that name; it offers the nearest.
+    """
+    template = TEMPLATES.get(name.strip().lower())
+    if template is None:
+        near = difflib.get_close_matches(name.lower(), TEMPLATES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TEMPLATES)}"
+        raise UnknownTemplateError(
+            f"unknown chat template {name!r}: {hint} A file works too: tokenizer_config.json or "
+            "chat_template.jinja"
+        )
+    return template

@@ -1,0 +1,298 @@
+"""`tokviz chat`: conversations as a training sees them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tokviz.cli import options
+from tokviz.cli.command import Command
+from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks
+from tokviz.cli.output import print_json, report
+from tokviz.cli.progress import StatusLine
+from tokviz.cli.train import positive
+from tokviz.errors import TokvizError
+from tokviz.files import MAX_FILE_BYTES
+from tokviz.tui.glyphs import safe
+
+if TYPE_CHECKING:
+    from tokviz.chat.dataset import Dataset
+    from tokviz.chat.dataset_lint import RowReport
+    from tokviz.chat.jinja_template import JinjaTemplate
+    from tokviz.chat.render import Rendering
+    from tokviz.chat.templates import ChatTemplate
+    from tokviz.tokenizer import Tokenizer
+
+_NOTES = """\
+FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat and Hugging Face
+({"messages": [...]} or a list), OpenAI, or ShareGPT ({"conversations": [...]}).
+On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
+
+templates: nanochat (default), chatml, llama3, qwen, gpt-oss; or a file: tokenizer_config.json,
+chat_template.jinja. A tokenizer that lacks a template's special tokens gets them virtually.
+
+--mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
+--json, one object per row:
+  {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
+   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
+  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
+--lint checks every row and prints its findings; the exit code is 1 if there are any.
+  With --json, one object per finding:
+  {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+  rules: unreadable, not-rendered, nothing-supervised, everything-supervised, end-unsupervised,
+  answer-cut, roles-out-of-order, empty-turn, special-in-content, no-generation-marks
+"""
+
+_FINDINGS = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz chat`."""
+    options.add_files(parser, "conversations")
+    options.add_tokenizer(parser)
+    parser.add_argument(
+        "--template",
+        default="nanochat",
+        metavar="NAME",
+        help="a chat template's name or file (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        default=2048,
+        metavar="N",
+        help="cut renderings off after so many tokens (default: %(default)s)",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--mask", action="store_true", help="show which tokens are learned")
+    form.add_argument("--json", action="store_true", help="print one JSON object per row")
+    parser.add_argument(
+        "--lint", action="store_true", help="check the rows; 1 if anything is wrong"
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="leave out a rule of --lint; may be given several times",
+    )
+    parser.add_argument("--row", type=positive, metavar="N", help="only this row, from 1")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show, check or open conversations."""
+    names = options.input_names(arguments.files)
+    if _opens_app(arguments, names):
+        return _open_app(arguments, names[0])
+    from tokviz.chat.lint import RULES
+    from tokviz.chat.template_files import load_template
+
+    unknown = [code for code in arguments.ignore if code not in RULES]
+    if unknown:
+        raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
+    work = _Work(arguments, options.load_tokenizer(arguments), load_template(arguments.template))
+    failed = for_each_input(names, work.on_file)
+    return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
+
+
+def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
+    asked = arguments.mask or arguments.json or arguments.lint or arguments.row
+    return not asked and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
+
+
+def _open_app(arguments: argparse.Namespace, path: str) -> int:
+    from tokviz.chat.request import ChatRequest
+    from tokviz.tui.run import run as run_app
+
+    request = ChatRequest(path, arguments.template, arguments.max_tokens)
+    tokenizer = options.asked_tokenizer(arguments)
+    return run_app(tokenizer=tokenizer, screen="chat", request=request)
+
+
+class _Work:
+    """What is done with each file.
+
+    Attributes:
+        n_findings: Findings printed so far.
+        n_errors: Rows that could not be shown.
+    """
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        tokenizer: Tokenizer,
+        template: ChatTemplate | JinjaTemplate,
+    ) -> None:
+        self._arguments = arguments
+        self._tokenizer = tokenizer
+        self._template = template
+        self._ignored = frozenset(arguments.ignore)
+        self.n_findings = 0
+        self.n_errors = 0
+
+    def on_file(self, name: str) -> None:
+        """Do it with one file."""
+        dataset = _open(name)
+        first = 0 if self._arguments.row is None else self._arguments.row - 1
+        if self._arguments.row is not None and not dataset.has_row(first):
+            raise TokvizError(f"there is no row {first + 1:,}; it has {dataset.n_rows:,}")
+        if self._arguments.lint and not self._arguments.mask:
+            self._lint(name, dataset, first)
+        else:
+            self._show_rows(name, dataset, first)
+
+    # -- --lint
+
+    def _lint(self, name: str, dataset: Dataset, first: int) -> None:
+        from tokviz.chat.dataset_lint import DatasetLinter
+
+        linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
+        reports: Iterable[RowReport] = linter.reports(dataset, first)
+        if self._arguments.row is not None:
+            reports = [next(iter(reports))]
+        n_rows, n_wrong, n_before = 0, 0, self.n_findings
+        with StatusLine() as status:
+            for row_report in reports:
+                n_rows += 1
+                if status.is_due:
+                    n_found = self.n_findings - n_before
+                    status.draw(f"{n_rows:,} rows, {n_found:,} findings")
+                n_wrong += self._print_findings(name, dataset, row_report, status)
+        if not self._arguments.json:
+            print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
+
+    def _print_findings(
+        self, name: str, dataset: Dataset, row: RowReport, status: StatusLine
+    ) -> bool:
+        findings = [finding for finding in row.findings if finding.code not in self._ignored]
+        if findings:
+            status.clear()
+        for finding in findings:
+            if self._arguments.json:
+                print_json(
+                    {
+                        "file": name,
+                        "row": row.row,
+                        "place": dataset.place(row.row),
+                        "code": finding.code,
+                        "severity": finding.severity,
+                        "message": finding.message,
+                        "message_index": finding.message_index,
+                        "token_index": finding.token_index,
+                    }
+                )
+            else:
+                text = finding.message
+                place = dataset.place(row.row)
+                where = "" if text.startswith(place) else f"{place}: "
+                shown = safe(f"{display_name(name)}: {where}{text}")
+                print(f"{shown} [{finding.severity}: {finding.code}]")
+        self.n_findings += len(findings)
+        return bool(findings)
+
+    # -- --mask, --json
+
+    def _show_rows(self, name: str, dataset: Dataset, first: int) -> None:
+        from tokviz.chat.conversation import ConversationError
+        from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
+        from tokviz.chat.render import render
+
+        row = first
+        while dataset.has_row(row):
+            conversation, rendering, findings = None, None, []
+            try:
+                conversation = dataset.row(row)
+                rendering = render(
+                    self._tokenizer, conversation, self._template, self._arguments.max_tokens
+                )
+                self._show(name, dataset, row, rendering)
+            except ConversationError as error:
+                self._show_error(name, dataset, row, error)
+                code = UNREADABLE if conversation is None else NOT_RENDERED
+                findings = [error_finding(code, error)]
+            if self._arguments.lint and conversation is not None and rendering is not None:
+                findings = lint(conversation, rendering)
+            if self._arguments.lint:
+                self._show_findings(
+                    finding.message for finding in findings if finding.code not in self._ignored
+                )
+            if self._arguments.row is not None:
+                return
+            row += 1
+
+    def _show_findings(self, messages: Iterator[str]) -> None:
+        for message in messages:
+            self.n_findings += 1
+            print(f"  ! {safe(message)}")
+
+    def _show(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> None:
+        from tokviz.chat.mask import mask_lines
+        from tokviz.chat.render import rendering_to_json
+
+        if self._arguments.json:
+            place = dataset.place(row)
+            print_json({"file": name, "row": row, "place": place, **rendering_to_json(rendering)})
+            return
+        print(safe(_headline(dataset, row, rendering)))
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for line in mask_lines(rendering, safe, colour=colour):
+            print(line)
+
+    def _show_error(self, name: str, dataset: Dataset, row: int, error: TokvizError) -> None:
+        self.n_errors += 1
+        place = dataset.place(row)
+        if self._arguments.json:
+            print_json({"file": name, "row": row, "place": place, "error": str(error)})
+            return
+        sys.stdout.flush()
+        where = "" if str(error).startswith(place) else f"{place}: "
+        report(f"{display_name(name)}: {where}{error}")
+
+
+def _open(name: str) -> Dataset:
+    from tokviz.chat.dataset import Dataset
+
+    if name != STDIN:
+        return Dataset.open(name)
+    data = bytearray()
+    for block in read_blocks(name):
+        data += block
+        if len(data) > MAX_FILE_BYTES:
+            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes; give a file")
+    return Dataset.from_bytes(STDIN, bytes(data))
+
+
+def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
+    facts = [
+        dataset.place(row),
+        f"{rendering.n_kept:,} tokens",
+        f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
+    ]
+    cut = rendering.n_tokens_total - rendering.n_kept
+    if cut:
+        facts.append(f"{cut:,} cut off")
+    if rendering.virtual_specials:
+        facts.append(f"{len(rendering.virtual_specials)} special tokens are virtual")
+    if rendering.mask_source != "template":
+        facts.append(f"mask from {rendering.mask_source}")
+    return "# " + ", ".join([*facts, *rendering.notes])
+
+
+def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
+    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+    if not n_findings:
+        return f"{safe(name)}: {rows}, nothing found"
+    findings = "1 finding" if n_findings == 1 else f"{n_findings:,} findings"
+    return f"{safe(name)}: {rows}, {findings} in {n_wrong:,}"
+
+
+COMMAND = Command(
+    name="tokviz chat",
+    description="See which tokens of conversations a model learns from, and check training data.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

@@ -1,0 +1,287 @@
+"""What a tokenizer file says, before anybody believes it; and what is wrong with it.
+
+Every format is read into a `Draft`. `inspect` looks for what does not hold together, and `build`
+makes the tokenizer if nothing serious was found. So a format only reads, and the sentences about
+what is wrong are the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+
+from tokviz import bytetext
+from tokviz.encoding.model import Merge
+from tokviz.encoding.ranks import ListedRanks
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.formats.report import Finding, Report, Severity
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+MAX_TOKEN_ID = (1 << 22) - 1
+"""Largest id that is believed: twenty times the largest vocabulary in use."""
+
+MAX_TOKEN_BYTES = 1 << 16
+"""Bytes of the longest token that is believed."""
+
+MAX_TOTAL_BYTES = 256_000_000
+"""Bytes of all tokens together."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The content of a tokenizer file, or of a pair of them.
+
+    Attributes:
+        kind: What kind of file it is, to be read after "a".
+        path: The file.
+        tokens: Ordinary tokens, (id, bytes), in the order of the file.
+        merges: The merges in order; None if ids are ranks of concatenations.
+        specials: Special tokens, (text, id).
+        split_pattern: How text is cut into pieces.
+        about: What else to say of its source, such as what was guessed.
+        ignore_merges: See `Tokenizer`.
+        place_of_token: Where the n-th token is in the file.
+        place_of_merge: Where the n-th merge is.
+        place_of_special: Where the n-th special token is.
+        notes: What the reader noticed itself.
+    """
+
+    kind: str
+    path: str | PathLike[str]
+    tokens: list[tuple[int, bytes]]
+    merges: list[Merge] | None
+    specials: list[tuple[str, int]]
+    split_pattern: SplitPattern
+    about: str = ""
+    ignore_merges: bool = False
+    place_of_token: Callable[[int], str] = "token {}".format
+    place_of_merge: Callable[[int], str] = "merge {}".format
+    place_of_special: Callable[[int], str] = "special token {}".format
+    notes: list[Finding] = field(default_factory=list)
+
+
+def build(draft: Draft, name: str) -> Tokenizer:
+    """Make the tokenizer of a draft.
+
+    Raises:
+        InputFileError: If the draft has an error; the message is the first one's.
+    """
+    findings = [*draft.notes, *inspect(draft)]
+    for finding in findings:
+        if finding.severity == "error":
+            raise InputFileError(draft.path, str(finding))
+    try:
+        if draft.merges is None:
+            ranks = {token: token_id for token_id, token in draft.tokens}
+            tokenizer = Tokenizer.from_ranks(
+                ListedRanks(ranks),
+                dict(draft.specials),
+                split_pattern=draft.split_pattern,
+                name=name,
+            )
+        else:
+            tokenizer = Tokenizer(
+                dict(draft.tokens),
+                draft.merges,
+                dict(draft.specials),
+                split_pattern=draft.split_pattern,
+                ignore_merges=draft.ignore_merges,
+                name=name,
+            )
+    except TokvizError as error:
+        raise InputFileError(draft.path, str(error)) from None
+    about = f"; {draft.about}" if draft.about else ""
+    tokenizer.source = f"{draft.kind} {fspath(draft.path)}{about}"
+    tokenizer.load_report = Report(fspath(draft.path)).joined(findings)
+    return tokenizer
+
+
+def inspect(draft: Draft) -> list[Finding]:
+    """Say what is wrong with a draft; what occurs often is one finding that counts it."""
+    return [
+        finding for check in (_sizes, _ids, _bytes, _specials, _merges) for finding in check(draft)
+    ]
+
+
+def _counted(
+    severity: Severity, code: str, places: list[str], message: str, remedy: str
+) -> Iterable[Finding]:
+    """Make one finding of all places where the same is wrong; the message is about the first."""
+    if places:
+        more = f" (and {len(places) - 1:,} more like it)" if len(places) > 1 else ""
+        yield Finding(severity, code, places[0], message + more, remedy)
+
+
+def _sizes(draft: Draft) -> Iterable[Finding]:
+    if not draft.tokens:
+        yield Finding("error", "empty", "", "holds no token", "choose a vocabulary")
+    lengths = [len(token) for _, token in draft.tokens]
+    ids = [token_id for token_id, _ in draft.tokens] or [0]
+    if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
+        yield from _wrong_size(draft)
+    if sum(lengths) > MAX_TOTAL_BYTES:
+        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
+        yield Finding("error", "huge-vocabulary", "", message, "this is no vocabulary")
+
+
+def _wrong_size(draft: Draft) -> Iterable[Finding]:
+    """Name the first token whose id or length is beyond the limits."""
+    place = draft.place_of_token
+    for number, (token_id, token) in enumerate(draft.tokens):
+        if token_id > MAX_TOKEN_ID:
+            message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
+            yield Finding("error", "huge-id", place(number), message, "number the tokens anew")
+            break
+        if token_id < 0:
+            message = f"the id {token_id} is negative"
+            yield Finding("error", "negative-id", place(number), message, "number the tokens anew")
+            break
+        if len(token) > MAX_TOKEN_BYTES:
+            message = f"{len(token):,} bytes are more than a token may have ({MAX_TOKEN_BYTES:,})"
+            yield Finding("error", "huge-token", place(number), message, "remove it")
+            break
+
+
+def _ids(draft: Draft) -> Iterable[Finding]:
+    ids = [token_id for token_id, _ in draft.tokens]
+    distinct = set(ids)
+    if len(distinct) < len(ids):
+        seen: dict[int, int] = {}
+        places = []
+        first = -1
+        for number, token_id in enumerate(ids):
+            if seen.setdefault(token_id, number) != number:
+                first = number if first < 0 else first
+                places.append(draft.place_of_token(number))
+        other = draft.place_of_token(seen[ids[first]])
+        message = f"the id {ids[first]} is also that of {other}"
+        yield from _counted("error", "duplicate-id", places, message, "give each token its own id")
+    everything = distinct | {token_id for _, token_id in draft.specials}
+    if everything and min(everything) >= 0 and max(everything) <= MAX_TOKEN_ID:
+        n_missing = max(everything) + 1 - len(everything)
+        if n_missing:
+            gap = next(i for i in range(len(everything) + 1) if i not in everything)
+            message = (
+                f"{n_missing:,} ids below the largest have no token, first {gap}"
+                if n_missing > 1
+                else f"the id {gap} has no token"
+            )
+            remedy = "models may have such gaps; decoding these ids fails"
+            yield Finding("note", "gapped-ids", "", message, remedy)
+
+
+def _bytes(draft: Draft) -> Iterable[Finding]:
+    tokens = [token for _, token in draft.tokens]
+    distinct = set(tokens)
+    place = draft.place_of_token
+    empty = [place(number) for number, token in enumerate(tokens) if not token]
+    yield from _counted("error", "empty-token", empty, "the token has no bytes", "remove it")
+    if len(distinct) < len(tokens):
+        seen: dict[bytes, int] = {}
+        places, message = [], ""
+        for number, token in enumerate(tokens):
+            if token and seen.setdefault(token, number) != number:
+                message = message or f"{token[:40]!r} is a token already, at {place(seen[token])}"
+                places.append(place(number))
+        yield from _counted("error", "duplicate-token", places, message, "remove one of them")
+    missing = [byte for byte in range(256) if bytes([byte]) not in distinct]
+    if missing and tokens:
+        shown = ", ".join(f"0x{byte:02x}" for byte in missing[:4])
+        shown += ", …" if len(missing) > 4 else ""
+        are = "single bytes have" if len(missing) > 1 else "single byte has"
+        message = f"{len(missing)} of the 256 {are} no token ({shown})"
+        remedy = "add them, or texts that hold these bytes cannot be encoded"
+        yield Finding("error", "missing-bytes", "", message, remedy)
+
+
+def _specials(draft: Draft) -> Iterable[Finding]:
+    place = draft.place_of_special
+    token_of = dict(draft.tokens)
+    text_of: dict[int, str] = {}
+    texts: set[str] = set()
+    ordinary = set(token_of.values()) if draft.specials else set()
+    for number, (text, token_id) in enumerate(draft.specials):
+        finding = None
+        if not text:
+            finding = ("empty-special", "the special token is empty", "remove it")
+        elif bytetext.replace_surrogates(text)[1]:
+            message = f"{text[:40]!r} holds half a character"
+            finding = ("surrogate-special", message, "remove it: no text has it")
+        elif not 0 <= token_id <= MAX_TOKEN_ID:
+            message = f"the id {token_id:,} of {text[:40]!r} is not within 0 … {MAX_TOKEN_ID:,}"
+            finding = ("huge-id", message, "number the special tokens anew")
+        elif text in texts:
+            finding = ("duplicate-special", f"{text[:40]!r} is listed twice", "remove one")
+        elif token_id in text_of:
+            message = f"{text[:40]!r} has the id of {text_of[token_id][:40]!r}: {token_id}"
+            finding = ("colliding-special", message, "give each its own id")
+        elif token_of.get(token_id, text.encode()) != text.encode():
+            message = f"{text[:40]!r} has the id {token_id} of the token {token_of[token_id]!r}"
+            finding = ("colliding-special", message, "give it an id of its own")
+        if finding is not None:
+            code, message, remedy = finding
+            yield Finding("error", code, place(number), message, remedy)
+            return
+        if token_id not in token_of and text.encode() in ordinary:
+            message = f"{text[:40]!r} is an ordinary token too, with another id"
+            remedy = "in a text it is always the special token"
+            yield Finding("warning", "special-is-token", place(number), message, remedy)
+        text_of[token_id] = text
+        texts.add(text)
+
+
+def _merges(draft: Draft) -> Iterable[Finding]:
+    if draft.merges is None:
+        return
+    known = {token for _, token in draft.tokens}
+    if not _merges_hold(draft.merges, known):
+        yield from _faulty_merges(draft, draft.merges, known)
+
+
+def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
+    """Tell whether no merge is faulty, faster than finding out which is."""
+    if len(set(merges)) < len(merges):
+        return False
+    made = {bytes([byte]) for byte in range(256)}
+    if not made <= known:
+        return False
+    for left, right in merges:
+        if left not in made or right not in made:
+            return False
+        made.add(left + right)
+    return made <= known
+
+
+def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[Finding]:
+    place = draft.place_of_merge
+    missing: list[str] = []
+    early: list[str] = []
+    twice: list[str] = []
+    first_missing = first_early = first_twice = ""
+    made = {bytes([byte]) for byte in range(256)}
+    seen: set[Merge] = set()
+    for number, merge in enumerate(merges):
+        left, right = merge
+        product = left + right
+        if product not in known or left not in known or right not in known:
+            lacking = next(token for token in (left, right, product) if token not in known)
+            role = "product" if lacking is product else "part"
+            first_missing = first_missing or f"the {role} {lacking[:40]!r} is no token"
+            missing.append(place(number))
+        elif merge in seen:
+            first_twice = first_twice or f"{left[:40]!r} + {right[:40]!r} is listed before"
+            twice.append(place(number))
+        elif left not in made or right not in made:
+            lacking = left if left not in made else right
+            first_early = first_early or f"no merge before makes its part {lacking[:40]!r}"
+            early.append(place(number))
+        made.add(product)
+        seen.add(merge)
+    remedy = "add the token to the vocabulary, or remove the merge"
+    yield from _counted("error", "merge-without-token", missing, first_missing, remedy)
+    remedy = "remove it; the first one counts"
+    yield from _counted("warning", "duplicate-merge", twice, first_twice, remedy)
+    remedy = "the merge never applies, or only after later ones"
+    yield from _counted("warning", "early-merge", early, first_early, remedy)

@@ -1,0 +1,103 @@
+"""From a file or folder of any known kind to the tokenizer in it."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+
+from tokviz.errors import InputFileError
+from tokviz.files import read_file
+from tokviz.formats.draft import Draft, build
+from tokviz.formats.huggingface import load_tokenizer_json
+from tokviz.formats.json_file import read_json
+from tokviz.formats.minbpe import read_minbpe
+from tokviz.formats.recognise import Found, find
+from tokviz.formats.run import load_run_tokenizer
+from tokviz.formats.self_check import self_check
+from tokviz.formats.tiktoken import read_tiktoken
+from tokviz.formats.vocab_files import read_combined, read_vocab_and_merges
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+MAX_RANK_FILE_BYTES = 64_000_000
+"""Twenty times o200k's."""
+
+
+def load_path(
+    path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
+) -> Tokenizer:
+    """Load the tokenizer of a file or folder, and check it; see `tokviz.load`.
+
+    Raises:
+        InputFileError: If it cannot be read, or holds no tokenizer that can be used.
+        PatternError: If the split pattern is no valid regex.
+    """
+    place = os.path.expanduser(path)
+    found = find(place)
+    try:
+        with _no_collecting():
+            tokenizer = _load(found, split_pattern, fspath(path))
+        return checked(tokenizer)
+    except MemoryError:
+        raise InputFileError(path, "needs more memory than there is") from None
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Look for no garbage: a vocabulary is a million objects, and none of them is any."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def checked(tokenizer: Tokenizer) -> Tokenizer:
+    """Add the self-check's result to a tokenizer's load report."""
+    report = tokenizer.load_report
+    if report is not None:
+        findings, checks = self_check(tokenizer)
+        tokenizer.load_report = report.joined(findings, checks)
+        tokenizer.lossy = tokenizer.lossy or any(finding.code == "lossy" for finding in findings)
+    return tokenizer
+
+
+def _load(found: Found, split_pattern: str | SplitPattern | None, name: str) -> Tokenizer:
+    draft = read_draft(found, split_pattern)
+    if draft is not None:
+        return build(draft, name)
+    if split_pattern is not None:
+        raise InputFileError(name, "has its own split pattern: leave the other one out")
+    if found.kind == "run":
+        return load_run_tokenizer(found.path)
+    return load_tokenizer_json(found.path, name=name)
+
+
+def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) -> Draft | None:
+    """Read what a file says; None for `tokenizer.json`, which the library may have to read.
+
+    Raises:
+        InputFileError: If it cannot be read, or is damaged.
+        PatternError: If the split pattern is no valid regex.
+    """
+    path = found.path
+    match found.kind:
+        case "tiktoken":
+            return read_tiktoken(read_file(path, limit=MAX_RANK_FILE_BYTES), path, split_pattern)
+        case "minbpe":
+            if split_pattern is not None:
+                raise InputFileError(path, "has its own split pattern: leave the other one out")
+            return read_minbpe(read_file(path, limit=MAX_RANK_FILE_BYTES), path)
+        case "vocab":
+            assert found.other is not None
+            return read_vocab_and_merges(path, found.other, split_pattern)
+        case "combined":
+            content = read_json(path)
+            assert isinstance(content, dict)  # as it begins with a brace
+            return read_combined(content, path, split_pattern)
+    return None

@@ -1,0 +1,297 @@
+"""Tokenizers that only Hugging Face's library does exactly: any model, normalizer, pre-tokenizer.
+
+The library works on characters and may change them first. So a token's place is where it comes
+from in the text as it was; where the library drops characters (white space, mostly) they count to
+the token behind them, and several tokens of one character divide its bytes if their own bytes add
+up, else the first has them all. Spans tile the text in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, groupby
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from tokviz import bytetext
+from tokviz.child.limits import Limits
+from tokviz.encoding.model import Merge
+from tokviz.errors import InputFileError, JobError, SpecialTokenError, TokenIdError
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.hf_native import KIND, post_processor_note
+from tokviz.formats.hf_pattern import part_types
+from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
+from tokviz.formats.report import Finding, Report
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Json = dict[str, Any]
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class ForeignTokenizer(Tokenizer):
+    """A tokenizer whose encoding and decoding happen in a child process."""
+
+    remote = True
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        content: Json,
+        reason: str,
+        *,
+        name: str,
+        limits: Limits = LIMITS,
+    ) -> None:
+        """Load a `tokenizer.json` in the library.
+
+        Args:
+            path: The file.
+            content: What it holds.
+            reason: Why the library is needed.
+            name: A name to show.
+            limits: What the child may use.
+
+        Raises:
+            InputFileError: If the file cannot be read, or the library does not take it or dies of
+                it.
+        """
+        self._library = LibraryTokenizer(path, limits=limits)
+        try:
+            facts = self._library.facts()
+        except JobError as error:
+            self._library.close()
+            raise InputFileError(path, f"{error} ({reason})") from None
+        specials = {text: token_id for text, token_id in facts.specials if text}
+        spelled = _Spelling(content)
+        special_ids = set(specials.values())
+        ordinary = {
+            token_id: spelled.bytes_of(text)
+            for text, token_id in facts.vocabulary.items()
+            if token_id not in special_ids
+        }
+        self._byte_level = spelled.byte_level
+        pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
+        pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
+        self._set(_Vocabulary(ordinary), specials, pattern, name)
+        normalizers = [
+            kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
+        ]
+        self.lossy = bool(normalizers)
+        self.source = (
+            f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {facts.version} in "
+            f"another process, as {reason}"
+        )
+        self.load_report = Report(fspath(path)).joined(list(_notes(content, reason, normalizers)))
+
+    def close(self) -> None:
+        """End the child process; the tokenizer cannot encode any more."""
+        self._library.close()
+
+    def prepare(self) -> None:
+        """Nothing can be done ahead: the child is there since loading."""
+
+    def encode(self, text: str, allowed_special: AllowedSpecial = "all") -> list[int]:
+        """Encode text; see `Tokenizer.encode`.
+
+        Raises:
+            SpecialTokenError: If only some special tokens are allowed: the library recognises all
+                or none.
+            JobError: If the child dies of the text.
+        """
+        mended, _ = bytetext.replace_surrogates(text)
+        return self._library.encode(mended, self._parses(allowed_special)).ids.tolist()
+
+    def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
+        """Encode bytes; those that are not UTF-8 are U+FFFD for the library."""
+        text = bytetext.from_bytes(data)
+        return self._library.encode(text, self._parses(allowed_special)).ids.tolist()
+
+    def encode_byte_text(self, text: str, parse_specials: bool = True) -> list[int]:
+        """Encode byte text with all special tokens recognised, or none."""
+        return self._library.encode(text, parse_specials).ids.tolist()
+
+    def encode_with_borders(
+        self, text: str, parse_specials: bool = True
+    ) -> tuple[list[int], array[int] | None]:
+        """Encode byte text and say where its tokens lie; see `Tokenizer.encode_with_borders`."""
+        encoding = self._library.encode(text, parse_specials)
+        return encoding.ids.tolist(), self._borders(text, encoding)
+
+    def tokenize(self, text: str, allowed_special: AllowedSpecial = "all") -> Tokenization:
+        """Encode text and say where its tokens and pieces lie; see `Tokenizer.tokenize`."""
+        mended, n_replaced = bytetext.replace_surrogates(text)
+        return self._tokenization(mended, self._parses(allowed_special), n_replaced)
+
+    def tokenize_byte_text(self, text: str, parse_specials: bool = True) -> Tokenization:
+        """Do what `tokenize` does, for byte text."""
+        return self._tokenization(text, parse_specials, 0)
+
+    def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
+        """Give the character spans of the pieces: the library's pre-tokens, side by side."""
+        encoding = self._library.encode(text, parse_specials)
+        char_of = {byte: char for char, byte in enumerate(byte_offsets(text))}
+        ends = [char_of[end] for end in self._piece_ends(text, encoding) if end in char_of]
+        return list(zip([0, *ends], ends, strict=False))
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Join the bytes of tokens; where tokens are no bytes, what the library decodes, in UTF-8.
+
+        Raises:
+            TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+            JobError: If the child dies of it.
+        """
+        listed = list(ids)
+        if self._byte_level:
+            return super().decode_bytes(listed)
+        for index, token_id in enumerate(listed):
+            if self._bytes_of(token_id) is None:
+                raise TokenIdError(token_id, self.name, self.n_vocab, index)
+        return self._library.decode(array("I", listed)).encode("utf-8", "replace")
+
+    def _parses(self, allowed: AllowedSpecial) -> bool:
+        if allowed == "none" or not allowed:
+            return False
+        if allowed == "all" or set(allowed) >= self.special_tokens.keys():
+            return True
+        raise SpecialTokenError(
+            f"{self.name} recognises all its special tokens or none: give 'all' or 'none'"
+        )
+
+    def _tokenization(self, text: str, parse_specials: bool, n_replaced: int) -> Tokenization:
+        import numpy as np
+
+        encoding = self._library.encode(text, parse_specials)
+        borders = np.array(self._borders(text, encoding), dtype=np.int64)
+        ends = np.array([0, *self._piece_ends(text, encoding)], dtype=np.int64)
+        special_ids = list(self.special_tokens.values())
+        return Tokenization(
+            ids=encoding.ids.tolist(),
+            byte_spans=_pairs(borders),
+            pieces=_pairs(ends),
+            special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
+            n_replaced=n_replaced,
+        )
+
+    def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:
+        """Give the n + 1 byte offsets between n tokens; they never decrease."""
+        tokens = [self.token_bytes(token_id) for token_id in encoding.ids]
+        data = bytetext.to_bytes(text)
+        if b"".join(tokens) == data:
+            return array("I", accumulate(map(len, tokens), initial=0))
+        return borders_of_offsets(data, byte_offsets(text), encoding, tokens)
+
+    def _piece_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
+        borders = self._borders(text, encoding)
+        numbers = range(len(encoding.ids))
+        ends: list[int] = []
+        for _, group in groupby(numbers, key=lambda number: word_of(encoding, number)):
+            *_, last = group
+            if borders[last + 1] > (ends[-1] if ends else 0):
+                ends.append(borders[last + 1])
+        return ends
+
+
+def load_foreign(
+    path: str | PathLike[str], content: Json, reason: str, *, name: str
+) -> ForeignTokenizer:
+    """Load a `tokenizer.json` in Hugging Face's library; see `ForeignTokenizer`."""
+    return ForeignTokenizer(path, content, reason, name=name)
+
+
+def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[Finding]:
+    message = f"Hugging Face's library encodes it, as {reason}"
+    yield Finding("note", "foreign", "", message)
+    if normalizers:
+        message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
+        remedy = "decoding may give another text back: it is marked lossy"
+        yield Finding("note", "lossy", "normalizer", message, remedy)
+    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
+    if post:
+        yield post_processor_note(" + ".join(post))
+
+
+class _Spelling:
+    """How the texts of tokens stand for bytes, by what the file's decoder undoes.
+
+    Attributes:
+        byte_level: Whether every token is bytes in GPT-2's alphabet, and decoding joins them.
+    """
+
+    def __init__(self, content: Json) -> None:
+        kinds = part_types(content.get("decoder"))
+        model = content.get("model")
+        model = model if isinstance(model, dict) else {}
+        self.byte_level = kinds == ["ByteLevel"]
+        self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
+        prefix = model.get("continuing_subword_prefix") or "##"
+        self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
+        suffix = model.get("end_of_word_suffix")
+        self._suffix = suffix if isinstance(suffix, str) else ""
+
+    def bytes_of(self, text: str) -> bytes:
+        if self.byte_level:
+            try:
+                return from_characters(text)
+            except ValueError:
+                return text.encode("utf-8", "replace")
+        if match := _BYTE_TOKEN.fullmatch(text):
+            return bytes.fromhex(match[1])
+        if self._word_start:
+            text = text.replace(self._word_start, " ")
+        if self._prefix and len(text) > len(self._prefix):
+            text = text.removeprefix(self._prefix)
+        if self._suffix and text.endswith(self._suffix):
+            text = text.removesuffix(self._suffix) + " "
+        return text.encode("utf-8", "replace")
+
+
+class _Vocabulary:
+    """The tokens of a foreign tokenizer; a `Model` that knows no merges."""
+
+    def __init__(self, tokens: dict[int, bytes]) -> None:
+        self._tokens = dict(sorted(tokens.items()))
+        self._id_of: dict[bytes, int] = {}
+        for token_id, token in self._tokens.items():
+            self._id_of.setdefault(token, token_id)
+
+    def token(self, token_id: int) -> bytes | None:
+        return self._tokens.get(token_id)
+
+    def id_of(self, token: bytes) -> int | None:
+        return self._id_of.get(token)
+
+    def ids(self) -> list[int]:
+        return list(self._tokens)
+
+    def rank(self, token_id: int) -> int | None:
+        return None
+
+    def pair_rank(self, left: bytes, right: bytes) -> int | None:
+        return None
+
+    def merge_of(self, token_id: int) -> Merge | None:
+        return None
+
+    def merges(self) -> list[Merge]:
+        return []
+
+    def encode(self, text: str) -> list[int]:
+        raise JobError("only the library encodes a foreign tokenizer's text")
+
+    def prepare(self) -> None:
+        """Nothing takes long here."""
+
+
+def _pairs(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    return np.stack([borders[:-1], borders[1:]], axis=1)

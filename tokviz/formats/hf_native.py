@@ -1,0 +1,203 @@
+"""Byte-level BPE from the content of a `tokenizer.json`, where it can be done exactly.
+
+What cannot be (another model, a normalizer, special tokens that swallow white space …) raises
+`NotNativeError`, and Hugging Face's own library does it (`tokviz.formats.foreign`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+from tokviz.encoding.model import Merge
+from tokviz.errors import InputFileError
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.draft import Draft
+from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
+from tokviz.formats.report import Finding
+from tokviz.pretokenize.patterns import SplitPattern
+
+KIND = "Hugging Face tokenizer"
+
+Json = dict[str, Any]
+
+_MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
+_ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
+
+
+def read_native(
+    content: Json, path: str | PathLike[str], known_pattern: SplitPattern | None = None
+) -> Draft:
+    """Read the content of a `tokenizer.json`.
+
+    Args:
+        content: The content.
+        path: The file, for messages.
+        known_pattern: The split pattern that the file was written from, where that is known.
+
+    Raises:
+        NotNativeError: If only Hugging Face's library does exactly what it says.
+        InputFileError: If it is damaged; it names the key.
+    """
+    model = _part(content, "model", dict, path)
+    vocab, merges = _check_model(model, path)
+    if content.get("normalizer") is not None:
+        kinds = " + ".join(part_types(content["normalizer"]))
+        raise NotNativeError(f"it normalizes text ({kinds})")
+    pattern = split_pattern_of(content.get("pre_tokenizer"), known_pattern)
+    added = list(_added(content, path))
+    specials = {text: token_id for text, token_id in _numbered(added, vocab)}
+    tokens, keys = _tokens(vocab, specials, path)
+    _check_bytes(tokens)
+    notes = list(_notes(content, added, specials))
+    return Draft(
+        KIND,
+        path,
+        tokens,
+        _merges(merges, dict(zip(keys, (token for _, token in tokens), strict=True)), path),
+        list(specials.items()),
+        pattern,
+        ignore_merges=bool(model.get("ignore_merges")),
+        place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
+        place_of_merge="model.merges[{}]".format,
+        place_of_special="added_tokens[{}]".format,
+        notes=notes,
+    )
+
+
+def _part(
+    content: Json, key: str, kind: type[dict[Any, Any]] | type[list[Any]], path: str | PathLike[str]
+) -> Any:
+    value = content.get(key)
+    if not isinstance(value, kind):
+        name = "an object" if kind is dict else "a list"
+        what = "is missing" if value is None else f"is no {name.split()[-1]}"
+        raise InputFileError(path, f"its key {key!r} {what}: a tokenizer.json has {name} there")
+    return value
+
+
+def _check_model(model: Json, path: str | PathLike[str]) -> tuple[Json, list[Any]]:
+    kind = model.get("type", "BPE" if "merges" in model else None)
+    if kind != "BPE":
+        raise NotNativeError(f"its model is {kind}")
+    for option in _MODEL_OPTIONS:
+        if model.get(option):
+            raise NotNativeError(f"its model sets {option}")
+    vocab: Json = _part(model, "vocab", dict, path)
+    merges: list[Any] = _part(model, "merges", list, path)
+    return vocab, merges
+
+
+def _added(content: Json, path: str | PathLike[str]) -> Iterator[tuple[str, int]]:
+    """Give every added token's text and the id that the file says."""
+    for number, token in enumerate(content.get("added_tokens") or ()):
+        text = token.get("content") if isinstance(token, dict) else None
+        if not isinstance(text, str):
+            raise InputFileError(path, f"added_tokens[{number}]: has no text `content`")
+        yield text, _id(token.get("id"), f"added_tokens[{number}]", path)
+        for option in _ADDED_OPTIONS:
+            if token.get(option):
+                raise NotNativeError(f"its added token {text[:40]!r} sets {option}")
+
+
+def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, int]]:
+    """Number the added tokens as the library does, which only believes the vocabulary.
+
+    Source: huggingface/tokenizers `tokenizers/src/tokenizer/added_vocabulary.rs` (`add_tokens`).
+    """
+    next_id = len(vocab)
+    seen: set[str] = set()
+    for text, token_id in added:
+        if text in seen:
+            raise NotNativeError(f"its added token {text[:40]!r} is there twice")
+        seen.add(text)
+        given = vocab.get(text)
+        if given is None:
+            given, next_id = next_id, next_id + 1
+        if given != token_id:
+            raise NotNativeError(f"its added token {text[:40]!r} gets another id when loaded")
+        yield text, token_id
+
+
+def _tokens(
+    vocab: Json, specials: dict[str, int], path: str | PathLike[str]
+) -> tuple[list[tuple[int, bytes]], list[str]]:
+    """Give the ordinary tokens as ids and bytes, and their texts."""
+    tokens: list[tuple[int, bytes]] = []
+    keys = [text for text in vocab if text not in specials]
+    for text in keys:
+        token_id = vocab[text]
+        if type(token_id) is not int or token_id < 0:
+            token_id = _id(token_id, f"model.vocab[{text[:40]!r}]", path)
+        try:
+            tokens.append((token_id, from_characters(text)))
+        except ValueError:
+            raise NotNativeError(f"its token {text[:40]!r} is not spelled in bytes") from None
+    return tokens, keys
+
+
+def _id(value: object, place: str, path: str | PathLike[str]) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InputFileError(path, f"{place}: {value!r} is no token id")
+    return value
+
+
+def _check_bytes(tokens: list[tuple[int, bytes]]) -> None:
+    single = {token for _, token in tokens if len(token) == 1}
+    if len(single) < 256:
+        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
+
+
+def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str]) -> list[Merge]:
+    """Read the merges, which are texts with a space or pairs of texts.
+
+    Args:
+        merges: The merges.
+        known: The bytes of ordinary tokens by their texts.
+        path: The file, for messages.
+    """
+    try:
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
+        read = [(known[left], known[right]) for left, right in pairs]
+    except (KeyError, ValueError, TypeError):
+        read = list(_unknown_merges(merges, path))
+    if len(set(read)) < len(read):
+        # Of a pair that is listed twice the library takes the last place, minbpe the first.
+        raise NotNativeError("a merge is there twice in it")
+    return read
+
+
+def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Merge]:
+    """Read merges of which one is faulty, or of a token that is not there."""
+    for number, merge in enumerate(merges):
+        try:
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
+            yield from_characters(left), from_characters(right)
+        except (ValueError, TypeError, AttributeError):
+            shown = repr(merge)[:60]
+            reason = f"model.merges[{number}]: {shown} is no pair of tokens"
+            raise InputFileError(path, reason) from None
+
+
+def _notes(
+    content: Json, added: list[tuple[str, int]], specials: dict[str, int]
+) -> Iterator[Finding]:
+    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
+    if post:
+        yield post_processor_note(" + ".join(post))
+    plain = [
+        token["content"]
+        for token in content.get("added_tokens") or ()
+        if not token.get("special") and token["content"] in specials
+    ]
+    if plain:
+        shown = ", ".join(plain[:4]) + (", …" if len(plain) > 4 else "")
+        message = f"added tokens that are not called special are taken for special: {shown}"
+        yield Finding("note", "added-tokens", "added_tokens", message)
+
+
+def post_processor_note(kind: str) -> Finding:
+    """Say that the tokens which a post-processor puts around a text are left out."""
+    message = f"its post-processor ({kind}) may put special tokens around a text; they are left out"
+    return Finding("note", "post-processor", "post_processor", message)

@@ -1,0 +1,88 @@
+"""Tokenizers from the Hugging Face Hub: `hf:org/name` or `hf:org/name@revision`.
+
+`huggingface_hub` (the extra `hub`) does the work, so its token, its cache, `HF_ENDPOINT` and
+`HF_HUB_OFFLINE` count here too. Only files that can hold a tokenizer are fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tokviz.errors import InputFileError
+from tokviz.formats.files import load_path
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+_ADDRESS = re.compile(r"hf:([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
+
+_CANDIDATES: tuple[tuple[str, ...], ...] = (
+    ("tokenizer.json",),
+    ("vocab.json", "merges.txt"),
+    ("tokenizer.model",),
+    ("original/tokenizer.model",),
+)
+"""The files that may hold a tokenizer, the best first; several are needed together."""
+
+_OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
+_UNREACHABLE = (
+    "is not in the cache, and the Hub cannot be reached: check the network or HF_ENDPOINT"
+)
+
+
+def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+    """Load a tokenizer from the Hub, or from the cache of an earlier time.
+
+    Args:
+        address: `hf:org/name`, or with `@` and a branch, tag or commit.
+        split_pattern: See `tokviz.load`.
+
+    Raises:
+        InputFileError: If the address makes no sense, the repository or revision does not exist, is
+            not open to this user, holds no tokenizer, or cannot be reached.
+    """
+    match = _ADDRESS.fullmatch(address.strip())
+    if match is None:
+        raise InputFileError(address, "is no address on the Hub: write hf:org/name[@revision]")
+    files = _fetch(address, match[1], match[2])
+    tokenizer = load_path(files[0], split_pattern)
+    tokenizer.name = address
+    tokenizer.source = tokenizer.source.replace(str(files[0]), address, 1)
+    return tokenizer
+
+
+def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
+    try:
+        from huggingface_hub import constants, errors, hf_hub_download
+    except ImportError:
+        reason = "needs the package huggingface_hub: pip install 'tokviz-tui[hub]'"
+        raise InputFileError(address, reason) from None
+    for names in _CANDIDATES:
+        try:
+            return [Path(hf_hub_download(repository, name, revision=revision)) for name in names]
+        except errors.LocalEntryNotFoundError:
+            reason = _OFFLINE if constants.HF_HUB_OFFLINE else _UNREACHABLE
+            raise InputFileError(address, reason) from None
+        except errors.EntryNotFoundError:
+            continue
+        except Exception as error:
+            raise InputFileError(address, _reason(errors, error)) from None
+    raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
+
+
+def _reason(errors: Any, error: Exception) -> str:
+    """Say in words why a file could not be fetched."""
+    log_in = "log in with `hf auth login` or set HF_TOKEN"
+    if isinstance(error, errors.GatedRepoError):
+        return f"is gated: accept its terms on the Hub, then {log_in}"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return f"there is no such repository, or it is private: {log_in}"
+    if isinstance(error, errors.RevisionNotFoundError):
+        return "there is no such revision"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return _OFFLINE
+    if isinstance(error, errors.HFValidationError):
+        return "is no address on the Hub: write hf:org/name[@revision]"
+    first = str(error).strip().splitlines()
+    return f"cannot be fetched: {first[0][:200] if first else type(error).__name__}"

@@ -1,0 +1,85 @@
+"""What a rank file does not say: the split pattern and the special tokens of known vocabularies.
+
+A `.tiktoken` file holds tokens and ranks only. OpenAI's are known by their checksums (from
+`tiktoken_ext/openai_public.py` of tiktoken), Llama 3's and Qwen's by their number of tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+_FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+
+
+class Known(NamedTuple):
+    """A vocabulary that is known.
+
+    Attributes:
+        title: Whose it is.
+        split_pattern: The name of its split pattern.
+        special_tokens: Special token text → id.
+    """
+
+    title: str
+    split_pattern: str
+    special_tokens: dict[str, int]
+
+
+def _llama3() -> dict[str, int]:
+    """Source: meta-llama/llama3 `llama/tokenizer.py`."""
+    texts = [
+        "<|begin_of_text|>",
+        "<|end_of_text|>",
+        *(f"<|reserved_special_token_{number}|>" for number in range(4)),
+        "<|start_header_id|>",
+        "<|end_header_id|>",
+        "<|reserved_special_token_4|>",
+        "<|eot_id|>",
+        *(f"<|reserved_special_token_{number}|>" for number in range(5, 251)),
+    ]
+    return {text: 128_000 + number for number, text in enumerate(texts)}
+
+
+def _qwen() -> dict[str, int]:
+    """Source: Qwen/Qwen-7B `tokenization_qwen.py`."""
+    texts = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    texts += [f"<|extra_{number}|>" for number in range(205)]
+    return {text: 151_643 + number for number, text in enumerate(texts)}
+
+
+_CL100K = {
+    "<|endoftext|>": 100257,
+    **{text: 100258 + number for number, text in enumerate(_FIM)},
+    "<|endofprompt|>": 100276,
+}
+
+_BY_CHECKSUM = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Known(
+        "r50k_base (GPT-2, GPT-3)", "gpt2", {"<|endoftext|>": 50256}
+    ),
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Known(
+        "p50k_base (Codex)", "gpt2", {"<|endoftext|>": 50256}
+    ),
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Known(
+        "cl100k_base (GPT-4)", "gpt4", _CL100K
+    ),
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Known(
+        "o200k_base (GPT-4o)", "gpt4o", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+    ),
+}
+
+_BY_SIZE = {
+    128_000: Known("Llama 3", "llama3", _llama3()),
+    151_643: Known("Qwen", "qwen2", _qwen()),
+}
+
+
+def known_by_checksum(data: bytes) -> Known | None:
+    """Find whose vocabulary a rank file is, for certain."""
+    return _BY_CHECKSUM.get(hashlib.sha256(data).hexdigest())
+
+
+def known_by_size(n_tokens: int) -> Known | None:
+    """Guess whose vocabulary it is by its number of tokens, without gaps."""
+    return _BY_SIZE.get(n_tokens)

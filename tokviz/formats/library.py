@@ -1,0 +1,181 @@
+"""Hugging Face's `tokenizers` in a child process, as ordinary calls that wait for its answers.
+
+Whatever a file makes the library do (abort, eat memory, run for minutes) happens to the child,
+which has limits; here it is a `JobError`. The next call starts a new child.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from threading import Event, Lock
+from typing import Any
+
+from tokviz import bytetext
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
+from tokviz.child.runner import JobClient, RunHandlers
+from tokviz.errors import JobError, TokvizError
+from tokviz.files import read_file
+from tokviz.formats.json_file import MAX_JSON_BYTES
+
+LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
+
+PATIENCE_SECONDS = 60.0
+"""How long the library may take for one call: some 50 MB of text."""
+
+NO_WORD = 0xFFFF_FFFF
+"""The word of a token that is in none."""
+
+_CLOSED_CHECK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryEncoding:
+    """What the library makes of a text; every array has one number a token, typecode "I".
+
+    Attributes:
+        ids: The token ids.
+        starts: The first of the text's characters that a token comes from.
+        ends: The character behind the last one.
+        words: The number of a token's pre-token; `NO_WORD` if it has none.
+    """
+
+    ids: array[int]
+    starts: array[int]
+    ends: array[int]
+    words: array[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFacts:
+    """What the library says of a tokenizer.
+
+    Attributes:
+        version: Of the library.
+        specials: Text and id of the added tokens.
+        vocabulary: Every token's text → id, with the added tokens.
+    """
+
+    version: str
+    specials: list[tuple[str, int]]
+    vocabulary: dict[str, int]
+
+
+class LibraryTokenizer:
+    """One `tokenizer.json` in a child. Safe in any thread; calls wait for each other."""
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        limits: Limits = LIMITS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Take the file; the child starts with the first call.
+
+        Raises:
+            InputFileError: If the file cannot be read.
+        """
+        self._path = os.path.abspath(path)
+        data = read_file(path, limit=MAX_JSON_BYTES)
+        self._checksum = hashlib.sha256(data).hexdigest()
+        self._jobs = JobClient("foreign_tokenizer", limits=limits, patience=patience)
+        self._lock = Lock()
+        # The child ends with the last one who could ask it.
+        weakref.finalize(self, self._jobs.close)
+        self._closed = False
+
+    def facts(self) -> LibraryFacts:
+        """Load the file in the child and read its vocabulary.
+
+        Raises:
+            JobError: If the library does not take the file, or the child dies of it.
+        """
+        first, *parts = self._call(None)
+        vocabulary: dict[str, int] = {}
+        for part in parts:
+            vocabulary.update(zip(part["texts"], unpack_numbers(part["ids"]), strict=True))
+        specials = [(text, token_id) for text, token_id in first["specials"]]
+        return LibraryFacts(first["version"], specials, vocabulary)
+
+    def encode(self, text: str, parse_specials: bool) -> LibraryEncoding:
+        """Encode byte text; a byte that is not UTF-8 is U+FFFD for the library.
+
+        Raises:
+            JobError: If the library fails, or the child dies of it.
+        """
+        seen = bytetext.RAW_BYTES.sub("\ufffd", text)
+        body = self._ask({"do": "encode", "text": seen, "specials": parse_specials})
+        return LibraryEncoding(
+            *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
+        )
+
+    def decode(self, ids: array[int]) -> str:
+        """Decode ids that exist.
+
+        Raises:
+            JobError: If the library fails, or the child dies of it.
+        """
+        text: str = self._ask({"do": "decode", "ids": pack_numbers(ids)})["text"]
+        return text
+
+    def close(self) -> None:
+        """End the child; later calls fail. Safe to call twice."""
+        self._closed = True
+        self._jobs.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while there is a child."""
+        return self._jobs.pid
+
+    def _ask(self, body: Body) -> Any:
+        try:
+            return self._call(body)[-1]
+        except TokvizError as error:
+            raise JobError(f"{self._path}: {error}") from None
+
+    def _call(self, body: Body | None) -> list[Any]:
+        """Send one request, behind the file where the child does not have it; wait for the end.
+
+        Without a request the file is sent anew, and the vocabulary asked for.
+        """
+        # No reference to this object: what the client keeps of a run must not keep it alive.
+        load = {
+            "do": "load",
+            "path": self._path,
+            "sha256": self._checksum,
+            "vocabulary": body is None,
+        }
+        answers: list[Any] = []
+        failures: list[TokvizError] = []
+        over = Event()
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if body is None or not memory.get("loaded"):
+                yield load
+                memory["loaded"] = True
+            if body is not None:
+                yield body
+
+        def fail(run: int, error: TokvizError) -> None:
+            failures.append(error)
+            over.set()
+
+        handlers = RunHandlers(
+            lambda run, answer: answers.append(answer), lambda run: over.set(), fail
+        )
+        with self._lock:
+            self._jobs.run(requests, handlers)
+            while not over.wait(_CLOSED_CHECK_SECONDS):
+                if self._closed:
+                    raise JobError("the tokenizer was closed")
+        if failures:
+            raise failures[0]
+        return answers

@@ -1,0 +1,144 @@
+r"""minbpe's `.model` files. Source: karpathy/minbpe `minbpe/base.py` (`Tokenizer.save`, `load`).
+
+| line | content |
+|---|---|
+| 1 | `minbpe v1` |
+| 2 | the split pattern; empty where the text is not split (`BasicTokenizer`) |
+| 3 | the number of special tokens |
+| … | a special token and its id, a space between them |
+| … | a merge: the ids of its two tokens |
+
+The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from tokviz.encoding.model import Merge
+from tokviz.errors import FormatError, InputFileError
+from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
+from tokviz.formats.rank_order import first_unmerged, listed_merges
+from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.tokenizer import Tokenizer
+
+KIND = "minbpe model"
+
+MAGIC = "minbpe v1"
+
+
+def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
+    """Read the content of a `.model` file.
+
+    Raises:
+        InputFileError: If a line is not what it should be; it names the line.
+        PatternError: If the split pattern is no valid regex.
+    """
+    try:
+        lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputFileError(path, f"line {line}: is not UTF-8") from None
+    if lines[0] != MAGIC:
+        raise InputFileError(path, f"line 1: is not {MAGIC!r}: no other version is known")
+    if len(lines) < 3 or not lines[2].strip().isdecimal() or len(lines[2]) > 9:
+        raise InputFileError(path, "line 3: is not the number of special tokens")
+    n_specials = int(lines[2])
+    first_merge = 3 + n_specials
+    if len(lines) < first_merge:
+        raise InputFileError(path, f"is cut off: {n_specials} special tokens should follow line 3")
+    specials = [_special(line, number, path) for number, line in enumerate(lines[3:first_merge], 4)]
+    tokens = [(byte, bytes([byte])) for byte in range(256)]
+    merges = _merges(lines, first_merge, tokens, path)
+    return Draft(
+        KIND,
+        path,
+        tokens,
+        merges,
+        specials,
+        get_split_pattern(lines[1] or "none"),
+        place_of_token=lambda number: f"line {first_merge + 1 + number - 256}",
+        place_of_merge=lambda number: f"line {first_merge + 1 + number}",
+        place_of_special=lambda number: f"line {4 + number}",
+    )
+
+
+def _special(line: str, number: int, path: str | PathLike[str]) -> tuple[str, int]:
+    text, _, token_id = line.rpartition(" ")
+    if not text or not token_id.isdecimal() or len(token_id) > 9:
+        raise InputFileError(path, f"line {number}: is not a special token and its id")
+    return text, int(token_id)
+
+
+def _merges(
+    lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: str | PathLike[str]
+) -> list[Merge]:
+    """Read the merges and add the tokens that they make."""
+    merges: list[Merge] = []
+    n_bytes = 0
+    while lines and not lines[-1].strip():
+        del lines[-1]
+    for number, line in enumerate(lines[first:], first + 1):
+        try:
+            left, right = (int(part) if len(part) < 10 else MAX_TOKEN_ID for part in line.split())
+        except ValueError:
+            raise InputFileError(path, f"line {number}: is not the ids of two tokens") from None
+        if not (0 <= left < len(tokens) and 0 <= right < len(tokens)):
+            missing = max(left, right) if min(left, right) >= 0 else min(left, right)
+            reason = (
+                f"line {number}: no token has the id {missing} yet: the merges are out of order"
+            )
+            raise InputFileError(path, reason)
+        merge = tokens[left][1], tokens[right][1]
+        n_bytes += len(merge[0]) + len(merge[1])
+        if len(merge[0]) + len(merge[1]) > MAX_TOKEN_BYTES or n_bytes > MAX_TOTAL_BYTES:
+            reason = f"line {number}: makes a token of more than {MAX_TOKEN_BYTES:,} bytes"
+            raise InputFileError(path, reason)
+        if len(tokens) > MAX_TOKEN_ID:
+            raise InputFileError(path, f"line {number}: more than {MAX_TOKEN_ID:,} tokens")
+        merges.append(merge)
+        tokens.append((len(tokens), merge[0] + merge[1]))
+    return merges
+
+
+def to_minbpe(tokenizer: Tokenizer) -> bytes:
+    """Write a `.model` file.
+
+    Raises:
+        FormatError: If the ids are not numbered as minbpe numbers them, or a text would break a
+            line.
+    """
+    merges = listed_merges(tokenizer)
+    id_of = {bytes([byte]): byte for byte in range(256)}
+    pairs = []
+    for number, (left, right) in enumerate(merges):
+        if left not in id_of or right not in id_of:
+            raise FormatError(_refusal(tokenizer, f"merge {number} comes before its parts"))
+        pairs.append(f"{id_of[left]} {id_of[right]}\n")
+        id_of.setdefault(left + right, 256 + number)
+    ordinary = {
+        token: token_id
+        for token_id, token in tokenizer.vocab.items()
+        if not tokenizer.is_special(token_id)
+    }
+    if ordinary != id_of:
+        wrong = next(token for token in ordinary if id_of.get(token) != ordinary[token])
+        reason = (
+            f"bytes have the ids 0-255 there and merges the next, but {wrong[:40]!r} has another"
+        )
+        raise FormatError(_refusal(tokenizer, reason))
+    if (tokenizer.by_ranks or tokenizer.ignore_merges) and first_unmerged(tokenizer) is not None:
+        raise FormatError(_refusal(tokenizer, "it looks pieces up as a whole"))
+    pattern = "" if tokenizer.split_pattern.name == "none" else tokenizer.split_pattern.regex
+    head = [MAGIC, pattern, str(len(tokenizer.special_tokens))]
+    for text, token_id in tokenizer.special_tokens.items():
+        if len(text.split()) != 1 or text.split()[0] != text:
+            raise FormatError(_refusal(tokenizer, f"white space in the special token {text!r}"))
+        head.append(f"{text} {token_id}")
+    if "\n" in pattern or pattern != pattern.strip():
+        raise FormatError(_refusal(tokenizer, "its split pattern does not fit in a line"))
+    return ("\n".join(head) + "\n" + "".join(pairs)).encode()
+
+
+def _refusal(tokenizer: Tokenizer, reason: str) -> str:
+    return f"{tokenizer.name} cannot be a minbpe model: {reason}"

@@ -1,0 +1,87 @@
+r"""When merge lists and ranks of concatenations give the same tokens, and each as the other.
+
+By ranks, two neighbours x, y merge if x + y is a token, the lowest rank first. Let (l, r) be the
+two tokens that the bytes of a token t are merged to by all other ranks. Where t's bytes stand
+between two borders that last, lower ranks have made them l and r when t's turn comes, as they do in
+t alone; so no other pair of t ever merges, and the list of these pairs, by rank, says the same as
+the ranks.
+
+>>> last_merge(b"abc", {b"ab": 0, b"bc": 1, b"abc": 2}.get)
+(b'ab', b'c')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.encoding.merging import merge_piece
+from tokviz.encoding.model import Merge
+from tokviz.tokenizer import Tokenizer
+
+
+def last_merge(token: bytes, rank_of: Callable[[bytes], int | None]) -> Merge | None:
+    """Find the two tokens that ranks merge to a token, None if they never do."""
+    # Ranks above the token's own count too: there are vocabularies with a part that is learned
+    # after the whole.
+    parts = merge_piece(
+        token,
+        lambda left, right: None if len(left) + len(right) == len(token) else rank_of(left + right),
+    )
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
+    """List merges that give the same tokens as the tokenizer, its ranks or its own merges."""
+    if not tokenizer.by_ranks:
+        return tokenizer.merges
+    rank_of = _ranks(tokenizer).get
+    merges = [last_merge(token, rank_of) for token in _by_rank(tokenizer) if len(token) > 1]
+    return [merge for merge in merges if merge is not None]
+
+
+def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
+    """Find a token that its own merges do not make of its bytes, None if they make them all.
+
+    Where a whole piece is looked up before it is merged, only such tokens show the difference.
+    """
+    for token in _by_rank(tokenizer):
+        if len(token) > 1 and merge_piece(token, tokenizer.pair_rank) != [token]:
+            return token
+    return None
+
+
+def why_no_ranks(tokenizer: Tokenizer) -> str | None:
+    """Say why ranks would give other tokens than the tokenizer's merges, None if they do not."""
+    if tokenizer.by_ranks:
+        return None
+    rank_of = _ranks(tokenizer).get
+    order: dict[bytes, int] = {}
+    first: dict[bytes, Merge] = {}
+    for index, (left, right) in enumerate(tokenizer.merges):
+        order.setdefault(left + right, index)
+        first.setdefault(left + right, (left, right))
+    last_index = -1
+    for token in _by_rank(tokenizer):
+        if len(token) == 1:
+            continue
+        merge = first.get(token)
+        if merge is None:
+            if tokenizer.ignore_merges and last_merge(token, rank_of) is None:
+                continue
+            return f"no merge makes the token {token[:40]!r}, yet by its rank one would"
+        if order[token] < last_index:
+            return f"its ids are not in the order of its merges: {token[:40]!r} is merged earlier"
+        if merge != last_merge(token, rank_of):
+            left, right = merge
+            return f"by ranks, other tokens than {left[:40]!r} + {right[:40]!r} would merge"
+        last_index = order[token]
+    return None
+
+
+def _ranks(tokenizer: Tokenizer) -> dict[bytes, int]:
+    return {token: i for i, token in tokenizer.vocab.items() if not tokenizer.is_special(i)}
+
+
+def _by_rank(tokenizer: Tokenizer) -> list[bytes]:
+    ordinary = sorted(item for item in tokenizer.vocab.items() if not tokenizer.is_special(item[0]))
+    return [token for _, token in ordinary]

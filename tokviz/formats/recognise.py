@@ -1,0 +1,231 @@
+"""What kind of tokenizer a file or folder holds, by its content and not by its name."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tokviz.errors import InputFileError
+from tokviz.files import input_error
+from tokviz.formats.minbpe import MAGIC as MINBPE
+
+Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
+
+TITLES: dict[Kind, str] = {
+    "huggingface": "Hugging Face tokenizer",
+    "tiktoken": "tiktoken rank file",
+    "minbpe": "minbpe model",
+    "vocab": "vocabulary of a pair of files",
+    "merges": "merges of a pair of files",
+    "combined": "vocabulary and merges",
+    "run": "training run",
+}
+"""Every kind of tokenizer that can be loaded, in words."""
+
+_HEAD_BYTES = 65_536
+
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
+_HUGGING_FACE = re.compile(
+    r'"(?:added_tokens|pre_tokenizer|normalizer|truncation|model)"\s*:\s*(?:[{\[]|null)'
+)
+_JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+
+
+class Found(NamedTuple):
+    """A tokenizer that was recognised.
+
+    Attributes:
+        kind: Its kind.
+        path: The file to read, in a folder perhaps; for "run" the folder.
+        other: For a pair of files the one with the merges.
+    """
+
+    kind: Kind
+    path: Path
+    other: Path | None = None
+
+
+def recognise(path: str | PathLike[str]) -> str | None:
+    """Say in words what kind of tokenizer a file or folder seems to hold, None if none.
+
+    Reads the first 64 KB at most: quick enough to be asked while a path is typed.
+    """
+    try:
+        return TITLES[find(path).kind]
+    except InputFileError:
+        return None
+
+
+def find(path: str | PathLike[str]) -> Found:
+    """Find out what a file or folder holds.
+
+    Raises:
+        InputFileError: If it cannot be read or holds no tokenizer; it says what it is instead, and
+            what to do.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return _in_folder(place, path)
+    kind = _kind_of(_head(place, path), path)
+    if kind in ("vocab", "merges"):
+        return _with_partner(kind, place, path)
+    return Found(kind, place)
+
+
+def _head(place: Path, path: str | PathLike[str]) -> bytes:
+    try:
+        if place.exists() and not place.is_file():
+            raise InputFileError(path, "is no ordinary file")
+        with open(place, "rb") as file:
+            return file.read(_HEAD_BYTES)
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None
+
+
+def _kind_of(head: bytes, path: str | PathLike[str]) -> Kind:
+    _refuse(head, path)
+    text = head.decode("utf-8-sig", "replace").lstrip()
+    if text.startswith(MINBPE.split()[0]):
+        return "minbpe"
+    if text.startswith("{"):
+        return _kind_of_object(text, path)
+    first = head.lstrip().split(b"\n", 1)[0]
+    if _RANK_LINE.fullmatch(first.strip()) and b"\0" not in head:
+        return "tiktoken"
+    if text.startswith(("[", "#version", "(b", "b'", 'b"')) or _is_merges(text):
+        return "merges"
+    if not head:
+        raise InputFileError(path, "is empty")
+    raise InputFileError(
+        path,
+        "holds no tokenizer that is known: choose a tokenizer.json, a .tiktoken file, vocab.json "
+        "with merges.txt beside it, a minbpe .model, or the folder of a training",
+    )
+
+
+def _is_merges(text: str) -> bool:
+    lines = text.split("\n")[:20]
+    return all(len(line.split(" ")) == 2 for line in lines[:-1] or lines)
+
+
+def _kind_of_object(text: str, path: str | PathLike[str]) -> Kind:
+    """Tell JSON objects apart by their first keys, without parsing a large file."""
+    keys = _JSON_KEY.findall(text[:_HEAD_BYTES])
+    first = set(keys[:40])
+    if _HUGGING_FACE.search(text):
+        return "huggingface"
+    if keys[:1] in (["vocab"], ["merges"]):
+        return "combined"
+    configuration = {"tokenizer_class", "model_type", "architectures", "auto_map", "bos_token"}
+    if first & configuration or "added_tokens_decoder" in first:
+        reason = "holds settings, not the tokenizer: choose the tokenizer.json beside it"
+        raise InputFileError(path, reason)
+    if not keys and text.strip() not in ("{}", "{"):
+        raise InputFileError(path, "is neither JSON nor another kind of tokenizer file")
+    return "vocab"
+
+
+def _refuse(head: bytes, path: str | PathLike[str]) -> None:
+    """Say what a file is that cannot be a tokenizer of ours.
+
+    Raises:
+        InputFileError: If it is of such a kind.
+    """
+    if _is_pickle(head):
+        raise InputFileError(
+            path,
+            "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
+            "does. In the program that made it, write the tokenizer as data: for tiktoken "
+            "`tiktoken.load.dump_tiktoken_bpe(encoding._mergeable_ranks, 'name.tiktoken')`, for "
+            "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
+        )
+    if head.startswith(b"PK\x03\x04"):
+        reason = (
+            "is a zip archive, as PyTorch writes them, with a pickle inside: tokviz reads none. "
+            "Save the vocabulary as data, such as tokenizer.json"
+        )
+        raise InputFileError(path, reason)
+    if head.startswith(b"GGUF"):
+        raise InputFileError(path, "holds a model's weights: choose its tokenizer.json")
+    if head[:1] == b"\x0a" and b"<unk>" in head[:200]:
+        reason = (
+            "is a SentencePiece model: choose the tokenizer.json beside it, or make one with "
+            "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
+        )
+        raise InputFileError(path, reason)
+
+
+_OLD_PICKLE = re.compile(rb"(?:\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0)")
+
+
+def _is_pickle(head: bytes) -> bool:
+    if head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
+        return True
+    # Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
+    return (
+        re.match(rb"(?:\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n)", head)
+        is not None
+    )
+
+
+# -- folders and pairs of files
+
+_MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
+_VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
+
+
+def _in_folder(folder: Path, path: str | PathLike[str]) -> Found:
+    names = _names(folder, path)
+    if {"run.json", "tokenizer.json"} <= set(names):
+        return Found("run", folder)
+    if "tokenizer.json" in names:
+        return find(folder / "tokenizer.json")
+    for vocab in _VOCAB_NAMES:
+        for merges in _MERGES_NAMES:
+            if vocab in names and merges in names:
+                return Found("vocab", folder / vocab, folder / merges)
+    found = []
+    for name in names:
+        if name.endswith((".json", ".tiktoken", ".model", ".txt", ".bpe")):
+            try:
+                found.append(find(folder / name))
+            except InputFileError:
+                continue
+    distinct = list(dict.fromkeys(found))
+    if len(distinct) == 1:
+        return distinct[0]
+    if not distinct:
+        reason = (
+            "holds no tokenizer: no tokenizer.json, .tiktoken, .model or vocab.json with merges"
+        )
+        pickles = [name for name in names if name.endswith((".pkl", ".pickle"))]
+        if pickles:
+            find(folder / pickles[0])
+        raise InputFileError(path, reason)
+    several = ", ".join(str(item.path.name) for item in distinct[:4])
+    raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
+
+
+def _with_partner(kind: Kind, place: Path, path: str | PathLike[str]) -> Found:
+    """Find the other file of a vocabulary and its merges, in the same folder."""
+    names = _names(place.parent, path)
+    wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES
+    words = ("vocab", "merges") if kind == "vocab" else ("merges", "vocab")
+    likely = [place.name.replace(*words), *wanted]
+    likely += [str(Path(name).with_suffix(end)) for name in likely[:1] for end in (".txt", ".json")]
+    for name in likely:
+        if name in names and name != place.name:
+            other = place.parent / name
+            return Found("vocab", place, other) if kind == "vocab" else Found("vocab", other, place)
+    missing = "merges: put merges.txt" if kind == "vocab" else "vocabulary: put vocab.json"
+    what = "a vocabulary" if kind == "vocab" else "a list of merges"
+    raise InputFileError(path, f"is {what} without its {missing} beside it")
+
+
+def _names(folder: Path, path: str | PathLike[str]) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())[:10_000]
+    except OSError as error:
+        raise input_error(path, error) from None

@@ -1,0 +1,204 @@
+"""Writing tokenizers in the formats of other libraries, and saying first what would be lost.
+
+To add a format, add one entry to `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from tokviz.errors import FormatError, OutputFileError, SpecialTokenError
+from tokviz.files import write_file
+from tokviz.formats.byte_level import to_characters
+from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.formats.minbpe import to_minbpe
+from tokviz.formats.rank_order import first_unmerged, listed_merges
+from tokviz.formats.tiktoken import to_tiktoken
+from tokviz.tokenizer import Tokenizer
+
+Files = dict[str, bytes]
+"""File name → content; one file under the empty name, or several for a folder."""
+
+
+class SaveFormat(NamedTuple):
+    """A format that tokenizers can be written in.
+
+    Attributes:
+        name: Its name for `Tokenizer.save`.
+        title: What people call it.
+        is_folder: Whether it is several files in a folder.
+        default_name: A usual name for the file or folder.
+        write: Makes the files.
+        losses: Says what they cannot hold of a tokenizer, a sentence each.
+    """
+
+    name: str
+    title: str
+    is_folder: bool
+    default_name: str
+    write: Callable[[Tokenizer], Files]
+    losses: Callable[[Tokenizer], Iterator[str]]
+
+
+def _lost_by_huggingface(tokenizer: Tokenizer) -> Iterator[str]:
+    if tokenizer.split_pattern.name == "custom" and not tokenizer.split_pattern.unicode_of_tiktoken:
+        yield (
+            "its own split regex is written as it is, but Hugging Face's regex engine may "
+            "understand it otherwise"
+        )
+
+
+def _lost_by_tiktoken(tokenizer: Tokenizer) -> Iterator[str]:
+    yield _lost_pattern(tokenizer)
+    if tokenizer.special_tokens:
+        yield _lost_specials(tokenizer) + ": a rank file holds ordinary tokens only"
+
+
+def _lost_by_gpt2(tokenizer: Tokenizer) -> Iterator[str]:
+    if tokenizer.split_pattern.name != "gpt2":
+        yield _lost_pattern(tokenizer) + ": readers of these files take GPT-2's"
+    if tokenizer.special_tokens:
+        yield (
+            _lost_specials(tokenizer) + ", but for their texts and ids in vocab.json: nothing says "
+            "there that they are special"
+        )
+
+
+def _lost_by_minbpe(tokenizer: Tokenizer) -> Iterator[str]:
+    texts = sorted(tokenizer.special_tokens, key=len)
+    if any(text in longer for text in texts for longer in texts if text != longer):
+        yield "that of special tokens which overlap the longest wins: minbpe takes the first listed"
+
+
+def _lost_pattern(tokenizer: Tokenizer) -> str:
+    pattern = tokenizer.split_pattern
+    return f"the split pattern ({pattern.name if pattern.name != 'custom' else pattern.regex})"
+
+
+def _lost_specials(tokenizer: Tokenizer) -> str:
+    texts = list(tokenizer.special_tokens)
+    shown = ", ".join(texts[:3]) + (", …" if len(texts) > 3 else "")
+    return f"the {len(texts)} special tokens ({shown})" if len(texts) > 1 else f"{shown}"
+
+
+def _gpt2_files(tokenizer: Tokenizer) -> Files:
+    whole = tokenizer.by_ranks or tokenizer.ignore_merges
+    unmerged = first_unmerged(tokenizer) if whole else None
+    if unmerged is not None:
+        raise FormatError(
+            f"{tokenizer.name} cannot be vocab.json and merges.txt: no merge makes "
+            f"{unmerged[:40]!r}, it is looked up as a whole"
+        )
+    vocab: dict[str, int] = {}
+    for token_id, token in sorted(tokenizer.vocab.items()):
+        special = tokenizer.is_special(token_id)
+        text = token.decode() if special else to_characters(token)
+        if vocab.setdefault(text, token_id) != token_id:
+            raise FormatError(
+                f"{tokenizer.name} cannot be vocab.json: the tokens {vocab[text]} and {token_id} "
+                f"are both spelled {text!r} there"
+            )
+    merges = "".join(
+        f"{to_characters(left)} {to_characters(right)}\n"
+        for left, right in listed_merges(tokenizer)
+    )
+    return {
+        "vocab.json": json.dumps(vocab, ensure_ascii=False).encode(),
+        "merges.txt": b"#version: 0.2\n" + merges.encode(),
+    }
+
+
+def _huggingface_file(tokenizer: Tokenizer) -> Files:
+    try:
+        return {"": to_tokenizer_json(tokenizer)}
+    except SpecialTokenError as error:
+        raise FormatError(str(error)) from None
+
+
+FORMATS: dict[str, SaveFormat] = {
+    found.name: found
+    for found in (
+        SaveFormat(
+            "huggingface",
+            "Hugging Face tokenizer.json",
+            False,
+            "tokenizer.json",
+            _huggingface_file,
+            _lost_by_huggingface,
+        ),
+        SaveFormat(
+            "tiktoken",
+            "tiktoken rank file",
+            False,
+            "vocabulary.tiktoken",
+            lambda tokenizer: {"": to_tiktoken(tokenizer)},
+            _lost_by_tiktoken,
+        ),
+        SaveFormat(
+            "gpt2",
+            "GPT-2's vocab.json and merges.txt",
+            True,
+            "gpt2-files",
+            _gpt2_files,
+            _lost_by_gpt2,
+        ),
+        SaveFormat(
+            "minbpe",
+            "minbpe model",
+            False,
+            "tokenizer.model",
+            lambda tokenizer: {"": to_minbpe(tokenizer)},
+            _lost_by_minbpe,
+        ),
+    )
+}
+"""Every format by name."""
+
+
+def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]:
+    """Say what a format cannot hold of a tokenizer, a phrase each, before anything is written.
+
+    The ids of ordinary text are never lost: where they would be, `save` refuses.
+
+    Raises:
+        FormatError: If there is no such format, or it cannot hold the tokenizer at all.
+    """
+    found = _format(format)
+    found.write(_saveable(tokenizer))
+    return list(found.losses(tokenizer))
+
+
+def save(tokenizer: Tokenizer, path: str | PathLike[str], format: str = "huggingface") -> None:
+    """Write a tokenizer; see `Tokenizer.save`."""
+    found = _format(format)
+    files = found.write(_saveable(tokenizer))
+    if not found.is_folder:
+        write_file(path, files[""])
+        return
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputFileError(path, f"is no folder: {error.strerror or error}") from None
+    for name, content in files.items():
+        write_file(folder / name, content)
+
+
+def _format(name: str) -> SaveFormat:
+    found = FORMATS.get(name)
+    if found is None:
+        raise FormatError(f"no format is called {name!r}: there are {', '.join(FORMATS)}")
+    return found
+
+
+def _saveable(tokenizer: Tokenizer) -> Tokenizer:
+    if tokenizer.remote:
+        raise FormatError(
+            f"{tokenizer.name} cannot be written: only byte-level BPE can, and Hugging Face's "
+            "library encodes this one; copy its tokenizer.json instead"
+        )
+    return tokenizer

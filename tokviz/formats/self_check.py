@@ -1,0 +1,95 @@
+"""A quick check of a tokenizer that was just loaded: does what it says about itself hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokviz import bytetext
+from tokviz.errors import TokvizError
+from tokviz.formats.report import Finding
+from tokviz.tokenizer import Tokenizer
+
+SAMPLES: tuple[bytes, ...] = (
+    b"Hello world! It's 12345 o'clock, isn't it? I'LL say so.",
+    "naïve café ﬁancé Å e\u0301 \u0130stanbul ſ".encode(),
+    "你好，世界。こんにちは 한국어 עברית مرحبا ไทย".encode(),
+    "👩‍👩‍👧‍👦 👍🏽 1️⃣ 🇩🇪 \U0001f9ff".encode(),
+    b"  two  spaces\t\ttabs \r\n\r\n mixed\n\n\nlines   ",
+    b"def f(x):\n    return {'a': [x ** 2, 0xff]}  # <b>&amp;</b>\n",
+    b"\x00\x01\x1b[31m\x7f\x0b\x0c",
+    "\ufeff\u200b\u00a0\u2028\u2029\u3000\u0085\ufffd".encode(),
+    b"valid \xc3\xa9, broken \xe9 \xf0\x9f\x99 \xff\x80\xc0",
+    b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + b" " * 40,
+    "ʼn Ǆ ǆ ﷺ Ⅷ ½ ² 𝒜 \U000e0041 \u0558 \u1e9e".encode(),
+    b"",
+)
+"""Texts on which tokenizers have failed; one is no valid UTF-8."""
+
+_MOST_SPECIALS = 300
+
+
+def self_check(tokenizer: Tokenizer) -> tuple[list[Finding], tuple[str, ...]]:
+    """Encode and decode nasty texts, and compare.
+
+    Returns:
+        What does not hold, and sentences about what does.
+    """
+    try:
+        findings = [*_texts(tokenizer), *_specials(tokenizer)]
+    except TokvizError as error:
+        finding = Finding("error", "self-check", "self-check", f"encoding fails: {error}")
+        return [finding], ()
+    checks = []
+    codes = {finding.code for finding in findings}
+    if not codes & {"lossy", "round-trip"}:
+        checks.append(f"{len(SAMPLES)} nasty texts decode to what they were, byte for byte")
+    if "spans" not in codes:
+        checks.append("the spans of tokens and pieces tile these texts")
+    if tokenizer.special_tokens and "special" not in codes:
+        checks.append("special tokens are recognised, each as its id")
+    return findings, tuple(checks)
+
+
+def _texts(tokenizer: Tokenizer) -> Iterator[Finding]:
+    changed: list[bytes] = []
+    for data in SAMPLES:
+        text = bytetext.from_bytes(data)
+        story = tokenizer.tokenize_byte_text(text, parse_specials=False)
+        if tokenizer.remote and bytetext.has_raw_bytes(text):
+            continue  # for the library these bytes are U+FFFD
+        if tokenizer.decode_bytes(story.ids) != data:
+            changed.append(data)
+        spans = story.byte_spans.tolist(), story.pieces.tolist()
+        dropped = tokenizer.remote and not story.ids
+        if not dropped and not all(_tile(side, len(data)) for side in spans):
+            message = f"the spans of its tokens leave a gap in {data[:30]!r}"
+            yield Finding("error", "spans", "self-check", message)
+    if not changed:
+        return
+    message = f"{len(changed)} of {len(SAMPLES)} nasty texts decode to another text"
+    first = f"{message}, first {changed[0][:40]!r}"
+    if tokenizer.remote:
+        yield Finding("note", "lossy", "self-check", first, "it is marked lossy")
+    else:
+        yield Finding("error", "round-trip", "self-check", first, "do not trust its tokens")
+
+
+def _tile(spans: list[list[int]], n_bytes: int) -> bool:
+    """Tell whether spans lie side by side from 0 to the end."""
+    ends = [0, *(end for _, end in spans)]
+    return [start for start, _ in spans] == ends[:-1] and ends[-1] == n_bytes
+
+
+def _specials(tokenizer: Tokenizer) -> Iterator[Finding]:
+    texts = list(tokenizer.special_tokens)[:_MOST_SPECIALS]
+    if tokenizer.remote:
+        texts = texts[:16]
+    wrong = [
+        text
+        for text in texts
+        if tokenizer.encode_byte_text(bytetext.as_byte_text(text))
+        != [tokenizer.special_tokens[text]]
+    ]
+    if wrong:
+        message = f"the special token {wrong[0][:40]!r} is not recognised as its id"
+        yield Finding("warning", "special", "self-check", message)

@@ -1,0 +1,112 @@
+"""tiktoken's rank files: `base64(token) rank` a line; Llama 3's `tokenizer.model` is one too.
+
+A rank is a token's id and the priority of merging any two neighbours whose concatenation it is. The
+split pattern and the special tokens are not in the file: see `tokviz.formats.known_vocabularies`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from binascii import a2b_base64
+from os import PathLike
+
+from tokviz.errors import FormatError, InputFileError
+from tokviz.formats.draft import Draft
+from tokviz.formats.known_vocabularies import Known, known_by_checksum, known_by_size
+from tokviz.formats.rank_order import why_no_ranks
+from tokviz.formats.report import Finding
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer import Tokenizer
+
+KIND = "tiktoken rank file"
+
+DEFAULT_PATTERN = "gpt4"
+"""The split pattern of a vocabulary that is not known."""
+
+
+def read_tiktoken(
+    data: bytes, path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
+) -> Draft:
+    """Read the content of a rank file.
+
+    Args:
+        data: The content.
+        path: The file, for messages.
+        split_pattern: The split pattern; None to guess it.
+
+    Raises:
+        InputFileError: If a line is none of a rank file.
+        PatternError: If the split pattern is no valid regex.
+    """
+    tokens, lines = _parse(data, path)
+    known = known_by_checksum(data)
+    certain = known is not None
+    if known is None and all(rank == number for number, (rank, _) in enumerate(tokens)):
+        known = known_by_size(len(tokens))
+    pattern, about, notes = _pattern(known, certain, split_pattern)
+    return Draft(
+        KIND,
+        path,
+        tokens,
+        None,
+        list(known.special_tokens.items()) if known else [],
+        pattern,
+        about,
+        place_of_token=lambda number: f"line {lines[number]}",
+        notes=notes,
+    )
+
+
+def _parse(data: bytes, path: str | PathLike[str]) -> tuple[list[tuple[int, bytes]], list[int]]:
+    """Read the tokens, and the number of each one's line."""
+    tokens: list[tuple[int, bytes]] = []
+    lines: list[int] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            encoded, rank = line.split()
+            # More digits than any rank has: int() would take its time.
+            token_id = int(rank) if len(rank) <= 20 else -1
+            tokens.append((token_id, a2b_base64(encoded, strict_mode=True)))
+        except ValueError:
+            shown = repr(line[:40])[1:]
+            reason = f"line {number}: {shown} is not `base64 rank`: the file is damaged or cut off"
+            raise InputFileError(path, reason) from None
+        lines.append(number)
+    return tokens, lines
+
+
+def _pattern(
+    known: Known | None, certain: bool, asked: str | SplitPattern | None
+) -> tuple[SplitPattern, str, list[Finding]]:
+    """Decide on the split pattern; say how, and note it where it is a guess."""
+    if asked is not None:
+        pattern = get_split_pattern(asked)
+        title = f"{known.title}'s vocabulary, " if known else ""
+        return pattern, f"{title}split pattern {pattern.name} as asked for", []
+    name = known.split_pattern if known else DEFAULT_PATTERN
+    if known and certain:
+        return get_split_pattern(name), f"{known.title} by its checksum", []
+    by = f"taken for {known.title}'s by its size" if known else "of an unknown vocabulary"
+    about = f"{by}, split pattern {name} is a guess"
+    message = f"the split pattern {name} is a guess: a rank file holds none"
+    remedy = "choose another one if the tokens look wrong"
+    finding = Finding("note", "guessed-pattern", "", message, remedy)
+    return get_split_pattern(name), about, [finding]
+
+
+def to_tiktoken(tokenizer: Tokenizer) -> bytes:
+    """Write the ordinary tokens as a rank file.
+
+    Raises:
+        FormatError: If ranks would not give the same tokens as the tokenizer's merges.
+    """
+    reason = why_no_ranks(tokenizer)
+    if reason is not None:
+        raise FormatError(f"{tokenizer.name} cannot be a rank file: {reason}")
+    return b"".join(
+        b"%s %d\n" % (b64encode(token), token_id)
+        for token_id, token in sorted(tokenizer.vocab.items())
+        if not tokenizer.is_special(token_id)
+    )

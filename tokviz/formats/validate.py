@@ -1,0 +1,132 @@
+"""Everything that can be found out about a tokenizer, at leisure: a report for its owner."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from tokviz.encoding.merging import merge_piece
+from tokviz.errors import JobError, PatternError, TokvizError
+from tokviz.formats.draft import Draft, inspect
+from tokviz.formats.files import read_draft
+from tokviz.formats.library import LibraryTokenizer
+from tokviz.formats.recognise import Found, find
+from tokviz.formats.registry import HUB_PREFIX, is_builtin, load
+from tokviz.formats.report import Finding, Report
+from tokviz.formats.self_check import SAMPLES, self_check
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+
+def validate(
+    source: str | PathLike[str] | Tokenizer, *, split_pattern: str | SplitPattern | None = None
+) -> Report:
+    """Check a tokenizer and its file thoroughly; takes seconds for a large vocabulary.
+
+    What is looked for: bytes without a token, ids that are there twice or missing, special tokens
+    that collide, merges whose parts or product are missing or that never apply, tokens that no
+    merge makes, sizes beyond limits, texts that do not come back. A `tokenizer.json` that is done
+    without Hugging Face's library is compared with it.
+
+    Args:
+        source: A path, a built-in name, an address on the Hub, or a tokenizer.
+        split_pattern: See `tokviz.load`.
+
+    Returns:
+        The report. A tokenizer that cannot be loaded is an error in it, not an exception.
+    """
+    if isinstance(source, Tokenizer):
+        return _of_tokenizer(source, source.load_report or Report(source.name), again=True)
+    subject = fspath(source)
+    try:
+        tokenizer = load(source, split_pattern=split_pattern)
+    except TokvizError as error:
+        return Report(subject).joined(_of_broken(source, error, split_pattern))
+    try:
+        report = tokenizer.load_report
+        checked = _of_tokenizer(tokenizer, report or Report(subject), again=report is None)
+        builtin = isinstance(source, str) and (is_builtin(source) or source.startswith(HUB_PREFIX))
+        return checked if builtin else _compared(tokenizer, find(source), checked)
+    finally:
+        tokenizer.close()
+
+
+def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Report:
+    if again and not tokenizer.remote:
+        report = Report(report.subject).joined(inspect(_as_draft(tokenizer)), ())
+    if again:
+        report = report.joined(*self_check(tokenizer))
+    if tokenizer.remote:
+        return report
+    numbers = unmerged_ids(tokenizer)
+    if not numbers:
+        return report.joined([], ("every token of several bytes is made by merges",))
+    shown = ", ".join(f"{number} {tokenizer.token_bytes(number)[:20]!r}" for number in numbers[:3])
+    are = "tokens are" if len(numbers) > 1 else "token is"
+    message = f"{len(numbers):,} {are} made by no merge of their bytes: {shown}"
+    whole = tokenizer.by_ranks or tokenizer.ignore_merges
+    remedy = (
+        "each occurs only as a whole piece" if whole else "they never occur; the ids are wasted"
+    )
+    return report.joined([Finding("warning", "unmerged", "", message, remedy)])
+
+
+def unmerged_ids(tokenizer: Tokenizer) -> list[int]:
+    """List the tokens of several bytes which merges do not make of these bytes, ascending."""
+    return [
+        token_id
+        for token_id, token in sorted(tokenizer.vocab.items())
+        if len(token) > 1
+        and not tokenizer.is_special(token_id)
+        and merge_piece(token, tokenizer.pair_rank) != [token]
+    ]
+
+
+def _as_draft(tokenizer: Tokenizer) -> Draft:
+    tokens = [item for item in tokenizer.vocab.items() if not tokenizer.is_special(item[0])]
+    return Draft(
+        "tokenizer",
+        tokenizer.name,
+        tokens,
+        None if tokenizer.by_ranks else tokenizer.merges,
+        list(tokenizer.special_tokens.items()),
+        tokenizer.split_pattern,
+        place_of_token=lambda number: f"token {tokens[number][0]}",
+    )
+
+
+def _of_broken(
+    source: str | PathLike[str], error: TokvizError, split_pattern: str | SplitPattern | None
+) -> list[Finding]:
+    """List all that is wrong with a file that cannot be loaded, if it can be read at all."""
+    try:
+        draft = read_draft(find(source), split_pattern)
+        findings = [*draft.notes, *inspect(draft)] if draft is not None else []
+    except TokvizError:
+        findings = []
+    if any(finding.severity == "error" for finding in findings):
+        return findings
+    code = "pattern" if isinstance(error, PatternError) else "unreadable"
+    return [*findings, Finding("error", code, "", str(error))]
+
+
+def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
+    """Compare the ids of a `tokenizer.json` with those that Hugging Face's library gives."""
+    path = found.path / "tokenizer.json" if found.kind == "run" else found.path
+    if tokenizer.remote or found.kind not in ("huggingface", "run"):
+        return report
+    texts = [text for sample in SAMPLES if (text := sample.decode("utf-8", "replace"))]
+    texts.append("".join(f"a {text}b" for text in list(tokenizer.special_tokens)[:50]))
+    library = LibraryTokenizer(path)
+    try:
+        for text in texts:
+            theirs = library.encode(text, parse_specials=True).ids.tolist()
+            if theirs != tokenizer.encode(text):
+                message = f"Hugging Face's library gives other ids for {text[:30]!r}"
+                finding = Finding("error", "library-differs", "", message, "trust the library")
+                return report.joined([finding])
+    except JobError as error:
+        message = f"it could not be compared with Hugging Face's library: {error}"
+        return report.joined([Finding("note", "not-compared", "", message)])
+    finally:
+        library.close()
+    return report.joined([], (f"Hugging Face's library gives the same ids for {len(texts)} texts",))

@@ -1,0 +1,195 @@
+"""A vocabulary and its merges in two files, or in one: GPT-2's, and the forms students write.
+
+| form | content |
+|---|---|
+| GPT-2 | `vocab.json` (or `encoder.json`) `{"Ġthe": 262, …}` and `merges.txt` (or `vocab.bpe`) |
+| CS336 | a vocabulary as JSON, token → id, id → token or id → list of bytes; merges in any form of `tokviz.formats.merge_files` |
+| one file | JSON with the keys `vocab` and `merges` |
+
+The split pattern is in none of them. Text like `<|endoftext|>` in the vocabulary, which no merge
+makes, is taken for a special token unless the caller says which are.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
+
+from tokviz.encoding.model import Merge
+from tokviz.errors import InputFileError
+from tokviz.files import read_file
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.draft import Draft, build
+from tokviz.formats.json_file import read_json
+from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, parse_merges
+from tokviz.formats.report import Finding
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer import Tokenizer
+
+KIND = "vocabulary and merges"
+
+DEFAULT_PATTERN = "gpt2"
+"""The split pattern that GPT-2's files and CS336's go with."""
+
+_LIKE_SPECIAL = re.compile(r"<[^<>\s]{1,100}>|\[[A-Z]{2,20}\]")
+
+Json = Mapping[str, object]
+
+
+def from_files(
+    vocab_path: str | PathLike[str],
+    merges_path: str | PathLike[str],
+    special_tokens: Sequence[str] | Mapping[str, int] | None,
+    split_pattern: str | SplitPattern,
+) -> Tokenizer:
+    """Do the work of `Tokenizer.from_files`."""
+    content = read_json(vocab_path)
+    if not isinstance(content, dict):
+        raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
+    merges = parse_merges(read_file(merges_path), merges_path)
+    draft = _draft(content, merges, vocab_path, merges_path, split_pattern, find_specials=False)
+    tokenizer = build(draft, fspath(vocab_path))
+    if not special_tokens:
+        return tokenizer
+    made = Tokenizer(
+        tokenizer.vocab, tokenizer.merges, special_tokens, split_pattern=tokenizer.split_pattern
+    )
+    made.name, made.source = tokenizer.name, tokenizer.source
+    made.load_report = tokenizer.load_report
+    return made
+
+
+def read_vocab_and_merges(
+    vocab_path: str | PathLike[str],
+    merges_path: str | PathLike[str],
+    split_pattern: str | SplitPattern | None = None,
+) -> Draft:
+    """Read a vocabulary and its merges.
+
+    Raises:
+        InputFileError: If one of the files is not what it should be; it names the file.
+        PatternError: If the split pattern is no valid regex.
+    """
+    content = read_json(vocab_path)
+    if not isinstance(content, dict):
+        raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
+    merges = parse_merges(read_file(merges_path), merges_path)
+    return _draft(content, merges, vocab_path, merges_path, split_pattern)
+
+
+def read_combined(
+    content: Json, path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
+) -> Draft:
+    """Read one JSON object with the keys `vocab` and `merges`.
+
+    Raises:
+        InputFileError: If they are not what they should be.
+        PatternError: If the split pattern is no valid regex.
+    """
+    vocab, merges = content.get("vocab"), content.get("merges")
+    if not isinstance(vocab, dict) or not isinstance(merges, list):
+        raise InputFileError(path, "its keys `vocab` and `merges` are no object and list")
+    try:
+        pairs = in_spelling(merges_of_list(merges, path))
+    except ValueError as error:
+        raise InputFileError(path, f"merges: {error}") from None
+    return _draft(vocab, pairs, path, path, split_pattern)
+
+
+def _draft(
+    vocab: Json,
+    merges: list[Merge],
+    vocab_path: str | PathLike[str],
+    merges_path: str | PathLike[str],
+    split_pattern: str | SplitPattern | None,
+    *,
+    find_specials: bool = True,
+) -> Draft:
+    entries = list(_entries(vocab, vocab_path))
+    tokens, texts = _in_bytes(entries, merges, vocab_path)
+    specials: list[tuple[str, int]] = []
+    if find_specials:
+        made = {left + right for left, right in merges}
+        numbers = [
+            number
+            for number, ((_, token), text) in enumerate(zip(tokens, texts, strict=True))
+            if len(token) > 1 and token not in made and _LIKE_SPECIAL.fullmatch(text)
+        ]
+        specials = [(texts[number], tokens[number][0]) for number in numbers]
+        gone = set(numbers)
+        tokens = [item for number, item in enumerate(tokens) if number not in gone]
+    about = f"merges from {fspath(merges_path)}; " if merges_path != vocab_path else ""
+    notes = []
+    if split_pattern is None:
+        about += f"split pattern {DEFAULT_PATTERN} is a guess"
+        message = f"the split pattern {DEFAULT_PATTERN} is a guess: the files hold none"
+        remedy = "choose another one if the tokens look wrong"
+        notes.append(Finding("note", "guessed-pattern", "", message, remedy))
+    else:
+        about += "split pattern as asked for"
+    if specials:
+        shown = ", ".join(text for text, _ in specials[:4]) + (", …" if len(specials) > 4 else "")
+        message = f"{shown} in the vocabulary: taken for special tokens, as no merge makes them"
+        notes.append(Finding("note", "found-specials", "", message))
+    return Draft(
+        KIND,
+        vocab_path,
+        tokens,
+        merges,
+        specials,
+        get_split_pattern(split_pattern or DEFAULT_PATTERN),
+        about,
+        place_of_token=lambda number: f"{vocab_path}, token {tokens[number][0]}",
+        place_of_merge=lambda number: f"{fspath(merges_path)}, merge {number + 1}",
+        notes=notes,
+    )
+
+
+def _entries(vocab: Json, path: str | PathLike[str]) -> Iterable[tuple[int, str | bytes]]:
+    """Give every token's id, and its text or bytes."""
+    for key, value in vocab.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield value, key
+        elif key.isdecimal() and len(key) < 10 and isinstance(value, str):
+            yield int(key), value
+        elif key.isdecimal() and len(key) < 10 and isinstance(value, list):
+            try:
+                yield int(key), bytes(value)
+            except (TypeError, ValueError):
+                raise InputFileError(path, f"key {key}: is no list of bytes") from None
+        else:
+            shown = repr(value)[:40]
+            raise InputFileError(path, f"key {key[:40]!r}: {shown} is no token id, nor is the key")
+
+
+def _in_bytes(
+    entries: list[tuple[int, str | bytes]], merges: list[Merge], path: str | PathLike[str]
+) -> tuple[list[tuple[int, bytes]], list[str]]:
+    """Turn texts into bytes by the spelling in which they hold the merges' tokens.
+
+    What stands for no bytes in it, as a special token may, is its own UTF-8.
+    """
+    wanted = {token for left, right in merges for token in (left, right, left + right)}
+    wanted |= {bytes([byte]) for byte in range(256)}
+    best: list[tuple[int, bytes]] = []
+    most = -1
+    for spelling in SPELLINGS:
+        tokens = []
+        for token_id, text in entries:
+            if isinstance(text, bytes):
+                tokens.append((token_id, text))
+                continue
+            try:
+                tokens.append((token_id, spelling(text)))
+            except ValueError:
+                tokens.append((token_id, text.encode("utf-8", "replace")))
+        n_found = len(wanted.intersection(token for _, token in tokens))
+        if n_found > most:
+            best, most = tokens, n_found
+        if spelling is from_characters and n_found == len(wanted):
+            break
+    texts = [
+        text if isinstance(text, str) else text.decode("utf-8", "replace") for _, text in entries
+    ]
+    return best, texts

@@ -1,0 +1,250 @@
+"""What a text costs with the models that the user pays for, by a table of their own.
+
+tokviz knows no prices: they change, and every contract has others. The table is `models.toml` in
+the user's config folder; `TEMPLATE` explains it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+from tokviz.errors import InputFileError
+from tokviz.files import read_file, write_file
+
+FILE_NAME = "models.toml"
+_MAX_BYTES = 1_000_000
+_MILLION = 1_000_000
+_LONGEST_NAME = 60
+
+TEMPLATE = """\
+# The models you use: what a token costs, and how many a model takes at once.
+# tokviz shows the cost of your text from this table, and knows no prices of its own.
+#
+# Every model is a [[model]] table. Only its name is required; leave out what you do not know.
+# Take the # off the lines below, and put your own numbers in place of the dots.
+#
+# [[model]]
+# name = "..."              # what to call it
+# tokenizer = "o200k_base"  # show it with this tokenizer only: a name from `tokviz tokenizers`
+# window = ...              # tokens of its context window
+# price = ...               # price of 1,000,000 input tokens
+# currency = "USD"          # what that price is in; any word
+"""
+"""A table without models that says how to write one."""
+
+
+class ModelPrice(NamedTuple):
+    """A model of the user's table.
+
+    Attributes:
+        name: What the user calls it.
+        tokenizer: The tokenizer it goes with, empty for any.
+        window: Tokens of its context window, None if not given.
+        price: Price of a million input tokens, None if not given.
+        currency: What the price is in.
+    """
+
+    name: str
+    tokenizer: str = ""
+    window: int | None = None
+    price: Decimal | None = None
+    currency: str = "USD"
+
+    def cost(self, n_tokens: int) -> Decimal | None:
+        """Work out what so many input tokens cost, None without a price."""
+        return None if self.price is None else self.price * n_tokens / _MILLION
+
+    def share(self, n_tokens: int) -> float | None:
+        """Give the share of the context window that so many tokens take, None without one."""
+        return None if self.window is None else n_tokens / self.window
+
+
+def prices_path() -> Path:
+    """Name the user's table."""
+    from platformdirs import user_config_path
+
+    return user_config_path("tokviz", appauthor=False) / FILE_NAME
+
+
+def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
+    """Read the table; a missing file is an empty one.
+
+    Args:
+        path: The file, the user's own if not given.
+
+    Raises:
+        InputFileError: If it cannot be read or followed; it names the line and the key.
+    """
+    path = prices_path() if path is None else path
+    if not os.path.lexists(path):
+        return ()
+    import tomllib
+
+    data = read_file(path, limit=_MAX_BYTES)
+    try:
+        text = data.decode("utf-8")
+        table = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputFileError(path, f"line {line}: is no UTF-8; save it as UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise InputFileError(path, f"is no TOML: {error}") from None
+    return _Reader(path, text).models(table)
+
+
+def models_for(models: Sequence[ModelPrice], tokenizer: str) -> list[ModelPrice]:
+    """List the models that go with a tokenizer, given by name."""
+    return [model for model in models if model.tokenizer in ("", tokenizer)]
+
+
+def make_prices_file(path: Path | None = None) -> Path:
+    """Write the template, unless there is a table already.
+
+    Returns:
+        The path of the table.
+
+    Raises:
+        OutputFileError: If it cannot be written.
+    """
+    path = prices_path() if path is None else path
+    if not os.path.lexists(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, TEMPLATE.encode())
+    return path
+
+
+def cost_text(model: ModelPrice, n_tokens: int) -> str:
+    """Say what a text costs and how much of the window it takes; empty if the table knows neither.
+
+    >>> cost_text(ModelPrice("m", "", 1000, Decimal("2.5")), 100)
+    '0.00025 USD, 10 % of 1,000'
+    """
+    parts = []
+    cost, share = model.cost(n_tokens), model.share(n_tokens)
+    if cost is not None:
+        parts.append(f"{short_cost(cost)} {model.currency}".rstrip())
+    if share is not None:
+        parts.append(f"{percent(share)} of {model.window:,}")
+    return ", ".join(parts)
+
+
+def short_cost(cost: Decimal) -> str:
+    """Write a cost with cents, a smaller one with two digits that count.
+
+    >>> short_cost(Decimal("1234.5")), short_cost(Decimal("0.000123")), short_cost(Decimal(0))
+    ('1,234.50', '0.00012', '0')
+    """
+    if not cost:
+        return "0"
+    digits = 2 if cost >= 1 else min(12, 1 - cost.adjusted())
+    return f"{cost:,.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """Write a share: 0.03 %, 4.1 %, 250 %."""
+    hundredths = share * 100
+    if 0 < hundredths < 0.01:
+        return "< 0.01 %"
+    digits = 0 if hundredths >= 10 else 1 if hundredths >= 1 else 2
+    return f"{hundredths:,.{digits}f} %".replace(".00 %", " %").replace(".0 %", " %")
+
+
+_KEYS = ("name", "tokenizer", "window", "price", "currency")
+
+
+class _Reader:
+    """Checks a table and knows on which line a key stands."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.lines = text.splitlines()
+
+    def models(self, table: dict[str, object]) -> tuple[ModelPrice, ...]:
+        for key in table:
+            if key != "model":
+                raise self._error(self._line_of(-1, key), f"{key}: use [[model]] tables only")
+        tables = table.get("model", [])
+        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+            raise self._error(self._line_of(-1, "model"), "model: write [[model]]")
+        models: list[ModelPrice] = []
+        for number, one in enumerate(tables):
+            model = self._model(number, one)
+            if any(other.name == model.name for other in models):
+                raise self._wrong(number, "name", f"two models are called {model.name!r}")
+            models.append(model)
+        return tuple(models)
+
+    def _model(self, number: int, table: dict[str, object]) -> ModelPrice:
+        for key in table:
+            if key not in _KEYS:
+                raise self._wrong(number, key, f"is no key; there are {', '.join(_KEYS)}")
+        if "name" not in table:
+            raise self._wrong(number, "name", "is missing; every model needs one")
+        name = self._word(number, table, "name", "")
+        if not name:
+            raise self._wrong(number, "name", "is empty; give the model a name")
+        return ModelPrice(
+            name,
+            self._word(number, table, "tokenizer", ""),
+            self._window(number, table.get("window")),
+            self._price(number, table.get("price")),
+            self._word(number, table, "currency", "USD"),
+        )
+
+    def _word(self, number: int, table: dict[str, object], key: str, default: str) -> str:
+        value = table.get(key, default)
+        if not isinstance(value, str) or len(value) > _LONGEST_NAME or not value.isprintable():
+            raise self._wrong(
+                number,
+                key,
+                f"is to be text in quotes, of at most {_LONGEST_NAME} characters",
+            )
+        return value.strip()
+
+    def _window(self, number: int, value: object) -> int | None:
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise self._wrong(number, "window", "is to be a number of tokens, such as 128000")
+        return value
+
+    def _price(self, number: int, value: object) -> Decimal | None:
+        if value is None:
+            return None
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not math.isfinite(value)
+            or value < 0
+        ):
+            raise self._wrong(
+                number, "price", "is to be the price of 1,000,000 tokens, a number without quotes"
+            )
+        return Decimal(str(value))
+
+    def _wrong(self, number: int, key: str, what: str) -> InputFileError:
+        return self._error(self._line_of(number, key), f"{key}: {what}")
+
+    def _error(self, line: int, what: str) -> InputFileError:
+        return InputFileError(self.path, f"line {line}: {what}")
+
+    def _line_of(self, number: int, key: str) -> int:
+        """Find the line of a key of the model with this number (-1: above all models), from 1.
+
+        The line of the model's header stands for a key that is not found as a line of its own.
+        """
+        current, header = -1, 1
+        wanted = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*(?:[=.\]]|$)""")
+        for place, line in enumerate(self.lines, 1):
+            if re.match(r"\s*\[\[\s*model\s*\]\]", line):
+                current += 1
+                header = place if current <= number else header
+            elif current == number and wanted.match(line):
+                return place
+        return header

@@ -1,0 +1,159 @@
+"""Choosing one of some named things, with a sentence about the highlighted one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+
+
+class Option(NamedTuple):
+    """What can be chosen.
+
+    Attributes:
+        value: What the dialog's result is.
+        title: What is shown.
+        note: A few words at the right.
+        help: A sentence about it.
+    """
+
+    value: str
+    title: str
+    note: str = ""
+    help: str = ""
+
+
+class PickDialog(Dialog[str]):
+    """Lists options; typing keeps those whose words hold what is typed. Its result is a value."""
+
+    DEFAULT_CSS = """
+    PickDialog {
+        #about { height: 3; color: $text-muted; }
+        &.-plain #about, &.-plain #about-rule { display: none; }
+        &.-short #about { display: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        options: Sequence[Option],
+        *,
+        current: str = "",
+        highlighted: str | None = None,
+    ) -> None:
+        """Take what can be chosen.
+
+        Args:
+            title: What stands in the frame.
+            options: The options.
+            current: The value in force, which is marked.
+            highlighted: The value that Enter takes at once, the current one if not given.
+        """
+        self._plain = not any(option.help for option in options)
+        super().__init__(classes="-plain" if self._plain else None)
+        self.dialog_title = title
+        self._options = options
+        self._current = current
+        self._first = current if highlighted is None else highlighted
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the field, the list and what the highlighted option is."""
+        with Horizontal(classes="field-row"):
+            yield Static("›", classes="prompt")
+            yield Field(placeholder="type to search")
+        yield Static("─" * 200, classes="rule")
+        yield RowList[Option](self._paint, id="options")
+        yield Static("─" * 200, classes="rule", id="about-rule")
+        yield Static(id="about")
+        yield HintBar(
+            [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
+        )
+
+    def on_mount(self) -> None:
+        """Show all of them."""
+        self._show("")
+
+    def show_options(self, title: str, options: Sequence[Option]) -> None:
+        """Show other words for the same values; what is typed and highlighted stays."""
+        self.dialog_title, self._options = title, options
+        if not self.is_mounted:
+            return
+        self.query_one("#dialog").border_title = title
+        row = self._list.row
+        self._first = self._first if row is None else row.value
+        self._show(self.query_one(Field).value, self._first)
+
+    def wanted_height(self) -> int:
+        """Leave room for every option."""
+        return len(self._options) + (3 if self._plain else 7)
+
+    @property
+    def _list(self) -> RowList[Option]:
+        return self.query_one("#options", RowList)
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self._show(event.value)
+
+    def _show(self, query: str, highlighted: str = "") -> None:
+        wanted = query.casefold().strip()
+        found = [
+            option
+            for option in self._options
+            if wanted in f"{option.value} {option.title} {option.note}".casefold()
+        ]
+        values = [option.value for option in found]
+        value = highlighted or ("" if wanted else self._first)
+        at = values.index(value) if value in values else 0
+        self._list.show(found, at if found else None)
+
+    @on(RowList.Highlighted)
+    def _tell(self) -> None:
+        option = self._list.row
+        self.query_one("#about", Static).update(Content(safe(option.help) if option else ""))
+
+    def _paint(self, option: Option, width: int) -> list[Cell]:
+        sign = "● " if option.value == self._current else "  "
+        note = fit(safe(option.note), max(0, width - 20))
+        room = max(1, width - len(sign) - cell_len(note) - 1)
+        title = fit(safe(option.title), room)
+        gap = " " * (room - cell_len(title) + 1)
+        return [(sign, "accent"), (title, "strong"), (gap, ""), (note, "muted")]
+
+    @on(Input.Submitted)
+    def action_choose(self) -> None:
+        """End with the highlighted option."""
+        option = self._list.row
+        if option is not None:
+            self.dismiss(option.value)
+
+    @on(RowList.Clicked)
+    def _clicked(self) -> None:
+        self.action_choose()
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self._list.move(step)
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self._list.move(step * self._list.page)

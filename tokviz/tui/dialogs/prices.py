@@ -1,0 +1,193 @@
+"""The user's table of models: what the text costs with each, and where the table is."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from tokviz.errors import TokvizError
+from tokviz.prices import (
+    ModelPrice,
+    cost_text,
+    load_prices,
+    make_prices_file,
+    models_for,
+    prices_path,
+)
+from tokviz.tui.dialogs.base import Dialog, HintBar
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+
+_MOST_ROWS = 12
+_EXPLANATION = (
+    "tokviz knows no prices: they change, and contracts differ. It reads them from a table of your "
+    "own, a small TOML file with the models you use: name, window, price per million tokens."
+)
+
+
+class PricesAnswer(NamedTuple):
+    """What the user decided: which model's cost to show, or to edit the table."""
+
+    models: tuple[ModelPrice, ...]
+    """The table as it was read last."""
+    chosen: str = ""
+    """The name of the model whose cost is shown."""
+    edit: bool = False
+    """Whether the table is to be opened on the Tokens screen."""
+
+
+class PricesDialog(Dialog[PricesAnswer]):
+    """Lists the models that go with the tokenizer, with the cost of the text."""
+
+    DEFAULT_CSS = """
+    PricesDialog {
+        #dialog { width: 92; }
+        #models { height: 1; margin-bottom: 1; }
+        #about { height: auto; max-height: 8; color: $text-muted; }
+        &.-empty #models { display: none; }
+        .error { max-height: 6; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("enter", "choose", show=False),
+        Binding("e", "edit", show=False),
+        Binding("c", "create", show=False),
+        Binding("r", "reload", show=False),
+    ]
+    dialog_title = "What the text costs"
+
+    class Read(Message):
+        """The table has been read."""
+
+        def __init__(self, models: tuple[ModelPrice, ...], exists: bool, error: str) -> None:
+            """Take the models, whether there is a table, and what is wrong with it."""
+            super().__init__()
+            self.models = models
+            self.exists = exists
+            self.error = error
+
+    def __init__(self, tokenizer: str, n_tokens: int, chosen: str = "") -> None:
+        """Take the tokenizer's name, the tokens of the text, and the model chosen last."""
+        super().__init__()
+        self._tokenizer = tokenizer
+        self._n_tokens = n_tokens
+        self._chosen = chosen
+        self._models: tuple[ModelPrice, ...] = ()
+        self._exists = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the models and what there is to say about the table."""
+        yield Static(classes="error")
+        yield RowList[ModelPrice](self._paint, id="models")
+        yield Static(id="about")
+        yield Static("─" * 200, classes="rule")
+        yield HintBar(self._hints())
+
+    def _hints(self) -> list[tuple[str, str, str]]:
+        if not self._exists:
+            return [("C", "create an empty table", "create"), ("Esc", "close", "cancel")]
+        hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
+        if self._models:
+            hints.insert(0, ("Enter", "show this one", "choose"))
+        return [*hints, ("R", "read it again", "reload")]
+
+    def on_mount(self) -> None:
+        """Read the table."""
+        self.action_reload()
+
+    @property
+    def _list(self) -> RowList[ModelPrice]:
+        return self.query_one("#models", RowList)
+
+    @work(thread=True, exclusive=True, group="prices", exit_on_error=False)
+    def _read(self) -> None:
+        exists = prices_path().exists()
+        try:
+            self.post_message(self.Read(load_prices(), exists, ""))
+        except TokvizError as error:
+            self.post_message(self.Read((), exists, str(error)))
+
+    @on(Read)
+    def _take(self, event: Read) -> None:
+        event.stop()
+        self._models, self._exists = event.models, event.exists
+        shown = models_for(event.models, self._tokenizer)
+        names = [model.name for model in shown]
+        at = names.index(self._chosen) if self._chosen in names else 0
+        self._list.show(shown, at if shown else None)
+        self._list.styles.height = min(max(len(shown), 1), _MOST_ROWS)
+        self.set_class(not shown, "-empty")
+        self.show_error(event.error)
+        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), event))))
+        self.query_one(HintBar).show(self._hints())
+
+    def _about(self, n_shown: int, event: Read) -> str:
+        path = prices_path()
+        if event.error:
+            return "Mend the file with any editor, then press R."
+        if not event.exists:
+            return f"{_EXPLANATION} There is no such table yet. It would be {path}"
+        if not event.models:
+            return f"The table holds no model yet; it explains itself. It is {path}"
+        if not n_shown:
+            n = len(event.models)
+            return (
+                f"None of the {n} models of the table goes with {self._tokenizer}: a model's "
+                f"`tokenizer` is to be this name, or left out. The table is {path}"
+            )
+        return f"{self._n_tokens:,} tokens with {self._tokenizer}. The table is {path}"
+
+    def _paint(self, model: ModelPrice, width: int) -> list[Cell]:
+        mark = "● " if model.name == self._chosen else "  "
+        cost = cost_text(model, self._n_tokens) or "neither price nor window in the table"
+        room = max(8, width - len(mark) - len(cost) - 3)
+        name = fit(safe(model.name), room)
+        return [(mark, "accent"), (name.ljust(room), "strong"), (f" {fit(cost, width)} ", "")]
+
+    def action_reload(self) -> None:
+        """Read the table again."""
+        self._read()
+
+    def action_create(self) -> None:
+        """Write an empty table that explains itself."""
+        if self._exists:
+            return
+        try:
+            make_prices_file()
+        except (OSError, TokvizError) as error:
+            self.show_error(f"Not made. {error}")
+            return
+        self.action_reload()
+
+    def action_edit(self) -> None:
+        """Open the table on the Tokens screen."""
+        if self._exists:
+            self.dismiss(PricesAnswer(self._models, self._chosen, edit=True))
+
+    def action_choose(self) -> None:
+        """Show the cost of the highlighted model from now on."""
+        model = self._list.row
+        if model is not None:
+            self.dismiss(PricesAnswer(self._models, model.name))
+
+    def action_cancel(self) -> None:
+        """Close; the table that was read counts."""
+        self.dismiss(PricesAnswer(self._models, self._chosen))
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self._list.move(step)

@@ -1,0 +1,152 @@
+"""The rows of the tokenizer picker: what fits what was typed, and how it is drawn."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.tui.dialogs.folder import cleaned_path
+from tokviz.tui.dialogs.row_list import Cell
+from tokviz.tui.places import HUB, place_words
+from tokviz.tui.widgets.fit import fit
+
+_SEPARATORS = re.compile(r"[\s._-]+")
+_ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A tokenizer that fits what was typed, and the name that fits best."""
+
+    tokenizer: BuiltinTokenizer
+    name: str
+    """Its own name, or the alias that was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A tokenizer that is loaded from somewhere: a file, a folder, or the hub."""
+
+    source: str
+    """What `tokviz.load` takes."""
+    recent: bool
+    """Whether it was used before; else it was typed."""
+
+
+PickerRow = Match | Place
+
+
+def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
+    """Find the tokenizers that fit, best first.
+
+    A name that is equal goes before one that begins with the query, then one that holds it, then
+    one that holds its characters in order. Case, spaces, dots, hyphens and underscores are ignored:
+    "gpt 4o" finds "gpt-4o".
+    """
+    wanted = _folded(query)
+    if not wanted:
+        return [Match(tokenizer, tokenizer.name) for tokenizer in tokenizers]
+    found: list[tuple[int, int, Match]] = []
+    for tokenizer in tokenizers:
+        names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
+        fits = [(fit, len(name), name) for name in names if (fit := _fit(wanted, _folded(name)))]
+        if fits:
+            fit, length, name = min(fits)
+            found.append((fit, length, Match(tokenizer, name)))
+    return [match for _, _, match in sorted(found, key=lambda item: item[:2])]
+
+
+def picker_rows(
+    query: str, tokenizers: Sequence[BuiltinTokenizer], recent: Sequence[str]
+) -> list[PickerRow]:
+    """List everything that fits: a place that was typed, built-in ones, recent ones."""
+    typed = typed_source(query)
+    matches = [] if typed and query.strip() != typed else rank(query, tokenizers)
+    wanted = query.strip().casefold()
+    places = [Place(source, True) for source in recent if wanted in source.casefold()]
+    first: list[PickerRow] = []
+    if typed is not None and typed not in recent:
+        first = [Place(typed, False)]
+    return [*first, *matches, *places]
+
+
+def typed_source(text: str) -> str | None:
+    """Give the path or the hub name that a text means, None if it looks like neither.
+
+    Quotes, `file://` and `~` are understood, the way terminals and file managers write paths.
+    """
+    cleaned = cleaned_path(text.strip())
+    if cleaned.startswith(HUB):
+        return cleaned if len(cleaned) > len(HUB) else None
+    looks_so = os.sep in cleaned or cleaned.startswith(("~", ".")) or cleaned.endswith(_ENDINGS)
+    if not cleaned or not (looks_so or os.path.exists(cleaned)):
+        return None
+    return os.path.abspath(os.path.expanduser(cleaned))
+
+
+def _folded(text: str) -> str:
+    return _SEPARATORS.sub("", text).casefold()
+
+
+def _fit(wanted: str, name: str) -> int:
+    """Say how well a name fits: 1 is best, 0 not at all."""
+    if name == wanted:
+        return 1
+    if name.startswith(wanted):
+        return 2
+    if wanted in name:
+        return 3
+    characters = iter(name)
+    return 4 if all(char in characters for char in wanted) else 0
+
+
+def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
+    """Draw a row of the list."""
+    if isinstance(row, Match):
+        return paint_match(row, width, current=row.tokenizer.name == current)
+    return paint_place(row, width, current=row.source == current)
+
+
+def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
+    """Draw a row: mark, name, models or the alias that fits, and size."""
+    tokenizer = match.tokenizer
+    title = tokenizer.title
+    shown_names = {_folded(name) for name in (tokenizer.name, *title.split(", "))}
+    if _folded(match.name) not in shown_names:
+        title = f"{match.name} · {title}"
+    cells: list[Cell] = [("● " if current else "  ", "accent"), (f"{tokenizer.name:<13}", "strong")]
+    size = f"{tokenizer.n_vocab:>8,} tokens"
+    room = width - 17
+    ending: list[Cell] = []
+    if room >= 46:
+        ending = [(size + " ", "muted")]
+    elif room >= 30:
+        ending = [(size.removesuffix("tokens"), "muted")]
+    room -= sum(len(text) for text, _ in ending)
+    if room > 4:
+        cells += [("  ", ""), (_cut(title, room).ljust(room), ""), *ending]
+    return cells
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def paint_place(place: Place, width: int, *, current: bool) -> list[Cell]:
+    """Draw a row: mark, name and where it is."""
+    mark = "● " if current else "  " if place.recent else "→ "
+    name, where = place_words(place.source)
+    cells: list[Cell] = [(mark, "accent")]
+    if place.recent and width >= 40:
+        shown = fit(name, width // 2)
+        room = width - len(mark) - len(shown) - 3
+        return [*cells, (shown, "strong"), ("  ", ""), (_tail(where, room), "muted")]
+    verb = "" if place.recent else "load "
+    return [*cells, (verb, "muted"), (_tail(where, width - 3 - len(verb)), "strong")]
+
+
+def _tail(text: str, width: int) -> str:
+    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]

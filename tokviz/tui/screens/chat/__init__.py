@@ -1,0 +1,5 @@
+"""The Chat screen: which tokens of a conversation a model learns from, and why."""
+
+from tokviz.tui.screens.chat.screen import ChatScreen
+
+__all__ = ["ChatScreen"]

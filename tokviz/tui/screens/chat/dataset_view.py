@@ -1,0 +1,171 @@
+"""The rows of a dataset, and how long they are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from tokviz.chat.dataset_lint import Lengths
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.counts import percent
+
+
+class RowWords(NamedTuple):
+    """What the list says of a row.
+
+    Attributes:
+        text: Its first words, None while they are being read.
+        n_tokens: Its tokens, None if they have not been counted.
+        warns: Whether something was found in it.
+    """
+
+    text: str | None
+    n_tokens: int | None = None
+    warns: bool = False
+
+
+class RowsView(RowList[int], can_focus=True):
+    """Lists the rows of a dataset by number. The highlighted one is shown.
+
+    Only the rows in view are asked for, so 100,000 of them are as quick as ten.
+    """
+
+    DEFAULT_CSS = """
+    RowsView { & > .row-list--warning { color: $text-warning; text-style: bold; } }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "step(1)", show=False),
+        Binding("up", "step(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("home", "edge(-1)", show=False),
+        Binding("end", "edge(1)", show=False),
+        Binding("enter", "pick", show=False),
+    ]
+
+    class Chosen(Message):
+        """The user moved to a row, or asked to edit it."""
+
+        def __init__(self, row: int, edit: bool) -> None:
+            """Take the row, and whether its messages are wanted."""
+            super().__init__()
+            self.row = row
+            self.edit = edit
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest row matters."""
+            return isinstance(message, RowsView.Chosen) and not message.edit
+
+    def __init__(self, describe: Callable[[int], RowWords], *, id: str) -> None:
+        """Take what says something of a row."""
+        super().__init__(self._paint_row, id=id)
+        self._describe = describe
+
+    def show_rows(self, rows: Sequence[int], at: int | None) -> None:
+        """Show rows by their numbers, in rising order.
+
+        Args:
+            rows: The numbers, from 0.
+            at: The number to highlight, or the nearest before it.
+        """
+        index = None
+        if at is not None and rows:
+            index = max(0, bisect_right(rows, at) - 1)
+        self.show(rows, index)
+
+    def rows_in_view(self) -> Sequence[int]:
+        """Give the rows in view."""
+        top = round(self.scroll_offset.y)
+        return self.rows[top : top + max(1, self.size.height)]
+
+    def _paint_row(self, row: int, width: int) -> list[Cell]:
+        words = self._describe(row)
+        digits = len(f"{self.rows[-1] + 1:,}") if self.rows else 1
+        number = f"{row + 1:>{digits},} "
+        sign = "! " if words.warns else "  "
+        length = "" if words.n_tokens is None else f" {words.n_tokens:,}"
+        room = max(1, width - cell_len(number) - 2 - len(length))
+        text = "…" if words.text is None else fit(safe(words.text), room)
+        gap = " " * max(0, room - cell_len(text))
+        return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
+
+    def _tell(self, *, edit: bool = False) -> None:
+        if self.highlighted is not None:
+            self.post_message(self.Chosen(self.rows[self.highlighted], edit))
+
+    def action_step(self, step: int) -> None:
+        """Go to the row above or below."""
+        self.move(step)
+        self._tell()
+
+    def action_page(self, step: int) -> None:
+        """Go a page on."""
+        self.move(step * self.page)
+        self._tell()
+
+    def action_edge(self, step: int) -> None:
+        """Go to the first or the last row."""
+        self.move(step * len(self.rows))
+        self._tell()
+
+    def action_pick(self) -> None:
+        """Show the messages of the highlighted row."""
+        self._tell(edit=True)
+
+    def on_row_list_clicked(self, event: RowList.Clicked) -> None:
+        """Show the clicked row; a second click edits it."""
+        event.stop()
+        self._tell(edit=event.again)
+
+
+def lengths_content(found: Lengths | None, width: int, progress: str) -> Content:
+    """Draw a histogram with the context size as a line across it.
+
+    Args:
+        found: The histogram, None while there are no lengths.
+        width: The columns there are.
+        progress: What is said above it.
+    """
+    lines: list[Content] = [Content.styled(progress, "$text-muted"), Content("")]
+    if found is None:
+        return Content("\n").join(lines)
+    context = found.context
+    total = found.n_fitting + found.n_longer
+    lines += [
+        Content.assemble(
+            (f"{total:,}", "bold"),
+            f" conversation{'s' * (total != 1)}: median {found.median:,} tokens, "
+            f"longest {found.longest:,}",
+        ),
+        Content.assemble(
+            (f"✂ {found.n_longer:,}", "bold $text-warning" if found.n_longer else "bold"),
+            f" ({percent(found.n_longer / total)}) are longer than {context:,} and are cut off",
+        ),
+        Content(""),
+    ]
+    most = max(found.counts)
+    digits = len(f"{found.edges[-1]:,}")
+    room = max(4, width - digits - len(f"{most:,}") - 5)
+    for edge, count in zip(found.edges[1:], found.counts, strict=True):
+        over = edge > context
+        bar = max(1, round(room * count / most)) if count else 0
+        lines.append(
+            Content.assemble(
+                (f"≤{edge:>{digits},} ", "$text-muted"),
+                (("▒" if over else "█") * bar, "$text-warning" if over else "$text-accent"),
+                (f" {count:,}" if count else "", ""),
+            )
+        )
+        if edge == context:
+            rule = f"── cut off at {context:,} "
+            lines.append(Content.styled(rule + "─" * max(0, width - len(rule)), "$text-warning"))
+    return Content("\n").join(lines)

@@ -1,0 +1,179 @@
+"""Changes of a conversation, as functions from one to the next. Nothing is changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tokviz.chat.conversation import PART_KINDS, Conversation, Message, Part
+from tokviz.tui.widgets.conversation.rows import MessageBlock, PartBlock, PartPlace
+
+OFFERED_ROLES = ("user", "assistant", "system", "tool")
+"""The roles that can be added with one click."""
+
+EMPTY = Conversation((Message("user", ""),))
+"""What a new conversation is."""
+
+
+def place_in(conversation: Conversation, place: PartPlace | None) -> PartPlace | None:
+    """Give a place that exists, the one nearest to the one wanted; None if there is no message."""
+    messages = conversation.messages
+    if not messages:
+        return None
+    message, part = place or (0, 0)
+    message = max(0, min(message, len(messages) - 1))
+    return PartPlace(message, max(0, min(part, max(1, len(messages[message].parts)) - 1)))
+
+
+def text_at(conversation: Conversation, place: PartPlace) -> str:
+    """Give the text of a part; a message without parts has an empty one."""
+    parts = conversation.messages[place.message].parts
+    return parts[place.part].text if parts else ""
+
+
+def with_text(conversation: Conversation, place: PartPlace, text: str) -> Conversation:
+    """Replace the text of a part."""
+    message = conversation.messages[place.message]
+    content: str | tuple[Part, ...]
+    if isinstance(message.content, str):
+        content = text
+    elif not message.content:
+        content = (Part("text", text),)
+    else:
+        parts = list(message.content)
+        parts[place.part] = replace(parts[place.part], text=text)
+        content = tuple(parts)
+    return _with_message(conversation, place.message, replace(message, content=content))
+
+
+def with_role(conversation: Conversation, index: int, role: str) -> Conversation:
+    """Give a message another role."""
+    message = conversation.messages[index]
+    # The name that a ShareGPT file has for the old role would be written for the new one.
+    extra = {key: value for key, value in message.extra.items() if key != "from"}
+    return _with_message(conversation, index, replace(message, role=role, extra=extra))
+
+
+def with_kind(conversation: Conversation, place: PartPlace, kind: str) -> Conversation:
+    """Give a part another kind."""
+    message = conversation.messages[place.message]
+    parts = list(message.parts) or [Part("text", "")]
+    parts[place.part] = Part(kind, parts[place.part].text)
+    return _with_message(conversation, place.message, replace(message, content=tuple(parts)))
+
+
+def with_new_message(conversation: Conversation, index: int, role: str) -> Conversation:
+    """Insert an empty message, which has the index then."""
+    messages = list(conversation.messages)
+    messages.insert(index, Message(role, ""))
+    return replace(conversation, messages=tuple(messages))
+
+
+def with_new_part(conversation: Conversation, place: PartPlace, kind: str) -> Conversation:
+    """Insert an empty part behind another one; a text becomes parts."""
+    message = conversation.messages[place.message]
+    parts = list(message.parts)
+    parts.insert(place.part + 1, Part(kind, ""))
+    return _with_message(conversation, place.message, replace(message, content=tuple(parts)))
+
+
+def without_message(conversation: Conversation, index: int) -> Conversation:
+    """Delete a message."""
+    messages = conversation.messages
+    return replace(conversation, messages=messages[:index] + messages[index + 1 :])
+
+
+def without_part(conversation: Conversation, place: PartPlace) -> Conversation:
+    """Delete a part; a single text part that is left becomes plain content again."""
+    message = conversation.messages[place.message]
+    parts = message.parts[: place.part] + message.parts[place.part + 1 :]
+    is_plain = len(parts) == 1 and parts[0].kind == "text" and not parts[0].extra
+    content = parts[0].text if is_plain else parts
+    return _with_message(conversation, place.message, replace(message, content=content))
+
+
+def with_joined_parts(conversation: Conversation, index: int) -> Conversation:
+    """Make the parts of a message one text, a line feed between them."""
+    message = conversation.messages[index]
+    text = "\n".join(part.text for part in message.parts)
+    return _with_message(conversation, index, replace(message, content=text))
+
+
+def moved(conversation: Conversation, index: int, step: int) -> Conversation:
+    """Let a message change places with the one before (-1) or behind (1)."""
+    messages = list(conversation.messages)
+    messages[index], messages[index + step] = messages[index + step], messages[index]
+    return replace(conversation, messages=tuple(messages))
+
+
+def with_messages(conversation: Conversation, messages: tuple[Message, ...]) -> Conversation:
+    """Replace all messages."""
+    return replace(conversation, messages=messages)
+
+
+def _with_message(conversation: Conversation, index: int, message: Message) -> Conversation:
+    messages = conversation.messages
+    return replace(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))
+
+
+# -- what can be chosen
+
+
+def next_role(conversation: Conversation, behind: int) -> str:
+    """Say whose turn it is behind a message (-1 for the beginning): roles alternate."""
+    if behind < 0:
+        return "user"
+    return "assistant" if conversation.messages[behind].role == "user" else "user"
+
+
+def roles_to_add(conversation: Conversation) -> tuple[str, ...]:
+    """List the roles to add at the end, the one whose turn it is first."""
+    first = next_role(conversation, len(conversation.messages) - 1)
+    return (first, *(role for role in OFFERED_ROLES if role != first))
+
+
+def following(value: str, values: Sequence[str]) -> str:
+    """Give the next of some values, in a circle."""
+    return values[(values.index(value) + 1) % len(values)] if value in values else values[0]
+
+
+def other_role(role: str) -> str:
+    """Give the next of the roles that are common."""
+    return following(role, OFFERED_ROLES)
+
+
+def other_kind(kind: str) -> str:
+    """Give the next kind of part."""
+    return following(kind, PART_KINDS)
+
+
+def kind_behind(kind: str) -> str:
+    """Say what kind of part usually follows: code its output, the output a text."""
+    return {"text": "python", "python": "python_output", "tool_call": "text"}.get(kind, "text")
+
+
+# -- what the list shows
+
+
+def blocks_of(
+    conversation: Conversation, learned: Sequence[Sequence[bool]], notes: Sequence[tuple[str, bool]]
+) -> list[MessageBlock]:
+    """Turn messages into blocks.
+
+    Args:
+        conversation: The messages.
+        learned: For each message and each of its parts whether it has supervised tokens; what is
+            not known may be missing.
+        notes: For each message what is said of it, and whether as a warning.
+    """
+    blocks = []
+    for index, message in enumerate(conversation.messages):
+        plain = isinstance(message.content, str)
+        known = learned[index] if index < len(learned) else ()
+        parts = tuple(
+            PartBlock("" if plain else part.kind, part.text, number < len(known) and known[number])
+            for number, part in enumerate(message.parts or (Part("text", ""),))
+        )
+        note, warns = notes[index] if index < len(notes) else ("", False)
+        blocks.append(MessageBlock(message.role, parts, note, warns))
+    return blocks

@@ -1,0 +1,89 @@
+"""What the line below the Chat screen says: the tokens, the findings, the row. Pure functions."""
+
+from __future__ import annotations
+
+from tokviz.chat.render import Rendering
+from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.mask.counts import percent
+
+_SOURCES = {
+    "template": "the template",
+    "generation marks": "generation marks",
+    "role spans": "the roles",
+}
+
+
+def status_items(
+    rendering: Rendering | None, n_findings: int, *, is_waiting: bool
+) -> list[BarItem]:
+    """Sum a rendering up.
+
+    Args:
+        rendering: The tokens, None for none.
+        n_findings: How much was found.
+        is_waiting: Whether newer tokens are on their way.
+    """
+    if rendering is None:
+        words = "rendering…" if is_waiting else "no tokens"
+        return [_item(words, "", "show_view('findings')"), *_findings(n_findings)]
+    n_kept, cut = rendering.n_kept, len(rendering) - rendering.n_kept
+    share = percent(rendering.supervised_share)
+    source = _SOURCES[rendering.mask_source]
+    items = [
+        _item(f"{n_kept:,}", f" token{'s' * (n_kept != 1)}", "show_view('tokens')"),
+        _item(f"● {rendering.n_learned:,}", f" learned ({share})", "show_view('roles')"),
+        *_findings(n_findings),
+    ]
+    if cut:
+        items.append(
+            _item(f"✂ {cut:,}", f" cut off after {rendering.max_tokens:,}", "set_max_tokens")
+        )
+    items.append(
+        BarItem(
+            ((f"mask from {source}", "plain"),),
+            "screen.show_view('roles')",
+            ((f"mask: {rendering.mask_source}", "plain"),),
+        )
+    )
+    virtual = len(rendering.virtual_specials)
+    if virtual:
+        items.append(
+            BarItem(
+                ((f"{virtual} special token{'s' * (virtual != 1)} added virtually", "plain"),),
+                "screen.show_view('roles')",
+                ((f"{virtual} virtual", "plain"),),
+            )
+        )
+    return items
+
+
+def row_items(
+    row: int, n_rows: int, progress: str, n_listed: int | None, *, complete: bool
+) -> list[BarItem]:
+    """Say which row of a dataset is shown, and how far checking it is.
+
+    Args:
+        row: The row, from 0.
+        n_rows: The rows known so far.
+        progress: How far checking is, empty if nobody asked for it.
+        n_listed: How many rows the filter lets through, None without a filter.
+        complete: Whether all rows are known.
+    """
+    more = "" if complete else "+"
+    items = [_item(f"row {row + 1:,}", f" of {n_rows:,}{more}", "show_rows")]
+    if n_listed is not None:
+        items.append(BarItem(((f"filter: {n_listed:,}", "chip"),), "screen.filter_rows"))
+    if progress:
+        items.insert(0, BarItem(((progress, "plain"),), "screen.filter_rows"))
+    return items
+
+
+def _item(strong: str, plain: str, action: str) -> BarItem:
+    words: list[tuple[str, Role]] = [(strong, "chip")]
+    if plain:
+        words.append((plain, "plain"))
+    return BarItem(tuple(words), f"screen.{action}", ((strong, "chip"),))
+
+
+def _findings(n: int) -> list[BarItem]:
+    return [_item(f"! {n}", f" finding{'s' * (n != 1)}", "show_view('findings')")] if n else []

@@ -1,0 +1,337 @@
+"""The Chat screen: messages, their tokens with the mask, and the lines above and below."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.style import Style
+from textual.widgets import Static
+from textual.worker import Worker, WorkerState
+
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.lint import Finding
+from tokviz.chat.render import Rendering
+from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
+from tokviz.chat.templates import TEMPLATES
+from tokviz.errors import TokvizError
+from tokviz.live.document import LiveDocument
+from tokviz.tui.actions.registry import bindings_for
+from tokviz.tui.glyphs import safe
+from tokviz.tui.messages import Notice
+from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.copy_actions import CopyActions
+from tokviz.tui.screens.chat.dataset_view import RowsView
+from tokviz.tui.screens.chat.edit_actions import EditActions
+from tokviz.tui.screens.chat.goto_actions import GotoActions
+from tokviz.tui.screens.chat.history import History, Origin, State
+from tokviz.tui.screens.chat.lines import row_items, status_items
+from tokviz.tui.screens.chat.rendering import RenderActions
+from tokviz.tui.screens.chat.scan_actions import ScanActions
+from tokviz.tui.screens.chat.template_actions import TemplateActions
+from tokviz.tui.screens.chat.view_actions import ViewActions
+from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
+
+NARROW_COLUMNS = 110
+"""A narrower terminal has the tokens below the messages."""
+SHORT_LINES = 16
+"""A terminal of fewer lines goes without the key bar and without the tokens."""
+LOW_LINES = 30
+"""A terminal of fewer lines gives the explanation of a token fewer of them."""
+
+
+class ChatScreen(
+    ScanActions,
+    GotoActions,
+    EditActions,
+    TemplateActions,
+    ViewActions,
+    CopyActions,
+    RenderActions,
+):
+    """See which tokens of a conversation a model learns from, and why."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("chat")]
+    CSS_PATH = "screen.tcss"
+    AUTO_FOCUS = "#message-editor"
+    action_group = "chat"
+
+    def __init__(self) -> None:
+        """Begin with a sample; what was asked for is opened when the screen is there."""
+        super().__init__()
+        first = editing.EMPTY
+        self.mark_saved(first)
+        self.history = History(State(first, "nanochat", place=PartPlace(0)))
+        self.jinja = {}
+        self.rendering: Rendering | None = None
+        self.problem: TokvizError | None = None
+        self.findings: list[Finding] = []
+        self.max_tokens = DEFAULT_MAX_TOKENS
+        self._previews = OrderedDict()
+        self.counts = NOTHING
+        self._counted: Rendering | None = None
+        self._fitted: Size | None = None
+        self._begun = False
+        self._drawn_tabs: object = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        self._fit(self.app.size)
+        palette = self.tokviz.token_palette()
+        self.tokenizer = self.tokviz.tokenizer
+        self.live = LiveDocument("", self.tokenizer, parse_specials=False)
+        self.title_bar = Bar(id="title")
+        self.messages = MessageList(
+            self.live, palette, show_invisibles=self.settings.show_invisibles, id="messages"
+        )
+        self.messages.editor.on_edited = self._edited
+        self.messages.editor.tab_behavior = "focus"
+        self.messages.editor.placeholder = "an empty message"
+        self.left = Container(id="left")
+        self.rows_view = RowsView(self.describe_row, id="rows")
+        self.lengths_table = Static(id="lengths-table")
+        self.views = ChatViews(palette)
+        self.status = Bar(id="status")
+        self.keys = Bar(id="keys")
+        yield self.title_bar
+        with Container(id="work"):
+            with self.left:
+                yield self.messages
+                yield self.rows_view
+                with VerticalScroll(id="lengths"):
+                    yield self.lengths_table
+            yield self.views
+        yield self.status
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Fill the lines, and show what was asked for."""
+        self.keys.show(key_items("chat"))
+        self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self.call_after_refresh(self._started)
+
+    def _started(self) -> None:
+        request = self.tokviz.opening.take_request()
+        if isinstance(request, ChatRequest):
+            self.max_tokens = request.max_tokens
+        self.show_sample()
+        self.show_left("conversation")
+        self.show_state()
+        self.start_autosave()
+        self._begun = True
+        self._answer(request)
+
+    def _answer(self, request: object) -> None:
+        """Show what another part of the app, or the command line, asks for."""
+        if isinstance(request, ChatRequest):
+            if request.template in TEMPLATES:
+                self.history.restart(self.history.state._replace(template=request.template))
+            else:
+                self.open_template(request.template)
+            self.open_path(Path(request.path))
+        elif isinstance(request, Conversation):
+            self.leave_dataset()
+            self.load(request, Origin())
+
+    def on_unmount(self) -> None:
+        """Keep what was not saved, and end what runs in the background."""
+        self.end_autosave()
+        for template in self.jinja.values():
+            template.close()
+
+    def on_screen_resume(self) -> None:
+        """Take up the tokenizer that was chosen on another screen."""
+        if self.is_mounted:
+            self.set_tokenizer(self.tokviz.tokenizer)
+            if self._begun:
+                self._answer(self.tokviz.opening.take_request())
+
+    def _change_palette(self) -> None:
+        palette = self.tokviz.token_palette()
+        self.messages.set_palette(palette)
+        self.views.set_palette(palette)
+
+    # -- the conversation has changed
+
+    def _edited(self) -> None:
+        """Show an edit everywhere, in the same frame as the editor does."""
+        self.text_edited()
+        self.messages.show_cursor()
+        self.follow_cursor()
+
+    def show_state(self) -> None:
+        """Show the present state everywhere."""
+        state = self.history.state
+        place = editing.place_in(state.conversation, state.place)
+        self.messages.show(self._blocks(), place, editing.roles_to_add(state.conversation))
+        if place is not None:
+            self.messages.editor.move_cursor(state.location)
+        self.refresh_rendering()
+        self.messages.show_cursor()
+        if place is not None:
+            self.views.show_message(place.message)
+
+    def show_rendering(self) -> None:
+        """Show the newest tokens everywhere."""
+        rendering = self.rendering
+        if rendering is not self._counted:
+            self.counts = NOTHING if rendering is None else part_counts(rendering)
+            self._counted = rendering
+        self.messages.edited(self._blocks(), editing.roles_to_add(self.conversation))
+        self.views.show_rendering(
+            rendering, self.roles, self.counts, self._problem_text(), self.wanted_pin()
+        )
+        self._show_lines()
+
+    def _problem_text(self) -> str:
+        problem = self.problem
+        if problem is None:
+            return ""
+        hint = ""
+        if isinstance(problem, ConversationError) and problem.part_index is not None:
+            hint = " (“Join the parts” in the command palette makes the message one text.)"
+        return f"✗ No tokens. {problem}{hint}"
+
+    def _blocks(self) -> list[Any]:
+        counts = self.counts
+        warned = {finding.message_index for finding in self.findings}
+        learned = [
+            [
+                bool((count := counts.by_part.get((index, part))) and count.learned)
+                for part in range(len(message.parts))
+            ]
+            for index, message in enumerate(self.conversation.messages)
+        ]
+        known = self.rendering is not None
+        notes = [
+            (
+                ("! " if index in warned else "") + (message_note(counts, index) if known else ""),
+                index in warned,
+            )
+            for index in range(len(self.conversation.messages))
+        ]
+        return editing.blocks_of(self.conversation, learned, notes)
+
+    def on_notice(self, message: Notice) -> None:
+        """Show what a widget has to say."""
+        message.stop()
+        self.say(message.text, message.severity)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say so if something in the background failed, rather than go on in silence."""
+        if event.state is WorkerState.ERROR:
+            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+
+    # -- the lines above and below
+
+    def _show_lines(self) -> None:
+        self._show_title()
+        self._show_status()
+
+    def _show_title(self) -> None:
+        self._draw_left_tabs()
+        template = self.history.state.template
+        title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
+        models = f" ({title})" if title.lower() != template else ""
+        tokenizer = safe(self.tokenizer.name)
+        self.title_bar.show(
+            tab_items("chat"),
+            [
+                BarItem(
+                    ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
+                    "screen.pick_template",
+                    ((f"{safe(template)} ▾", "chip"),),
+                ),
+                BarItem(((tokenizer, "chip"), (" ▾", "key")), "screen.pick_tokenizer"),
+            ],
+        )
+
+    def _show_status(self) -> None:
+        items = status_items(self.rendering, len(self.findings), is_waiting=self.is_waiting)
+        self.status.show(items, self._row_items())
+
+    def _row_items(self) -> list[BarItem]:
+        dataset, row = self.dataset, self.history.state.origin.row
+        if dataset is None or row is None:
+            return []
+        listed = len(self.listed()) if self.filter_codes else None
+        return row_items(
+            row, dataset.n_rows, self.scan_progress(), listed, complete=dataset.complete
+        )
+
+    # -- the left side
+
+    def show_left(self, view: str) -> None:
+        """Show the conversation, the rows of the dataset or their lengths."""
+        self.left_view = view
+        for name in ("conversation", "rows", "lengths"):
+            self.set_class(name == view, f"-{name}")
+        self._draw_left_tabs()
+        if view == "lengths":
+            self.call_after_refresh(self.show_lengths)
+        if not self.views.has_focus_within:
+            self.call_after_refresh(self.focus_left)
+
+    def focus_left(self) -> None:
+        """Move the keyboard to what is in sight on the left."""
+        widgets = {"rows": self.rows_view, "lengths": self.query_one("#lengths")}
+        widgets.get(self.left_view, self.messages.editor).focus(scroll_visible=False)
+
+    def _draw_left_tabs(self) -> None:
+        origin = self.history.state.origin
+        name = safe(origin.path.name) if origin.path else "conversation"
+        name += " •" if self.modified else ""
+        tabs = [("conversation", name, "show_conversation")]
+        if self.dataset is not None and origin.row is not None:
+            tabs = [
+                ("conversation", f"{name} {origin.row + 1:,}", "show_conversation"),
+                ("rows", f"Rows {self.dataset.n_rows:,}", "show_rows"),
+                ("lengths", "Lengths", "show_lengths"),
+            ]
+        drawn = (tabs, self.left_view)
+        if drawn == self._drawn_tabs:
+            # A new title would draw all of the side again, at every key.
+            return
+        self._drawn_tabs = drawn
+        parts: list[Content | str] = []
+        for view, title, action in tabs:
+            look = "bold $foreground" if view == self.left_view else "$text-muted"
+            click = Style.from_meta({"@click": f"screen.{action}"})
+            parts += ["│"] if parts else []
+            parts.append(Content.styled(f" {title} ", look).stylize(click))
+        self.left.border_title = Content.assemble(*parts)
+
+    def action_escape(self) -> None:
+        """Stop checking rows, or go back to the messages."""
+        if self._scanning is not None:
+            self.action_cancel_scan()
+        elif self.left_view != "conversation":
+            self.show_left("conversation")
+        elif self.views.has_focus_within:
+            self.focus_left()
+
+    # -- layout
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show what there is room for."""
+        if not self.drop_if_outdated(event) and event.size != self._fitted:
+            self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        self._fitted = size
+        self.set_class(size.width < NARROW_COLUMNS, "-narrow")
+        self.set_class(size.height < SHORT_LINES, "-short")
+        self.set_class(size.height < LOW_LINES, "-low")

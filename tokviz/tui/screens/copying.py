@@ -1,0 +1,47 @@
+"""Copying, and saying where the copy went: what every screen with something to copy has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tokviz.errors import TokvizError
+from tokviz.tui.messages import CopyRequested
+from tokviz.tui.screens.base import TokvizScreen
+
+if TYPE_CHECKING:
+    from tokviz.tui.clipboard import CopyResult
+
+
+class Copying(TokvizScreen):
+    """Copies text to wherever the user can paste it from."""
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        """Copy what a panel shows."""
+        message.stop()
+        self.copy(message.text, message.what)
+
+    def copy(self, text: str, what: str) -> None:
+        """Copy in a thread, and say where the copy went."""
+        self._copy(text, what)
+
+    @work(group="copy", description="copy", exit_on_error=False)
+    async def _copy(self, text: str, what: str) -> None:
+        from tokviz.tui.clipboard import copy
+
+        try:
+            result = await copy(self.app, text)
+        except TokvizError as error:
+            self.say(f"Not copied. {error}", "error")
+            return
+        self.say(_sentence(result, what))
+
+
+def _sentence(result: CopyResult, what: str) -> str:
+    places = {
+        "clipboard": f"Copied {what}.",
+        "terminal": f"Copied {what}: sent to the terminal (OSC 52).",
+        "file": f"Copied {what} to a file, since no clipboard could take it.",
+    }
+    return f"{places[result.method]} {result.detail}".rstrip()

@@ -1,0 +1,5 @@
+"""The Vocabulary screen: search and browse the tokens of the tokenizer at hand."""
+
+from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
+
+__all__ = ["VocabularyScreen"]

@@ -1,0 +1,94 @@
+"""The overview: how the tokens found spread over lengths and scripts. Every row is a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tokviz.tui.widgets.flow import Row, Run, Span, flow, words_of
+from tokviz.vocabulary.query import split_words
+from tokviz.vocabulary.search import LengthCount, ScriptCount, Selection
+
+_LABEL = 10
+_NUMBER = 9
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_EXPLAINED = {
+    "Common": "no letters",
+    "Mixed": "several scripts",
+    "Bytes": "cut characters",
+    "Other": "rare scripts",
+}
+
+
+def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
+    """Draw both histograms.
+
+    Args:
+        selection: What the query found.
+        query: What was typed, for the marks of what is filtered by now.
+        width: Columns of a row.
+    """
+    rows: list[Row] = [(Span("Length in bytes", "heading"),)]
+    rows += _length_rows(selection.lengths, _active(query, "len"), width)
+    rows += [(), (Span("Script of the letters", "heading"),)]
+    rows += _script_rows(selection.scripts, _active(query, "script"), width)
+    hint = "A row chosen or clicked shows only its tokens; once more, all of them."
+    return [*rows, (), *flow(words_of(hint, "dim"), width)]
+
+
+def _active(query: str, name: str) -> set[str]:
+    words = (word for word in split_words(query) if word.name == name and not word.negated)
+    return {word.value.lower() for word in words}
+
+
+def length_value(count: LengthCount) -> str:
+    """Write a class of lengths as the search language does: 3, 9-12 or >64."""
+    if count.first == count.last:
+        return str(count.first)
+    return f">{count.first - 1}" if count.last >= 2**32 else f"{count.first}-{count.last}"
+
+
+def _length_rows(counts: Sequence[LengthCount], active: set[str], width: int) -> Iterator[Row]:
+    most = max((count.n_tokens for count in counts), default=0)
+    for count in counts:
+        value = length_value(count)
+        yield _bar_row(value.rjust(5), count.n_tokens, most, "len", value, active, width)
+
+
+def _script_rows(counts: Sequence[ScriptCount], active: set[str], width: int) -> Iterator[Row]:
+    most = max((count.n_tokens for count in counts), default=0)
+    for name, n_tokens in counts:
+        yield _bar_row(name, n_tokens, most, "script", name.lower(), active, width)
+
+
+def _bar_row(
+    label: str, n_tokens: int, most: int, name: str, value: str, active: set[str], width: int
+) -> Row:
+    action = Run(f"screen.toggle_word('{name}', '{value}')")
+    mark = "● " if value in active else "  "
+    shown = label[:_LABEL].ljust(_LABEL)
+    number = f"{n_tokens:>{_NUMBER},} "
+    room = max(0, width - len(mark) - len(shown) - len(number))
+    bar = bar_text(n_tokens, most, room)
+    note = _EXPLAINED.get(label, "")
+    spans = [
+        Span(mark, "link", action),
+        Span(shown, "text", action),
+        Span(number, "dim", action),
+        Span(bar, "bar", action),
+    ]
+    if note and len(bar) + len(note) + 1 <= room:
+        spans.append(Span(f" {note}", "dim", action))
+    return tuple(spans)
+
+
+def bar_text(value: int, most: int, width: int) -> str:
+    """Draw a horizontal bar in eighths of a cell; what is not nothing shows at least one eighth.
+
+    >>> bar_text(3, 6, 4), bar_text(1, 1000, 4), bar_text(0, 6, 4)
+    ('██', '▏', '')
+    """
+    if value <= 0 or most <= 0:
+        return ""
+    eighths = max(1, round(value / most * width * 8))
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")

@@ -1,0 +1,135 @@
+"""The page of one token: what it is, what made it, what it makes, where the text uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tokviz.tui.widgets.card_rows import (
+    counted,
+    field_rows,
+    hex_words,
+    label_of,
+    lineage_rows,
+    look_alike_rows,
+    named_word,
+    neighbour_rows,
+    token_copies,
+)
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Role, Row, Run, Span, Word, flow, words_of
+from tokviz.tui.widgets.token_facts import Entry
+
+PLACES_LISTED = 30
+_CHILDREN_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPage:
+    """What the page tells.
+
+    Attributes:
+        entry: What the vocabulary knows about the token.
+        script: The script of its letters.
+        unreachable: Whether encoding never gives it, None while that is not known.
+        n_uses: How often the text at hand holds it.
+        places: The first of its indexes among the text's tokens.
+        text_name: What the text is called.
+        children: Tokens that a merge makes from it, with their ids; None while they are sought.
+        all_children: Whether these are all.
+    """
+
+    entry: Entry
+    script: str
+    unreachable: bool | None
+    n_uses: int
+    places: tuple[int, ...]
+    text_name: str
+    children: tuple[tuple[bytes, int], ...] | None = None
+    all_children: bool = True
+
+
+def show_token(token_id: int) -> Run:
+    """Give the action that shows a token's page."""
+    return Run(f"screen.show_id({token_id})")
+
+
+def page_rows(page: TokenPage, width: int) -> list[Row]:
+    """Draw the page of a token."""
+    entry = page.entry
+    copies = token_copies(entry)
+    role: Role = "special" if entry.special else "made"
+    return [
+        (Span(fit(label_of(entry.token), width), role, copies[-1]),),
+        (),
+        *_facts(page, width),
+        *_use_rows(page, width),
+        (),
+        *lineage_rows(entry, width, show_token),
+        *_child_rows(page, width),
+        *look_alike_rows(entry, width, show_token),
+        *neighbour_rows(entry, width, show_token),
+    ]
+
+
+def _facts(page: TokenPage, width: int) -> Iterator[Row]:
+    entry = page.entry
+    copies = token_copies(entry)
+    yield from field_rows("id", words_of(copies[0].text, "link", copies[0]), width)
+    if len(copies) > 2:
+        copy = [(Span("copy", "link", copies[2]),)]
+        yield from field_rows("text", [*copy, *words_of("it as it is", "dim")], width)
+    yield from field_rows("bytes", hex_words(entry.token), width)
+    yield from field_rows("length", _length_words(entry), width)
+    yield from field_rows("kind", words_of(entry.kind), width)
+    yield from field_rows("script", words_of(page.script.replace("-", " ")), width)
+    rank = "none: a special token" if entry.special else "none: no merge makes it"
+    yield from field_rows(
+        "rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width
+    )
+    if page.unreachable:
+        sentence = "unreachable: encoding its bytes gives other tokens"
+        yield from field_rows("note", words_of(sentence, "warning"), width)
+
+
+def _length_words(entry: Entry) -> list[Word]:
+    words = words_of(counted(len(entry.token), "byte"))
+    if entry.n_chars is None:
+        return [*words, *words_of("· part of a character", "warning")]
+    return [*words, *words_of(f"· {counted(entry.n_chars, 'character')}", "dim")]
+
+
+def _use_rows(page: TokenPage, width: int) -> Iterator[Row]:
+    if not page.n_uses:
+        yield from field_rows("in text", words_of(f"not in {page.text_name}", "dim"), width)
+        return
+    words = words_of(f"{counted(page.n_uses, 'time')} in {page.text_name}")
+    yield from field_rows("in text", words, width)
+    if page.places:
+        links: list[Word] = [(Span("go to", "dim"),)]
+        links += [
+            (Span(f"#{index:,}", "link", Run(f"screen.jump({index})")),) for index in page.places
+        ]
+        if page.n_uses > len(page.places):
+            links.append((Span("…", "dim"),))
+        yield from flow(links, width, (Span(" " * 9),))
+
+
+def _child_rows(page: TokenPage, width: int) -> Iterator[Row]:
+    if page.children is None:
+        yield (Span("Merged into", "heading"), Span(" …", "dim"))
+        yield ()
+        return
+    n = len(page.children)
+    if not n:
+        if not page.entry.special:
+            yield (Span("Merged into", "heading"), Span(" no other token", "dim"))
+            yield ()
+        return
+    more = "" if page.all_children else " or more"
+    yield (Span("Merged into", "heading"), Span(f" {counted(n, 'token')}{more}", "dim"))
+    words = [named_word(token, i, show_token) for token, i in page.children[:_CHILDREN_SHOWN]]
+    if n > _CHILDREN_SHOWN:
+        words += words_of(f"… {n - _CHILDREN_SHOWN:,} more", "dim")
+    yield from flow(words, width)
+    yield ()

@@ -1,0 +1,1 @@
+"""The messages of a conversation: a list of blocks, one of which is edited in place."""

@@ -1,0 +1,263 @@
+"""The list of messages with the editor of one part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.geometry import Offset
+from textual.message import Message
+from textual.widgets.text_area import Selection
+
+from tokviz.live.document import LiveDocument
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.conversation.blocks import GUTTER, Blocks
+from tokviz.tui.widgets.conversation.editor import PartEditor
+from tokviz.tui.widgets.conversation.rows import (
+    BlockRow,
+    BlockRows,
+    MessageBlock,
+    PartPlace,
+    Wrapper,
+    wrap_text,
+)
+from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
+
+_CURSOR = 1
+"""Columns behind a text, for the cursor."""
+
+
+class MessageList(Container):
+    """Shows the messages of a conversation, and edits the part at the cursor."""
+
+    DEFAULT_CSS = """
+    MessageList {
+        layers: blocks editor;
+        overflow: hidden hidden;
+    }
+    MessageList > PartEditor { layer: editor; }
+    """
+
+    class Asked(Message):
+        """The user asked by the mouse for something that the screen does."""
+
+        def __init__(self, action: str, place: PartPlace) -> None:
+            """Take "role", "kind", "up", "down", "delete", "delete_part" or "add:ROLE"."""
+            super().__init__()
+            self.action = action
+            self.place = place
+
+    class Moved(Message):
+        """Another part is edited."""
+
+        def __init__(self, place: PartPlace) -> None:
+            """Take the part."""
+            super().__init__()
+            self.place = place
+
+    def __init__(
+        self, live: LiveDocument, palette: TokenPalette, *, show_invisibles: bool, id: str
+    ) -> None:
+        """Take the document of the part that is edited, and how its tokens look."""
+        super().__init__(id=id)
+        self.list = Blocks()
+        self.list.glyphs = glyph_table(show_invisibles)
+        self.editor = PartEditor(
+            live, palette, show_invisibles=show_invisibles, id="message-editor"
+        )
+        self.editor.styles.position = "absolute"
+        self._wrapper = Wrapper()
+        self._fitted: object = None
+
+    def compose(self) -> ComposeResult:
+        """Put the editor above the list."""
+        yield self.list
+        yield self.editor
+
+    # -- what is shown
+
+    @property
+    def place(self) -> PartPlace | None:
+        """The part that is edited, None in an empty conversation."""
+        return self.list.live
+
+    def show(
+        self, blocks: Sequence[MessageBlock], live: PartPlace | None, roles: Sequence[str]
+    ) -> None:
+        """Show messages.
+
+        Args:
+            blocks: The messages.
+            live: The part that is edited; the editor takes its text.
+            roles: What can be added at the end, the role whose turn it is first.
+        """
+        self.list.blocks, self.list.live, self.list.roles = blocks, live, roles
+        if live is not None:
+            text = blocks[live.message].parts[live.part].text
+            if text != self.editor.live.text:
+                self.editor.load_byte_text(text)
+        self._lay_out()
+
+    def edited(self, blocks: Sequence[MessageBlock], roles: Sequence[str]) -> None:
+        """Show messages whose live part has become what is in the editor; see `show`."""
+        self.list.blocks, self.list.roles = blocks, roles
+        self._lay_out()
+
+    def set_raw(self, text: str) -> None:
+        """Take what is shown where there is no message."""
+        self.list.raw = text
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self.editor.set_palette(palette)
+
+    def set_invisibles(self, show: bool) -> None:
+        """Draw invisible characters as glyphs, or not."""
+        self.editor.show_invisibles = show
+        self.list.glyphs = glyph_table(show)
+        self._lay_out()
+
+    # -- layout
+
+    def _lay_out(self) -> None:
+        width = self.list.row_width
+        if not width:
+            return
+        blocks = self.list
+        text_width = width - GUTTER - _CURSOR
+        self.editor.set_text_width(text_width)
+        # One that is longer than the view scrolls by itself.
+        height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
+        blocks.cells = width
+        blocks.rows = BlockRows(
+            blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
+        )
+        n_rows = blocks.rows.n_rows
+        if not blocks.blocks and blocks.raw:
+            blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.glyphs).rows
+            n_rows += 1 + len(blocks.raw_rows)
+        blocks.set_row_count(n_rows)
+        blocks.refresh_changed()
+        self._place_editor(width - GUTTER, height)
+
+    def _place_editor(self, width: int, height: int) -> None:
+        """Put the editor where the list has left room for it."""
+        live, rows = self.list.live, self.list.rows
+        if live is None or rows is None:
+            self.editor.set_class(True, "-away")
+            return
+        top = rows.top_of(live) - self.list.top_row
+        fitted = (top, width, height)
+        self.editor.set_class(False, "-away")
+        if fitted != self._fitted:
+            self._fitted = fitted
+            styles = self.editor.styles
+            styles.offset = (GUTTER, top)
+            styles.width, styles.height = width, height
+
+    def on_resize(self) -> None:
+        """Lay out for another width."""
+        self.call_after_refresh(self._resized)
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the list was hidden."""
+        self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self._lay_out()
+        self.show_cursor()
+
+    def follow_scroll(self) -> None:
+        """Let the editor move with the list."""
+        if self.list.rows is not None and self._fitted is not None:
+            self._place_editor(self.list.row_width - GUTTER, self._fitted[2])  # type: ignore[index]
+
+    def show_cursor(self) -> None:
+        """Bring the row of the cursor into view, and the header above the first one."""
+        live, rows = self.list.live, self.list.rows
+        if live is None or rows is None:
+            return
+        editor = self.editor
+        _, y = editor.wrapped_document.location_to_offset(editor.cursor_location)
+        row = rows.top_of(live) + y - round(editor.scroll_y)
+        top, height = self.list.top_row, self.list.size.height
+        first = rows.header_of(live.message) if y == 0 and live.part == 0 else row
+        if first < top:
+            self.list.scroll_to(y=first, animate=False, force=True)
+        elif row >= top + height:
+            self.list.scroll_to(y=row - height + 1, animate=False, force=True)
+
+    # -- moving
+
+    def go_to(self, place: PartPlace, location: tuple[int, int] | None = None) -> None:
+        """Edit another part, with the cursor at a line and column of its text, or at its end."""
+        blocks = self.list
+        if place != blocks.live:
+            blocks.live = place
+            self.editor.load_byte_text(blocks.blocks[place.message].parts[place.part].text)
+        self.editor.move_cursor(self.editor.document.end if location is None else location)
+        self.editor.record_cursor_width()
+        self._lay_out()
+        self.show_cursor()
+        self.post_message(self.Moved(place))
+
+    def neighbour(self, step: int) -> PartPlace | None:
+        """Find the part before or behind the one that is edited."""
+        places = [
+            PartPlace(message, part)
+            for message, block in enumerate(self.list.blocks)
+            for part in range(len(block.parts))
+        ]
+        if self.place is None or self.place not in places:
+            return None
+        index = places.index(self.place) + step
+        return places[index] if 0 <= index < len(places) else None
+
+    def on_part_editor_left(self, event: PartEditor.Left) -> None:
+        """Go on in the part above or below, in the same column."""
+        event.stop()
+        place = self.neighbour(1 if event.step > 0 else -1)
+        if place is None:
+            edge = self.editor.document.start if event.step < 0 else self.editor.document.end
+            self.editor.move_cursor(edge)
+            return
+        column = self.editor.navigator.last_x_offset
+        self.go_to(place, (0, 0))
+        wrapped = self.editor.wrapped_document
+        y = 0 if event.step > 0 else wrapped.height - 1
+        self.editor.selection = Selection.cursor(wrapped.offset_to_location(Offset(column, y)))
+        self.editor.navigator.last_x_offset = column
+        self.show_cursor()
+
+    def on_blocks_clicked(self, event: Blocks.Clicked) -> None:
+        """Edit the text that was clicked, or ask the screen for what was clicked."""
+        event.stop()
+        row = event.row
+        if event.action:
+            self.post_message(self.Asked(event.action, PartPlace(row.message, row.part)))
+        elif row.kind in ("text", "more", "header", "kind"):
+            self._edit_at(row, event.x)
+            self.editor.focus(scroll_visible=False)
+
+    def _edit_at(self, row: BlockRow, x: int) -> None:
+        place = PartPlace(row.message, row.part)
+        if row.kind != "text":
+            self.go_to(place, (0, 0) if row.kind != "more" else None)
+            return
+        text = self.list.blocks[row.message].parts[row.part].text
+        cells = lay_out(text[row.start : row.end], self.list.glyphs)
+        offset = min(row.start + cells.index_at(max(0, x)), row.end)
+        line = text.count("\n", 0, offset)
+        self.go_to(place, (line, offset - (text.rfind("\n", 0, offset) + 1)))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll the list where the editor has nothing more to scroll."""
+        event.stop()
+        self.list.scroll_relative(y=3, animate=False)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll the list where the editor has nothing more to scroll."""
+        event.stop()
+        self.list.scroll_relative(y=-3, animate=False)

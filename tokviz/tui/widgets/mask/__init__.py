@@ -1,0 +1,1 @@
+"""Tokens with their mask: which of them a model learns from, and why."""

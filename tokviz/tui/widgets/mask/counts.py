@@ -1,0 +1,201 @@
+"""How many tokens there are and how many of them are learned, in all, by role and by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.content import Content
+
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.flow_layout import segments
+from tokviz.tui.widgets.mask.look import MARKS
+
+if TYPE_CHECKING:
+    from tokviz.chat.render import Rendering
+
+
+class Counts(NamedTuple):
+    """Tokens that are kept, and those of them that are learned."""
+
+    tokens: int = 0
+    learned: int = 0
+
+    def plus(self, tokens: int, learned: int) -> Counts:
+        """Add more."""
+        return Counts(self.tokens + tokens, self.learned + learned)
+
+
+class PartCounts(NamedTuple):
+    """Counts of the parts of every message; -1 stands for what belongs to none.
+
+    Attributes:
+        by_part: The counts of each part.
+        by_message: The counts of each message, its header included.
+        spans: Where each part's tokens stand, also those that are cut off: first, and behind last.
+        cut: How many tokens of each message are cut off.
+    """
+
+    by_part: dict[tuple[int, int], Counts]
+    by_message: dict[int, Counts]
+    spans: dict[tuple[int, int], list[tuple[int, int]]]
+    cut: dict[int, int]
+
+
+NOTHING = PartCounts({}, {}, {}, {})
+"""The counts of no tokens."""
+
+
+def part_counts(rendering: Rendering) -> PartCounts:
+    """Count the kept tokens of a rendering by message and by part."""
+    counts = PartCounts({}, {}, {}, {})
+    by_part, by_message, spans, cut = counts
+    mask, kept = rendering.mask, rendering.n_kept
+    parts = iter(segments(rendering.part_of))
+    part, _, stop = next(parts, (0, 0, 0))
+    for message, start, end in segments(rendering.message_of):
+        n_kept = max(0, min(end, kept) - start)
+        learned = mask.count(1, start, start + n_kept)
+        by_message[message] = by_message.get(message, Counts()).plus(n_kept, learned)
+        if start + n_kept < end:
+            cut[message] = cut.get(message, 0) + end - start - n_kept
+        while start < end:
+            last = min(stop, end)
+            spans.setdefault((message, part), []).append((start, last))
+            n_kept = min(last, kept) - start
+            if n_kept > 0:
+                count = by_part.get((message, part), Counts())
+                by_part[message, part] = count.plus(n_kept, mask.count(1, start, start + n_kept))
+            start = last
+            if last == stop:
+                part, _, stop = next(parts, (0, stop, stop))
+    return counts
+
+
+def content_tokens(
+    rendering: Rendering, counts: PartCounts, message: int, part: int
+) -> Iterator[int]:
+    """Yield the tokens of a part's own text, in order."""
+    for first, stop in counts.spans.get((message, part), ()):
+        for index in range(first, stop):
+            if not rendering.from_structure[index]:
+                yield index
+
+
+def token_at_byte(
+    rendering: Rendering, counts: PartCounts, message: int, part: int, offset: int
+) -> int | None:
+    """Find the token of a byte of a part's text, or the last one; None if it has no tokens."""
+    found = None
+    for index in content_tokens(rendering, counts, message, part):
+        found = index
+        offset -= len(rendering.token_bytes(index))
+        if offset < 0:
+            break
+    return found
+
+
+def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
+    """Find where a token begins in the text of its part, in bytes."""
+    n_bytes = 0
+    message, part = rendering.message_of[index], rendering.part_of[index]
+    for before in content_tokens(rendering, counts, message, part):
+        if before >= index:
+            break
+        n_bytes += len(rendering.token_bytes(before))
+    return n_bytes
+
+
+def percent(share: float) -> str:
+    """Spell a share so that neither a little nor nearly all is rounded away.
+
+    >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0)
+    ('50 %', '0.04 %', '99.99 %', '0 %')
+    """
+    value = share * 100
+    if value == round(value):
+        return f"{value:.0f} %"
+    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
+
+
+def roles_content(
+    rendering: Rendering, roles: Sequence[str], counts: PartCounts, width: int, source: str
+) -> Content:
+    """Draw a table of the roles with bars, and where the mask comes from.
+
+    Args:
+        rendering: The tokens.
+        roles: The role of each message.
+        counts: The counts of the rendering.
+        width: The columns there are.
+        source: The sentence that says where the mask comes from.
+    """
+    by_role: dict[str, Counts] = {}
+    for message, count in sorted(counts.by_message.items()):
+        role = roles[message] if 0 <= message < len(roles) else "no message"
+        by_role[role] = by_role.get(role, Counts()).plus(*count)
+    total = Counts(rendering.n_kept, rendering.n_learned)
+    lines = [Content.assemble((f"{'':<12}{'tokens':>9}{'learned':>10}", "$text-muted"))]
+    most = max((count.tokens for count in by_role.values()), default=1) or 1
+    bar_width = max(0, width - 32)
+    for role, count in by_role.items():
+        filled = round(bar_width * count.tokens / most)
+        learned = min(filled, round(bar_width * count.learned / most))
+        if count.learned and bar_width:
+            learned = max(1, learned)
+        lines.append(
+            Content.assemble(
+                (f"{fit(safe(role), 11):<12}", "bold"),
+                f"{count.tokens:>9,}",
+                (f"{count.learned:>10,}", "bold" if count.learned else "$text-muted"),
+                " ",
+                ("█" * learned, "$text-success"),
+                ("░" * max(0, filled - learned), "$text-muted"),
+            )
+        )
+    lines.append(
+        Content.assemble(
+            (f"{'all':<12}", "bold"),
+            f"{total.tokens:>9,}",
+            (f"{total.learned:>10,}", "bold"),
+            f" {MARKS[1]} {percent(rendering.supervised_share)} learned",
+        )
+    )
+    cut = len(rendering) - rendering.n_kept
+    notes = [source]
+    if cut:
+        notes.append(f"{cut:,} more tokens are cut off after {rendering.max_tokens:,}.")
+    if rendering.virtual_specials:
+        notes.append(virtual_sentence(rendering))
+    notes += rendering.notes
+    for note in notes:
+        lines += [Content(""), Content.styled(safe(note), "$text-muted")]
+    return Content("\n").join(lines)
+
+
+def virtual_sentence(rendering: Rendering) -> str:
+    """Say which special tokens the tokenizer was lent."""
+    names = list(rendering.virtual_specials)
+    some = ", ".join(names)
+    one = len(names) == 1
+    return (
+        f"{rendering.tokenizer.name} has no {some}: "
+        f"{'it is' if one else 'they are'} added virtually, with the "
+        f"id{'' if one else 's'} after its last."
+    )
+
+
+def message_note(counts: PartCounts, message: int) -> str:
+    """Say how many tokens a message has, how many of them are learned, and how many are lost."""
+    count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
+    if count is None:
+        return "no tokens"
+    parts = (
+        [f"{count.tokens:,} token{'s' * (count.tokens != 1)}"] if count.tokens or not cut else []
+    )
+    if count.learned:
+        parts.append(f"{count.learned:,} learned")
+    if cut:
+        parts.append(f"✂ {cut:,} cut off")
+    return ", ".join(parts)

@@ -1,0 +1,158 @@
+"""The tokens of a rendering side by side, as text or as ids, with their mask."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rich.segment import Segment
+from textual.cache import LRUCache
+from textual.strip import Strip
+
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.base import MaskView
+from tokviz.tui.widgets.mask.flow_layout import FlowLayout, FlowRow
+from tokviz.tui.widgets.mask.tokens import MaskedTokens
+
+Shown = Literal["text", "ids"]
+_STRIPS_KEPT = 512
+
+
+class MaskFlow(MaskView):
+    """Rows of tokens; each message begins a row, which its number stands before."""
+
+    def __init__(
+        self, palette: TokenPalette, shown: Shown = "text", *, id: str | None = None
+    ) -> None:
+        """Take the colours, and whether tokens are drawn as text or as ids."""
+        super().__init__(palette, id=id)
+        self.shown = shown
+        self._layout = FlowLayout()
+        self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
+        self._laid_out: tuple[object, int] = (self, 0)
+
+    def show(
+        self,
+        tokens: MaskedTokens | None,
+        *,
+        ids_changed: bool = False,
+        pin: int | None = None,
+    ) -> None:
+        """Show other tokens."""
+        if ids_changed:
+            self._layout.forget()
+        super().show(tokens, ids_changed=ids_changed, pin=pin)
+
+    def sync(self) -> None:
+        """Lay out what changed, and draw it."""
+        if not self.size:
+            return
+        tokens = self.tokens
+        if tokens is None:
+            self.set_row_count(0)
+        else:
+            width = max(1, self.row_width - self._gutter)
+            self._layout.lay_out(tokens.ids, tokens.message_of, width, self._cells)
+            self.set_row_count(self._layout.n_rows)
+        self._laid_out = (tokens, self.row_width)
+        self.refresh_changed()
+
+    def on_resize(self) -> None:
+        """Lay out for another width, and keep the chosen token in view."""
+        if self._laid_out != (self.tokens, self.row_width):
+            self.sync()
+            self.set_pin(self._pin, scroll=True)
+
+    def on_show(self) -> None:
+        """Catch up with what happened while it was hidden."""
+        self.on_resize()
+
+    @property
+    def _gutter(self) -> int:
+        """The columns for the number of a message."""
+        message_of = self.tokens.message_of if self.tokens is not None else ()
+        last = message_of[len(message_of) - 1] if len(message_of) else 0
+        return len(str(last + 1)) + 1
+
+    def _cells(self, first: int, stop: int) -> list[tuple[str, int]]:
+        tokens = self.tokens
+        assert tokens is not None
+        if self.shown == "ids":
+            digits = [str(tokens.ids[index]) for index in range(first, stop)]
+            return [(text, len(text)) for text in digits]
+        of = self.labels.of
+        return [of(tokens, index)[:2] for index in range(first, stop)]
+
+    # -- rows
+
+    def row_of(self, index: int) -> int:
+        """Give the row of a token."""
+        return self._layout.row_of(index)
+
+    def row_tokens(self, number: int) -> range:
+        """Give the tokens of a row."""
+        if number >= self._layout.n_rows:
+            return range(0)
+        row = self._layout.row(number)
+        return range(row.first, row.stop)
+
+    def token_at(self, x: int, number: int) -> int | None:
+        """Find the token drawn at a column of a row; the space behind one belongs to it."""
+        if self.tokens is None or number >= self._layout.n_rows:
+            return None
+        row = self._layout.row(number)
+        x -= self._gutter
+        if x < 0:
+            return None
+        for index, (_, width) in enumerate(self._cells(row.first, row.stop), row.first):
+            x -= width + 1
+            if x < 0:
+                return index
+        return None
+
+    def show_message(self, message: int) -> None:
+        """Scroll to the first row of a message."""
+        row = self._layout.first_row_of(message)
+        if row is not None and self.size:
+            height = self.size.height
+            if not self.top_row <= row < self.top_row + max(1, height - 2):
+                self.scroll_to(y=max(0, row - 1), animate=False, force=True)
+
+    def line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        if self._laid_out[0] is not self.tokens:
+            self.sync()
+        number = self.top_row + y
+        styles = self.styles_of
+        if self.tokens is None or number >= self._layout.n_rows:
+            return Strip.blank(self.size.width, styles.base)
+        row = self._layout.row(number)
+        key = self._key(row)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._draw(row)
+        return strip
+
+    def _key(self, row: FlowRow) -> object:
+        tokens = self.tokens
+        assert tokens is not None
+        looks = tuple(
+            self.look(index, tokens.is_special(index)) for index in range(row.first, row.stop)
+        )
+        ids = tuple(tokens.ids[row.first : row.stop])
+        number = row.message if row.begins else -1
+        return ids, looks, number, self.size.width, self._gutter, id(self.styles_of)
+
+    def _draw(self, row: FlowRow) -> Strip:
+        tokens, styles = self.tokens, self.styles_of
+        assert tokens is not None
+        gutter = self._gutter
+        number = str(row.message + 1) if row.begins and row.message >= 0 else ""
+        parts = [Segment(f"{number:<{gutter}}", styles.muted)]
+        room = max(1, self._laid_out[1] - gutter)
+        cells = self._cells(row.first, row.stop)
+        for index, (text, width) in enumerate(cells, row.first):
+            look = self.look(index, tokens.is_special(index))
+            parts.append(Segment(fit(text, room) if width > room else text, styles[look]))
+            parts.append(Segment(" ", styles.base))
+        return Strip(parts).adjust_cell_length(self.size.width, styles.base)

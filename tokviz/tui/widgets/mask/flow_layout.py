@@ -1,0 +1,153 @@
+"""Which tokens stand in which row of a flow: every message begins a row of its own."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from operator import ne
+from typing import NamedTuple
+
+from textual.cache import LRUCache
+
+from tokviz.tui.glyphs import NEWLINE
+
+_KEPT = 20_000
+
+
+class FlowRow(NamedTuple):
+    """A row of tokens.
+
+    Attributes:
+        message: The index of the message they belong to, -1 for none.
+        begins: Whether it is the first row of that message.
+        first: The index of the first token.
+        stop: The index behind the last one.
+    """
+
+    message: int
+    begins: bool
+    first: int
+    stop: int
+
+
+def break_tokens(cells: Sequence[tuple[str, int]], width: int) -> list[int]:
+    """Break tokens into rows, with a cell of space between them.
+
+    A row ends behind a token that ends a line. A token wider than a row has one to itself.
+
+    Args:
+        cells: What is drawn for each token, and its cells.
+        width: The cells of a row.
+
+    Returns:
+        For every row the number of the token behind its last one.
+
+    >>> break_tokens([("ab", 2), ("c", 1), ("d⏎", 2), ("e", 1)], 4)
+    [2, 3, 4]
+    """
+    stops: list[int] = []
+    x = 0
+    ended = False
+    for number, (label, cell) in enumerate(cells):
+        if x and (ended or x + 1 + cell > width):
+            stops.append(number)
+            x = 0
+        x += cell + (1 if x else 0)
+        ended = label.endswith(NEWLINE)
+    if cells:
+        stops.append(len(cells))
+    return stops
+
+
+Segment = tuple[int, int, int]
+"""A stretch of tokens with the same value: the value, the first token, and behind the last one."""
+
+
+def segments(column: Sequence[int]) -> list[Segment]:
+    """Find the stretches of tokens that have the same value, such as the same message.
+
+    >>> segments([0, 0, 1])
+    [(0, 0, 2), (1, 2, 3)]
+    """
+    if not column:
+        return []
+    # Most tokens are like the one before: only where they are not is there work for Python.
+    changes = bytes(map(ne, column, column[1:]))
+    found: list[Segment] = []
+    start = 0
+    at = changes.find(1)
+    while at >= 0:
+        found.append((column[start], start, at + 1))
+        start = at + 1
+        at = changes.find(1, start)
+    found.append((column[start], start, len(column)))
+    return found
+
+
+class FlowLayout:
+    """The rows of all tokens. What did not change since the last time is not laid out again."""
+
+    def __init__(self) -> None:
+        """Begin with no tokens."""
+        self._kept: LRUCache[tuple[bytes, int], list[int]] = LRUCache(_KEPT)
+        self._tops: list[int] = [0]
+        self._spans: list[Segment] = []
+        self._stops: list[list[int]] = []
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self._tops[-1]
+
+    def forget(self) -> None:
+        """Lay everything out anew the next time: tokens are drawn as something else."""
+        self._kept.clear()
+
+    def lay_out(
+        self,
+        ids: array[int],
+        message_of: Sequence[int],
+        width: int,
+        cells: Callable[[int, int], list[tuple[str, int]]],
+    ) -> None:
+        """Lay tokens out.
+
+        Args:
+            ids: The token ids.
+            message_of: The message of each token; the tokens of one follow each other.
+            width: The cells of a row.
+            cells: Gives what is drawn for the tokens from one index to behind another.
+        """
+        self._spans = segments(message_of)
+        self._stops = []
+        self._tops = [0]
+        for _, first, stop in self._spans:
+            key = (ids[first:stop].tobytes(), width)
+            stops = self._kept.get(key)
+            if stops is None:
+                stops = self._kept[key] = break_tokens(cells(first, stop), width)
+            self._stops.append(stops)
+            self._tops.append(self._tops[-1] + len(stops))
+
+    def row(self, number: int) -> FlowRow:
+        """Give the tokens of a row."""
+        place = bisect_right(self._tops, number) - 1
+        message, first, _ = self._spans[place]
+        stops = self._stops[place]
+        line = number - self._tops[place]
+        start = first + (stops[line - 1] if line else 0)
+        return FlowRow(message, line == 0, start, first + stops[line])
+
+    def row_of(self, index: int) -> int:
+        """Give the row of a token."""
+        place = bisect_right(self._spans, index, key=lambda span: span[1]) - 1
+        first = self._spans[place][1]
+        return self._tops[place] + bisect_right(self._stops[place], index - first)
+
+    def first_row_of(self, message: int) -> int | None:
+        """Give the first row of a message, None if it has no tokens."""
+        for place, span in enumerate(self._spans):
+            if span[0] == message:
+                return self._tops[place]
+        return None

@@ -1,0 +1,64 @@
+"""How a token looks by its mask: learned ones are filled, bold and underlined, others are plain.
+
+So the mask is seen without colour too. Special tokens are italic, as everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.style import Style
+
+from tokviz.tui.palette import TokenPalette
+
+LEARNED: Final = 1
+SPECIAL: Final = 2
+CUT: Final = 4
+"""Behind the end of what is trained on."""
+HOVERED: Final = 8
+PINNED: Final = 16
+
+MARKS: Final = ("○", "●")
+"""What stands for mask 0 and 1 where there is no token to draw."""
+CUT_MARK: Final = "✂"
+
+_GREEN: Final = 2
+"""The hue of learned tokens, one of the palette's, so that it suits every kind of terminal."""
+
+
+class MaskStyles(dict[int, Style]):
+    """The style of each look, a sum of the bits above."""
+
+    def __init__(self, palette: TokenPalette, ground: Style) -> None:
+        """Take the palette, and the widget's own style below it."""
+        super().__init__()
+        self._palette = palette
+        self.base = ground + palette.base
+        self.muted = self.base + palette.pending
+
+    def __missing__(self, look: int) -> Style:
+        """Put a style together and remember it."""
+        style = self[look] = self._style(look)
+        return style
+
+    def _style(self, look: int) -> Style:
+        palette = self._palette
+        style = self.base
+        if look & LEARNED:
+            style += palette.hues[_GREEN] + Style(bold=True, underline=True)
+        if look & SPECIAL:
+            style += Style(italic=True)
+            if not palette.mono and not look & LEARNED:
+                style += Style(color=palette.special.color)
+        if look & CUT:
+            style = self.muted + Style(strike=True)
+        if look & PINNED:
+            style += palette.pin
+        if look & HOVERED:
+            style += palette.hover
+        return style
+
+
+def mark(learned: bool, *, cut: bool = False) -> str:
+    """Give the sign of a mask."""
+    return CUT_MARK if cut else MARKS[learned]

@@ -1,0 +1,164 @@
+"""The tokens of a rendering one below the other: with their reason, or with what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tokviz.tui.glyphs import safe
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.base import MaskView
+from tokviz.tui.widgets.mask.look import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
+
+Listed = Literal["mask", "targets"]
+
+_HEADINGS: dict[Listed, tuple[str, str, str]] = {
+    "mask": ("token", "message", "reason"),
+    "targets": ("sees up to", "predicts", "learned"),
+}
+
+
+class MaskRows(MaskView):
+    """One token a row.
+
+    `mask`: its number, its mask, its id, its text, its message and its reason.
+    `targets`: for training, position i predicts token i + 1. The row shows the token at position i,
+    the one that follows, and whether that prediction is learned: the mask of the one that follows.
+    """
+
+    def __init__(
+        self,
+        palette: TokenPalette,
+        listed: Listed,
+        reason_of: Callable[[int], str],
+        *,
+        id: str | None = None,
+    ) -> None:
+        """Take the colours, what is listed, and what gives the reason of a token in two words."""
+        super().__init__(palette, id=id)
+        self.listed = listed
+        self._reason_of = reason_of
+
+    @property
+    def _n_rows(self) -> int:
+        n_tokens = self.n_tokens
+        if self.listed == "targets":
+            kept = min(n_tokens, self.tokens.n_kept) if self.tokens is not None else 0
+            return max(0, kept - 1)
+        return n_tokens
+
+    def sync(self) -> None:
+        """Draw what has become of the tokens."""
+        if self.size:
+            self.set_row_count(self._n_rows + 1 if self._n_rows else 0)
+            self.refresh_changed()
+
+    def on_resize(self) -> None:
+        """Keep the chosen token in view."""
+        self.sync()
+        self.set_pin(self._pin, scroll=True)
+
+    def on_show(self) -> None:
+        """Catch up with what happened while it was hidden."""
+        self.on_resize()
+
+    # The first row is the heading, which scrolls away with the others.
+
+    def row_of(self, index: int) -> int:
+        """Give the row of a token; as a target it stands with the position that predicts it."""
+        if self.listed == "targets":
+            return max(0, min(index - 1, self._n_rows - 1)) + 1
+        return index + 1
+
+    def row_tokens(self, number: int) -> range:
+        """Give the token of a row: the target where targets are listed."""
+        if not 0 < number <= self._n_rows:
+            number = 1
+        index = number if self.listed == "targets" else number - 1
+        return range(index, min(index + 1, self.n_tokens))
+
+    def token_at(self, x: int, number: int) -> int | None:
+        """Give the token of a row."""
+        return self.row_tokens(number).start if 0 < number <= self._n_rows else None
+
+    # -- drawing
+
+    def line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        number = self.top_row + y
+        styles = self.styles_of
+        width = self.size.width
+        if self.tokens is None or number > self._n_rows or not self._n_rows:
+            return Strip.blank(width, styles.base)
+        index_width = len(str(max(0, self.n_tokens - 1))) + 1
+        if number == 0:
+            segments = self._heading(index_width)
+        elif self.listed == "mask":
+            segments = self._mask_row(number - 1, index_width)
+        else:
+            segments = self._target_row(number, index_width)
+        return Strip(segments).adjust_cell_length(width, styles.base)
+
+    def _columns(self, index_width: int) -> tuple[int, int]:
+        """Divide what is left beside the number and the sign."""
+        room = max(8, self.row_width - index_width - 4)
+        if self.listed == "mask":
+            reason = max(8, min(22, room // 2))
+            return max(4, room - reason - 1), reason
+        half = max(4, (room - 10) // 2)
+        return half, half
+
+    def _heading(self, index_width: int) -> list[Segment]:
+        first, second, third = _HEADINGS[self.listed]
+        left, right = self._columns(index_width)
+        lead = " " * (index_width + 2)
+        if self.listed == "mask":
+            text = f"{lead}{fit(first, left):<{left}} {fit(third, right)}"
+        else:
+            text = f"{' ' * index_width}{fit(first, left):<{left}}  → {fit(second, right):<{right}}"
+        return [Segment(fit(text, self.row_width), self.styles_of.muted)]
+
+    def _token(self, index: int, width: int, *, marked: bool = True) -> list[Segment]:
+        """Draw the label of a token and fill its column."""
+        assert self.tokens is not None
+        label, _, special = self.labels.of(self.tokens, index)
+        label = fit(label, width)
+        look = self.look(index, special)
+        if not marked:
+            look &= ~(LEARNED | CUT | PINNED | HOVERED)
+        gap = " " * max(0, width - cell_len(label))
+        return [Segment(label, self.styles_of[look]), Segment(gap, self.styles_of.base)]
+
+    def _mask_row(self, index: int, index_width: int) -> list[Segment]:
+        tokens, styles = self.tokens, self.styles_of
+        assert tokens is not None
+        left, right = self._columns(index_width)
+        learned = bool(tokens.mask[index])
+        sign = CUT_MARK if index >= tokens.n_kept else MARKS[learned]
+        reason = fit(safe(self._reason_of(index)), right)
+        return [
+            Segment(f"{index:>{index_width - 1}} ", styles.muted),
+            Segment(f"{sign} ", styles.base + Style(bold=learned)),
+            *self._token(index, left),
+            Segment(f" {reason}", styles.base if learned else styles.muted),
+        ]
+
+    def _target_row(self, target: int, index_width: int) -> list[Segment]:
+        tokens, styles = self.tokens, self.styles_of
+        assert tokens is not None
+        left, right = self._columns(index_width)
+        learned = bool(tokens.mask[target])
+        sign = f" {MARKS[learned]} {'learned' if learned else ''}"
+        return [
+            Segment(f"{target - 1:>{index_width - 1}} ", styles.muted),
+            *self._token(target - 1, left, marked=False),
+            Segment("  → ", styles.base if learned else styles.muted),
+            *self._token(target, right),
+            Segment(sign, styles.base + Style(bold=True) if learned else styles.muted),
+        ]

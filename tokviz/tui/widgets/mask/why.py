@@ -1,0 +1,92 @@
+"""Why a token has its mask, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tokviz.chat.spans import REASON_NAMES, Reason
+from tokviz.tui.glyphs import safe, token_label
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.mask.look import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokviz.chat.render import Rendering
+
+HINT = "Click a token, or move to it with the cursor keys, to see why it is learned or not."
+
+
+def reason_words(rendering: Rendering, index: int) -> str:
+    """Give the reason of a token in a word or two."""
+    return REASON_NAMES[Reason(rendering.reasons[index])]
+
+
+def why_content(
+    rendering: Rendering | None,
+    index: int | None,
+    roles: Sequence[str],
+    width: int,
+    *,
+    brief: bool = False,
+) -> Content:
+    """Say of a token what it is, where it is from, why it is learned or not, and who predicts it.
+
+    Args:
+        rendering: The tokens, None for none.
+        index: The token.
+        roles: The role of each message.
+        width: The columns there are.
+        brief: Whether there are only three rows.
+    """
+    if rendering is None or index is None or not 0 <= index < len(rendering):
+        return Content.styled(HINT, "$text-muted")
+    learned = bool(rendering.mask[index])
+    data = rendering.token_bytes(index)
+    kind = _kind(rendering, index)
+    facts = f"  id {rendering.ids[index]}, {len(data)} byte{'s' * (len(data) != 1)}{kind}"
+    verdict = f"{MARKS[learned]} {'learned' if learned else 'not learned'}"
+    look = "$text-success bold" if learned else "bold"
+    room = width - len(facts) - len(str(index)) - 2 - (len(verdict) + 2 if brief else 0)
+    label = fit(token_label(data), max(8, room))
+    first = [(f"#{index} ", "$text-muted"), (label, "bold"), (facts, "$text-muted")]
+    reason = Content(safe(rendering.reason_sentence(index)))
+    if brief:
+        return Content("\n").join([Content.assemble(*first, "  ", (verdict, look)), reason])
+    lines = [
+        Content.assemble(*first),
+        Content.assemble((verdict, look), (f"  {_place(rendering, index, roles)}", "$text-muted")),
+        reason,
+        Content.styled(safe(_shifted(rendering, index)), "$text-muted"),
+    ]
+    return Content("\n").join(lines)
+
+
+def _kind(rendering: Rendering, index: int) -> str:
+    if not rendering.is_special(index):
+        return ""
+    token_id = rendering.ids[index]
+    virtual = token_id in rendering.virtual_specials.values()
+    return ", special, added virtually" if virtual else ", special"
+
+
+def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:
+    message, part = rendering.message_of[index], rendering.part_of[index]
+    origin = "structure" if rendering.from_structure[index] else "content"
+    if message < 0:
+        return f"no message, {origin}"
+    of_part = f", part {part + 1}" if part >= 0 else ""
+    role = f" ({roles[message]})" if message < len(roles) else ""
+    return f"message {message + 1}{role}{of_part}, {origin}"
+
+
+def _shifted(rendering: Rendering, index: int) -> str:
+    if index >= rendering.n_kept:
+        return ""
+    if index == 0:
+        return "Nothing predicts the first token."
+    before = token_label(rendering.token_bytes(index - 1))
+    does = "learns to predict" if rendering.mask[index] else "is not asked to predict"
+    return f"Position {index - 1}, at {fit(before, 24)}, {does} it."

@@ -1,0 +1,217 @@
+"""The Mask panel: which tokens of the text at hand a model would learn from, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.timer import Timer
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.mask_text import MaskedText, mask_text
+from tokviz.errors import TokvizError
+from tokviz.tui.glyphs import safe
+from tokviz.tui.messages import TokenPicked
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.mask.base import MaskTokenPicked
+from tokviz.tui.widgets.mask.counts import percent
+from tokviz.tui.widgets.mask.flow import MaskFlow
+from tokviz.tui.widgets.mask.look import MARKS
+from tokviz.tui.widgets.mask.why import why_content
+
+if TYPE_CHECKING:
+    from tokviz.live.document import LiveDocument
+    from tokviz.tokenizer import Tokenizer
+
+PAUSE_SECONDS = 0.15
+"""How long nothing must have changed before the mask is made anew."""
+MOST_CHARS = 1_000_000
+"""A longer text has no mask."""
+_LOW_ROWS = 14
+"""A panel of fewer rows says less of a token."""
+
+
+class MaskPanel(Vertical):
+    """Shows the mask of the document's text as a conversation.
+
+    A text in a template's own form keeps its tokens, so they light up in the editor too; a
+    conversation as JSON is rendered first.
+    """
+
+    DEFAULT_CSS = """
+    MaskPanel {
+        #mask-about { height: auto; max-height: 5; padding: 0 1; color: $text-muted; }
+        #mask-flow { height: 1fr; }
+        #mask-why { height: 5; padding: 0 1; border-top: solid $border-quiet; }
+        &.-low #mask-why { height: 2; border-top: none; }
+        &.-low #mask-about { max-height: 2; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "show_in_chat", "Edit on the Chat screen", show=False)
+    ]
+
+    class ChatWanted(Message):
+        """The user wants to see the conversation on the Chat screen."""
+
+        def __init__(self, conversation: Conversation) -> None:
+            """Take the conversation."""
+            super().__init__()
+            self.conversation = conversation
+
+    def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
+        """Take the document."""
+        super().__init__()
+        self.live = live
+        self.masked: MaskedText | None = None
+        self.flow = MaskFlow(palette, id="mask-flow")
+        self._about = Static(id="mask-about")
+        self._why = Static(id="mask-why")
+        self._pin: int | None = None
+        self._made_of: tuple[int, object, bool] | None = None
+        self._timer: Timer | None = None
+        self.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """Yield what the text is, its tokens, and why one of them is as it is."""
+        yield self._about
+        yield self.flow
+        yield self._why
+
+    def on_mount(self) -> None:
+        """Show the mask."""
+        self.sync()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say less where there are few rows."""
+        self.set_class(event.size.height < _LOW_ROWS, "-low")
+        self.call_after_refresh(lambda: self._set_pin(self._pin))
+
+    def focus(self, scroll_visible: bool = True, from_app_focus: bool = False) -> MaskPanel:
+        """Give the keyboard to the tokens."""
+        self.flow.focus(scroll_visible)
+        return self
+
+    # -- what every panel can do
+
+    def sync(self) -> None:
+        """Make the mask anew soon, if the document has changed."""
+        if self._made_of == self._state():
+            return
+        if self._timer is not None:
+            self._timer.stop()
+        delay = PAUSE_SECONDS if self.masked is not None else 0.001
+        self._timer = self.set_timer(delay, self._make)
+
+    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
+        """Mark the token at the cursor, where the tokens are those of the document."""
+        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+            self._set_pin(pin, scroll=scroll)
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self.flow.set_palette(palette)
+
+    # -- making the mask
+
+    def _state(self) -> tuple[int, object, bool]:
+        return self.live.revision, self.live.tokenizer, self.live.parse_specials
+
+    def _make(self) -> None:
+        self._timer = None
+        tokenizer = self.live.tokenizer
+        if tokenizer is None:
+            return
+        if self.live.n_chars > MOST_CHARS:
+            self._made_of = self._state()
+            self._show(None, f"A text of more than {MOST_CHARS:,} characters has no mask here.")
+            return
+        self._mask_in_thread(self._state(), tokenizer, self.live.text)
+
+    @work(thread=True, exclusive=True, group="mask", description="mask", exit_on_error=False)
+    def _mask_in_thread(
+        self, state: tuple[int, object, bool], tokenizer: Tokenizer, text: str
+    ) -> None:
+        worker = get_current_worker()
+        masked, problem = None, ""
+        try:
+            masked = mask_text(tokenizer, text, parse_specials=state[2])
+        except TokvizError as error:
+            problem = str(error)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take, state, masked, problem)
+
+    def _take(
+        self, state: tuple[int, object, bool], masked: MaskedText | None, problem: str
+    ) -> None:
+        self._made_of = state
+        self._show(masked, problem)
+        if state != self._state():
+            self.sync()
+
+    def _show(self, masked: MaskedText | None, problem: str) -> None:
+        before, self.masked = self.masked, masked
+        rendering = None if masked is None else masked.rendering
+        old = None if before is None else before.rendering
+        changed = (
+            rendering is None
+            or old is None
+            or old.tokenizer is not rendering.tokenizer
+            or old.virtual_specials != rendering.virtual_specials
+        )
+        pin = self._pin
+        pin = pin if rendering and pin is not None and pin < len(rendering) else None
+        self.flow.show(rendering, ids_changed=changed, pin=pin)
+        self._about.update(self._about_content(masked, problem))
+        self._set_pin(pin)
+
+    def _about_content(self, masked: MaskedText | None, problem: str) -> Content:
+        if masked is None:
+            return Content(safe(problem))
+        rendering = masked.rendering
+        parts: list[Content | tuple[str, str]] = []
+        share = percent(rendering.supervised_share)
+        parts.append((f"{MARKS[1]} {rendering.n_learned:,} learned", "bold $foreground"))
+        parts.append((f" of {rendering.n_kept:,} tokens ({share}). ", ""))
+        parts.append((safe(masked.sentence), ""))
+        n_virtual = len(rendering.virtual_specials)
+        if n_virtual:
+            tokens = "special token is" if n_virtual == 1 else "special tokens are"
+            parts.append((f" {n_virtual} {tokens} added virtually.", ""))
+        if masked.conversation is not None:
+            link = Content.styled(" Edit it on the Chat screen (c)", "$text-accent")
+            parts.append(link.stylize(Style.from_meta({"@click": "show_in_chat"})))
+        return Content.assemble(*parts)
+
+    def action_show_in_chat(self) -> None:
+        """Ask for the conversation to be shown on the Chat screen."""
+        if self.masked is not None and self.masked.conversation is not None:
+            self.post_message(self.ChatWanted(self.masked.conversation))
+
+    # -- tokens
+
+    def _set_pin(self, index: int | None, *, scroll: bool = False) -> None:
+        self._pin = index
+        self.flow.set_pin(index, scroll=scroll)
+        masked = self.masked
+        rendering = None if masked is None else masked.rendering
+        conversation = None if masked is None else masked.conversation
+        roles = [] if conversation is None else [m.role for m in conversation.messages]
+        width = self._why.content_size.width or 40
+        brief = self.has_class("-low")
+        self._why.update(why_content(rendering, index, roles, width, brief=brief))
+
+    def on_mask_token_picked(self, event: MaskTokenPicked) -> None:
+        """Explain a token, and go to it in the text if it is one of the text's own."""
+        event.stop()
+        self._set_pin(event.index)
+        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+            self.post_message(TokenPicked(event.index))

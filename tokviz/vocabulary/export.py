@@ -1,0 +1,76 @@
+r"""A list of tokens as a file, their bytes exact: CSV, JSON lines or text.
+
+| kind | a token |
+|---|---|
+| `.csv` | `id,text,bytes,length,characters,script,special`; the bytes in hexadecimal |
+| `.jsonl` | `{"id", "text", "bytes", "length", "characters", "script", "special"}` |
+| `.txt` | its id, a tab, and its text with `\\`, `\n`, `\t`, `\r` and `\xNN` for other bytes |
+
+The text of CSV and JSON is made for people: bytes that are no UTF-8 are U+FFFD in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from tokviz import bytetext
+from tokviz.vocabulary.index import VocabularyIndex
+from tokviz.vocabulary.scripts import SCRIPTS
+
+ExportKind = Literal["csv", "jsonl", "txt"]
+EXPORT_KINDS: tuple[ExportKind, ...] = ("csv", "jsonl", "txt")
+_FIELDS = ("id", "text", "bytes", "length", "characters", "script", "special")
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> bytes:
+    """Render tokens, given by row, in the order given."""
+    if kind == "txt":
+        lines = (f"{index.ids[row]}\t{escaped(index.tokens[row])}\n" for row in rows)
+        return "".join(lines).encode()
+    if kind == "jsonl":
+        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in _records(index, rows))
+        return "".join(lines).encode()
+    buffer = io.StringIO(newline="")
+    # A lone CR in a text is quoted only where it is a part of the line end.
+    writer = csv.DictWriter(buffer, _FIELDS, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(_records(index, rows))
+    return buffer.getvalue().encode()
+
+
+def _records(index: VocabularyIndex, rows: Iterable[int]) -> Iterator[dict[str, object]]:
+    for row in rows:
+        token = index.tokens[row]
+        yield {
+            "id": int(index.ids[row]),
+            "text": token.decode("utf-8", "replace"),
+            "bytes": token.hex(),
+            "length": len(token),
+            "characters": int(index.n_chars[row]),
+            "script": SCRIPTS[index.scripts[row]],
+            "special": bool(index.special[row]),
+        }
+
+
+def escaped(token: bytes) -> str:
+    r"""Write a token in one line from which its bytes can be read back.
+
+    >>> escaped(b" a\n\xe4")
+    ' a\\n\\xe4'
+    """
+    parts = []
+    for char in bytetext.from_bytes(token):
+        if "\udc80" <= char <= "\udcff":
+            parts.append(f"\\x{ord(char) - 0xDC00:02x}")
+        elif char in _ESCAPES:
+            parts.append(_ESCAPES[char])
+        elif char < " " or char == "\x7f":
+            parts.append(f"\\x{ord(char):02x}")
+        else:
+            parts.append(char)
+    return "".join(parts)

@@ -1,0 +1,323 @@
+"""The search language: words that every token found must answer to.
+
+>>> parse_query('han -is:special').terms
+(TextTerm(data=b'han', folded=True, at_start=False, at_end=False, negated=False),
+ FlagTerm(flag='special', negated=True))
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tokviz import bytetext
+from tokviz.vocabulary.index import fold
+from tokviz.vocabulary.scripts import find_scripts
+
+Flag = Literal["special", "partial", "unreachable", "used"]
+FLAGS: tuple[Flag, ...] = ("special", "partial", "unreachable", "used")
+
+MAX_REGEX = 500
+"""Characters of a regex; compiling a longer one can take seconds."""
+_MAX_NUMBER = 2**62
+
+SYNTAX: tuple[tuple[str, str], ...] = (
+    ("the", "text in any case; with a capital letter, that case only"),
+    ('" the"', 'exactly this, spaces too; \\n \\t \\xe4 \\u4e16 \\" and \\\\ as in JSON or C'),
+    ("^pre  ing$", "at the beginning, at the end; ^word$ is the whole token"),
+    ("/^ ?[A-Z]+$/", "a regex, with \\p{L} and the like; /…/i ignores case"),
+    ("0xe4b8", "bytes in hexadecimal; also bytes:e4b8"),
+    ("#498  #0-255", "an id, a range of ids; also #1000- and #-255"),
+    ("len:>10  len:3-5", "length in bytes; chars: is the same in characters"),
+    ("script:han,thai", "letters of these scripts; also mixed, common, bytes"),
+    ("is:special", "also is:partial (cut characters), is:unreachable, is:used (in your text)"),
+    ("-script:latin", "a minus takes away; all words must fit"),
+)
+"""What can be typed, and what it finds; for help."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTerm:
+    """The token holds some bytes, given as text."""
+
+    data: bytes
+    folded: bool
+    """Whether case is set aside; `data` is folded then."""
+    at_start: bool = False
+    at_end: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BytesTerm:
+    """The token holds some bytes."""
+
+    data: bytes
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RegexTerm:
+    """A regex matches somewhere in the token's byte text."""
+
+    pattern: str
+    ignore_case: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTerm:
+    """A number of the token lies in a range, both ends included."""
+
+    what: Literal["id", "len", "chars"]
+    low: int
+    high: int
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptTerm:
+    """The token is of one of some scripts, given by number."""
+
+    scripts: tuple[int, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTerm:
+    """The token has a property."""
+
+    flag: Flag
+    negated: bool = False
+
+
+Term = TextTerm | BytesTerm | RegexTerm | RangeTerm | ScriptTerm | FlagTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for.
+
+    Attributes:
+        terms: A token must answer to all of them.
+        notes: What is wrong or not finished, as sentences; such words are left out.
+    """
+
+    terms: tuple[Term, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a query as it was typed: `text[start:stop]`."""
+
+    start: int
+    stop: int
+    negated: bool
+    name: str
+    """Before the colon, lower case; empty if there is none."""
+    value: str
+
+
+_NAMES = ("id", "len", "chars", "script", "is", "bytes")
+_NAMED = re.compile(rf"({'|'.join(_NAMES)}):", re.IGNORECASE)
+_HEX = re.compile(r"0x([0-9a-fA-F]*)")
+_RANGE = re.compile(r"([<>]=?|=)?\s*([0-9][0-9_,]*)|([0-9][0-9_,]*)?-([0-9][0-9_,]*)?")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "f": "\f", "v": "\v"}
+
+
+class _Unusable(ValueError):
+    """A word that cannot be followed; its text is the sentence to show."""
+
+
+def split_words(text: str) -> list[Word]:
+    """Cut a query into words. Quotes and slashes hold spaces together."""
+    words: list[Word] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        start = at
+        negated = text[at] == "-" and at + 1 < len(text) and not text[at + 1].isspace()
+        at += negated
+        named = _NAMED.match(text, at)
+        name = named[1].lower() if named else ""
+        at = named.end() if named else at
+        stop = _end_of_word(text, at)
+        words.append(Word(start, stop, negated, name, text[at:stop]))
+        at = stop
+    return words
+
+
+def _end_of_word(text: str, at: int) -> int:
+    if text[at : at + 1] == "/":
+        closing = re.compile(r"/(?:[^/\\]|\\.)*/i?(?=\s|$)", re.DOTALL).match(text, at)
+        return closing.end() if closing else len(text.rstrip())
+    quoted = re.compile(r'\^?"(?:[^"\\]|\\.)*(?:"\$?|$)', re.DOTALL).match(text, at)
+    if quoted:
+        return quoted.end()
+    while at < len(text) and not text[at].isspace():
+        at += 1
+    return at
+
+
+def parse_query(text: str) -> Query:
+    """Read a query; see `SYNTAX`. Words that cannot be followed are left out, with a note."""
+    terms: list[Term] = []
+    notes: list[str] = []
+    for word in split_words(text):
+        try:
+            term = _term(word)
+        except _Unusable as error:
+            notes.append(str(error))
+            continue
+        terms.append(replace(term, negated=word.negated))
+    return Query(tuple(terms), tuple(notes))
+
+
+def _term(word: Word) -> Term:
+    value = word.value
+    match word.name:
+        case "len" | "chars":
+            example = f"{word.name}:5, {word.name}:>10 or {word.name}:3-5"
+            return RangeTerm(word.name, *_range(value, example))
+        case "id":
+            return RangeTerm("id", *_range(value, "#498, #0-255 or #1000-"))
+        case "script":
+            return ScriptTerm(_scripts(value))
+        case "is":
+            return FlagTerm(_flag(value))
+        case "bytes":
+            return BytesTerm(_hex(value.strip('"').removeprefix("0x"), "bytes:"))
+    if value.startswith("#") and len(value) > 1 and not value[1:].strip("0123456789-<>=_,"):
+        return RangeTerm("id", *_range(value[1:], "#498, #0-255 or #1000-"))
+    if found := _HEX.fullmatch(value):
+        return BytesTerm(_hex(found[1], "0x"))
+    if value.startswith("/") and len(value) > 1:
+        return _regex(value)
+    return _text(value)
+
+
+def _range(value: str, example: str) -> tuple[int, int]:
+    found = _RANGE.fullmatch(value)
+    if not value or found is None or value == "-":
+        raise _Unusable(f"Type a number or a range: {example}.")
+    sign, number, low, high = found.groups()
+    if number is None:
+        return _number(low, 0), _number(high, _MAX_NUMBER)
+    bound = _number(number, 0)
+    match sign:
+        case ">":
+            return bound + 1, _MAX_NUMBER
+        case ">=":
+            return bound, _MAX_NUMBER
+        case "<":
+            return 0, bound - 1
+        case "<=":
+            return 0, bound
+    return bound, bound
+
+
+def _number(digits: str | None, otherwise: int) -> int:
+    if digits is None:
+        return otherwise
+    plain = re.sub("[_,]", "", digits)
+    return min(int(plain), _MAX_NUMBER) if len(plain) <= 20 else _MAX_NUMBER
+
+
+def _scripts(value: str) -> tuple[int, ...]:
+    names = [name for name in value.strip('"').split(",") if name.strip()]
+    if not names:
+        raise _Unusable("Type a script: script:latin, script:han, script:mixed or script:common.")
+    numbers: list[int] = []
+    for name in names:
+        found = find_scripts(name)
+        if not found:
+            raise _Unusable(f"No script is called {name}. Click one of the overview, or type its "
+                            "English name.")  # fmt: skip
+        numbers += found
+    return tuple(sorted(set(numbers)))
+
+
+def _flag(value: str) -> Flag:
+    found = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
+    if not found:
+        raise _Unusable(f"There are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
+    return found[0]
+
+
+def _hex(digits: str, prefix: str) -> bytes:
+    plain = re.sub("[ :_-]", "", digits)
+    if not plain or len(plain) % 2 or re.fullmatch("[0-9a-fA-F]*", plain) is None:
+        raise _Unusable(f"Two hexadecimal digits make a byte: {prefix}e4b8.")
+    return bytes.fromhex(plain)
+
+
+def _regex(value: str) -> RegexTerm:
+    body = value[1:]
+    ignore_case = False
+    if value.endswith("/i") and len(value) > 2:
+        body, ignore_case = value[1:-2], True
+    elif value.endswith("/") and not value.endswith("\\/"):
+        body = value[1:-1]
+    if not body:
+        raise _Unusable("Type a regex between slashes: /^[0-9]+$/.")
+    if len(body) > MAX_REGEX:
+        raise _Unusable(f"The regex has {len(body):,} characters; {MAX_REGEX} are the most.")
+    return RegexTerm(body.replace("\\/", "/"), ignore_case)
+
+
+def _text(value: str) -> TextTerm:
+    at_start = value.startswith("^") and len(value) > 1
+    body = value[1:] if at_start else value
+    if body.startswith('"') and len(body) > 1:
+        at_end = body.endswith('"$')
+        inner = body[1:].removesuffix("$") if at_end else body[1:]
+        data = _unescape(inner.removesuffix('"'))
+        if not data:
+            raise _Unusable('Type a text between the quotes: " the".')
+        return TextTerm(data, False, at_start, at_end)
+    at_end = body.endswith("$") and len(body) > 1
+    body = body.removesuffix("$") if at_end else body
+    exact = body != body.lower()
+    data = bytetext.to_bytes(bytetext.as_byte_text(body)) if exact else fold(body)
+    return TextTerm(data, not exact, at_start, at_end)
+
+
+def _unescape(text: str) -> bytes:
+    """Read the escapes of a quoted text; what is no escape stands for itself."""
+    parts: list[bytes] = []
+    end = 0
+    for found in _ESCAPE.finditer(text):
+        parts.append(bytetext.to_bytes(bytetext.as_byte_text(text[end : found.start()])))
+        end = found.end()
+        byte, short, long, other = found.groups()
+        code = int(short or long or "0", 16)
+        if byte is not None:
+            parts.append(bytes([int(byte, 16)]))
+        elif other is not None:
+            parts.append(_ESCAPES.get(other, other).encode("utf-8", "replace"))
+        elif code < 0x110000:
+            parts.append(chr(code).encode("utf-8", "replace"))
+    parts.append(bytetext.to_bytes(bytetext.as_byte_text(text[end:])))
+    return b"".join(parts)
+
+
+def toggle_word(text: str, name: str, value: str) -> str:
+    """Put a named word into a query in place of others of that name, or take it out.
+
+    >>> toggle_word("the script:han", "script", "Thai"), toggle_word("the is:used", "is", "used")
+    ('the script:thai', 'the')
+    """
+    wanted = f"{name}:{value.lower()}"
+    words = split_words(text)
+    same = [word for word in words if word.name == name and not word.negated]
+    is_there = any(text[word.start : word.stop].lower() == wanted for word in same)
+    # Several properties may be asked for at once; of lengths and scripts the last one counts.
+    if name == "is":
+        same = [word for word in same if word.value.lower() == value.lower()]
+    kept = [text[word.start : word.stop] for word in words if word not in same]
+    return " ".join(kept if is_there else [*kept, wanted])

@@ -1,0 +1,89 @@
+"""Which script the letters of a token are from.
+
+Source: the Script property of Unicode (UAX #24), asked of the `regex` package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+COMMON = 0
+"""No letters of a script: digits, punctuation, symbols, white space, and bare combining marks."""
+MIXED = 1
+"""Letters of more than one script."""
+BYTES = 2
+"""Some bytes are no whole characters."""
+OTHER = 3
+"""A script that has no name here, or characters that are not assigned."""
+
+_NAMED = (
+    "Latin", "Han", "Cyrillic", "Arabic", "Hangul", "Hiragana", "Katakana", "Greek", "Hebrew",
+    "Devanagari", "Thai", "Bengali", "Tamil", "Telugu", "Georgian", "Armenian", "Malayalam",
+    "Kannada", "Gujarati", "Gurmukhi", "Sinhala", "Khmer", "Myanmar", "Lao", "Ethiopic",
+    "Tibetan", "Oriya", "Mongolian", "Bopomofo", "Syriac", "Thaana", "Cherokee",
+    "Canadian_Aboriginal", "Tifinagh", "Nko", "Yi", "Javanese", "Balinese", "Sundanese",
+    "Ol_Chiki", "Meetei_Mayek", "Vai", "Braille", "Coptic", "Gothic", "Runic", "Ogham",
+    "Egyptian_Hieroglyphs", "Cuneiform", "Tangut", "Glagolitic", "Limbu", "Tai_Le",
+    "New_Tai_Lue", "Tai_Tham", "Tai_Viet", "Cham", "Buginese", "Batak", "Lepcha", "Saurashtra",
+    "Tagalog", "Bamum", "Lisu", "Adlam", "Deseret", "Osage", "Phags_Pa",
+)  # fmt: skip
+
+SCRIPTS: tuple[str, ...] = (
+    "Common",
+    "Mixed",
+    "Bytes",
+    "Other",
+    *(name.replace("_", "-") for name in _NAMED),
+)
+"""The names by number; the first four are the special cases above."""
+
+
+def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+    """Give the number of the script of every code point.
+
+    Args:
+        codes: Code points, shape (n,). Surrogates stand for raw bytes or for nothing at all.
+
+    Returns:
+        Shape (n,), uint8; combining marks that go with any script count as `COMMON`.
+    """
+    import numpy as np
+    import regex
+
+    distinct, places = np.unique(codes, return_inverse=True)
+    number_of = np.full(len(distinct), OTHER, np.uint8)
+    number_of[(distinct >= 0xD800) & (distinct <= 0xDFFF)] = COMMON
+    rest = "".join(chr(code) for code in distinct.tolist() if not 0xD800 <= code <= 0xDFFF)
+    for number, name in ((COMMON, "Common"), (COMMON, "Inherited"), *enumerate(_NAMED, OTHER + 1)):
+        if not rest:
+            break
+        try:
+            members = regex.compile(rf"\p{{Script={name}}}+")
+        except regex.error:  # an older `regex` than the script
+            continue
+        found = "".join(members.findall(rest))
+        if found:
+            rest = members.sub("", rest)
+            number_of[np.searchsorted(distinct, [ord(char) for char in found])] = number
+    return number_of[places]
+
+
+def find_scripts(typed: str) -> list[int]:
+    """Find the scripts that are meant: the one of that name, else those that begin so.
+
+    >>> [SCRIPTS[number] for number in find_scripts("cyr")]
+    ['Cyrillic']
+    """
+    wanted = _folded(typed)
+    names = [_folded(name) for name in SCRIPTS]
+    if wanted in names:
+        return [names.index(wanted)]
+    return [number for number, name in enumerate(names) if wanted and name.startswith(wanted)]
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
