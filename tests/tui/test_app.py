@@ -51,3 +51,20 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         assert app.tokens_screen.live.text == "another text"
         app.tokens_screen.editor.undo()
         assert app.tokens_screen.live.text == "hello world"
+
+
+async def test_after_a_stop_the_whole_screen_is_painted_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        painted: set[int] = set()
+
+        def note(screen: object, update: object) -> None:
+            painted.update(y for y, _, _ in getattr(update, "spans", ()))
+
+        monkeypatch.setattr(app, "_display", note)
+        app.app_resume_signal.publish(app)
+        await pilot.pause()
+        assert painted == set(range(24))
