@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual._compositor import LayoutUpdate
 
 import tokviz
 from tokviz.tui.app import TokvizApp
@@ -59,12 +60,9 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        painted: set[int] = set()
-
-        def note(screen: object, update: object) -> None:
-            painted.update(y for y, _, _ in getattr(update, "spans", ()))
-
-        monkeypatch.setattr(app, "_display", note)
+        updates: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda screen, update: updates.append(update))
         app.app_resume_signal.publish(app)
         await pilot.pause()
-        assert painted == set(range(24))
+        whole = [update for update in updates if isinstance(update, LayoutUpdate)]
+        assert [update.region.size for update in whole] == [app.size]
