@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import tokviz
 from tokviz.tui.app import TokvizApp
@@ -20,21 +21,36 @@ from tokviz.tui.settings import Settings
 
 FOLDER = Path(__file__).parent.parent / "assets" / "screenshots"
 SIZE = (120, 34)
+
+
+class Shot(NamedTuple):
+    """What a picture shows: a screen with a theme and a panel, after some keys."""
+
+    screen: str
+    theme: str
+    panel: str = "ids"
+    keys: tuple[str, ...] = ()
+
+
 SHOTS = {
-    "tokens": ("tokviz-dark", "ids", ("down", "down", "down", *["right"] * 7)),
-    "splits": ("tokviz-light", "splits", ("down", "down", "down")),
-    "token": ("tokviz-dark", "token", tuple(["right"] * 39)),
+    "tokens": Shot("tokens", "tokviz-dark", "ids", ("down", "down", "down", *["right"] * 7)),
+    "splits": Shot("tokens", "tokviz-light", "splits", ("down", "down", "down")),
+    "token": Shot("tokens", "tokviz-dark", "token", tuple(["right"] * 39)),
+    "chat": Shot("chat", "tokviz-dark", keys=("down", "down", "down", *["right"] * 12)),
+    "replay": Shot("replay", "tokviz-dark", keys=("ctrl+g", *"300", "enter")),
+    "vocabulary": Shot("vocabulary", "tokviz-light", keys=(*"token", "enter", "alt+t")),
 }
-"""File name → theme, panel and the keys pressed before the picture is taken."""
+"""File name → what is on it."""
 
 
-async def export(theme: str, panel: str, keys: tuple[str, ...]) -> str:
+async def export(shot: Shot) -> str:
     """Run the app on its sample text, press the keys and return what it shows as SVG."""
-    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True)
-    app = TokvizApp(opening, Settings(theme=theme, panel=panel), remember=False)
+    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True, screen=shot.screen)
+    app = TokvizApp(opening, Settings(theme=shot.theme, panel=shot.panel), remember=False)
     async with app.run_test(size=SIZE) as pilot:
-        await pilot.press(*keys)
-        await pilot.pause(1)
+        await pilot.pause(2)
+        await pilot.press(*shot.keys)
+        await pilot.pause(2)
         return app.export_screenshot()
 
 
@@ -90,6 +106,6 @@ def draw(svg: str, target: Path) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, (theme, panel, keys) in SHOTS.items():
-        draw(asyncio.run(export(theme, panel, keys)), FOLDER / f"{name}.png")
+    for name, shot in SHOTS.items():
+        draw(asyncio.run(export(shot)), FOLDER / f"{name}.png")
     draw(asyncio.run(export_training()), FOLDER / "train.png")

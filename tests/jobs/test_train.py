@@ -73,10 +73,10 @@ def corpus(tmp_path: Path) -> Path:
 def long_request(tmp_path: Path) -> TrainRequest:
     """Many different words and more merges than anybody waits for."""
     letters = random.Random(1)
-    words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(40_000))
+    words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(200_000))
     path = tmp_path / "long.txt"
     path.write_text(" ".join(words))
-    return TrainRequest((str(path),), str(tmp_path / "out" / "run"), 200_000)
+    return TrainRequest((str(path),), str(tmp_path / "out" / "run"), 1_000_000)
 
 
 def test_the_child_learns_what_this_process_learns(trainer, corpus, tmp_path):

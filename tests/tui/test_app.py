@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual._compositor import LayoutUpdate
 
 import tokviz
 from tokviz.tui.app import TokvizApp
@@ -51,3 +52,17 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         assert app.tokens_screen.live.text == "another text"
         app.tokens_screen.editor.undo()
         assert app.tokens_screen.live.text == "hello world"
+
+
+async def test_after_a_stop_the_whole_screen_is_painted_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        updates: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda screen, update: updates.append(update))
+        app.app_resume_signal.publish(app)
+        await pilot.pause()
+        whole = [update for update in updates if isinstance(update, LayoutUpdate)]
+        assert [update.region.size for update in whole] == [app.size]

@@ -82,6 +82,7 @@ class TokvizApp(App[None]):
 
     def on_mount(self) -> None:
         """Go to the screen that was asked for."""
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
         if self.opening.screen != self.current_mode:
             self.action_show_screen(self.opening.screen)
 

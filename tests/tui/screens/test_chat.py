@@ -632,3 +632,17 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
         assert b"QHi" in b"".join(map(screen.rendering.token_bytes, range(len(screen.rendering))))
         await pilot.press("ctrl+z", "ctrl+z")
         assert screen.history.state.template == "nanochat"
+
+
+async def test_a_tokenizer_picked_here_is_used_on_every_screen() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        await pilot.press(*"o200k_base", "enter")
+        await settle(pilot)
+        await pilot.pause(0.3)
+        await settle(pilot)
+        assert screen.tokenizer.name == app.tokenizer.name == "o200k_base"
+        assert "o200k_base" in screen.title_bar.render_line(0).text

@@ -118,7 +118,7 @@ ACTIONS: tuple[Action, ...] = (
         "Kind of the part…",
         "Make the part at the cursor a text, Python code, its output or a tool call.",
         "Messages",
-        ("alt+y",),
+        ("alt+x",),
     ),
     Action(
         "delete_part",

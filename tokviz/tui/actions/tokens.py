@@ -81,7 +81,7 @@ ACTIONS: tuple[Action, ...] = (
         "Costs and context windows…",
         "What the text costs with the models of your own price table, and where that table is.",
         "Tokenizer",
-        ("alt+m",),
+        ("alt+p",),
     ),
     Action(
         "show_token_in_vocabulary",

@@ -55,7 +55,8 @@ class RenderActions(ChatBase):
             self._render_in_thread(wanted)
 
     def _is_quick(self, wanted: Wanted, typed: bool) -> bool:
-        if self.template.is_remote or wanted.tokenizer is not self._prepared:
+        is_remote = self.template.is_remote or wanted.tokenizer.remote
+        if is_remote or wanted.tokenizer is not self._prepared:
             return False
         n_chars = sum(len(message.text) for message in wanted.conversation.messages)
         if n_chars <= QUICK_CHARS:

@@ -23,10 +23,11 @@ from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
@@ -121,6 +122,7 @@ class ChatScreen(
         self.keys.show(key_items("chat"))
         self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
         self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self.tokviz.tokenizer_changed.subscribe(self, self._tokenizer_changed)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
@@ -158,6 +160,10 @@ class ChatScreen(
             self.set_tokenizer(self.tokviz.tokenizer)
             if self._begun:
                 self._answer(self.tokviz.opening.take_request())
+
+    def _tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        if self.is_current:
+            self.set_tokenizer(tokenizer)
 
     def _change_palette(self) -> None:
         palette = self.tokviz.token_palette()
@@ -246,7 +252,6 @@ class ChatScreen(
         template = self.history.state.template
         title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
         models = f" ({title})" if title.lower() != template else ""
-        tokenizer = safe(self.tokenizer.name)
         self.title_bar.show(
             tab_items("chat"),
             [
@@ -255,7 +260,7 @@ class ChatScreen(
                     "screen.pick_template",
                     ((f"{safe(template)} ▾", "chip"),),
                 ),
-                BarItem(((tokenizer, "chip"), (" ▾", "key")), "screen.pick_tokenizer"),
+                tokenizer_item(self.tokenizer),
             ],
         )
 

@@ -9,7 +9,6 @@ from textual import work
 
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -96,24 +95,7 @@ class TemplateActions(ChatBase):
 
     def action_pick_tokenizer(self) -> None:
         """Choose a tokenizer, for all screens."""
-        from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-
-        self.app.push_screen(TokenizerPicker(self.tokenizer.name), self._tokenizer_picked)
-
-    def _tokenizer_picked(self, name: str | None) -> None:
-        if name is not None and name != self.tokenizer.name:
-            self.tokviz.use_tokenizer(name, show=False)
-            self._load_tokenizer(name)
-
-    @work(thread=True, exclusive=True, group="tokenizer", exit_on_error=False)
-    def _load_tokenizer(self, name: str) -> None:
-        try:
-            tokenizer = load(name)
-        except TokvizError as error:
-            self.call_here(self.say, str(error), "error")
-            return
-        tokenizer.prepare()
-        self.call_here(self.set_tokenizer, tokenizer)
+        self.tokviz.pick_tokenizer()
 
     def set_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
