@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.machinery import PathFinder
 from os import PathLike
@@ -132,23 +133,38 @@ class TrainingRun:
         }
 
     @classmethod
-    def load(cls, folder: str | PathLike[str]) -> TrainingRun:
+    def load(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
+    ) -> TrainingRun:
         """Read a run folder.
+
+        Args:
+            folder: The folder.
+            on_parts: Told of what is read first, and not yet checked against the tokenizer, so
+                that work on it can begin while the tokenizer is read.
 
         Raises:
             InputFileError: If it is no run, or damaged; it names the file.
         """
         about = run_folder.read_about(folder)
-        tokenizer = run_folder.load_run_tokenizer(folder)
         columns = TrainingHistory.empty().memory
         history = run_folder.read_arrays(folder, run_folder.HISTORY, columns)
         pieces = run_folder.read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
         try:
-            run = cls(
-                tokenizer,
+            parts = (
                 TrainingHistory.from_arrays(history),
                 pieces_of_arrays(pieces, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
+            )
+            if on_parts is not None:
+                on_parts(*parts)
+            tokenizer = run_folder.load_run_tokenizer(folder)
+            run = cls(
+                tokenizer,
+                *parts,
                 TrainTimings(**about["seconds"]),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
@@ -156,6 +172,8 @@ class TrainingRun:
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
+        except InputFileError:
+            raise
         except TokvizError as error:
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
