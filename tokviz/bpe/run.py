@@ -18,6 +18,7 @@ from tokviz.bpe.run_checks import check_history, pieces_of_arrays
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
+from tokviz.formats.collecting import no_collecting
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ class TrainingRun:
             )
             if on_parts is not None:
                 on_parts(*parts)
-            tokenizer = run_folder.load_run_tokenizer(folder)
+            with no_collecting():
+                tokenizer = run_folder.load_run_tokenizer(folder)
             run = cls(
                 tokenizer,
                 *parts,
@@ -177,7 +179,8 @@ class TrainingRun:
         except TokvizError as error:
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
-            check_history(run.history, tokenizer, run.settings)
+            with no_collecting():
+                check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run
