@@ -375,6 +375,14 @@ class Tokenizer:
         """All merges in the order in which they apply; recovered where only ranks are given."""
         return self._model.merges()
 
+    def tokens_by_rank(self) -> list[bytes] | None:
+        """List the tokens of a rank vocabulary, whose ids are their ranks.
+
+        Returns:
+            All tokens but the special ones; None for a tokenizer that has a merge list.
+        """
+        return self._model.tokens() if isinstance(self._model, RankModel) else None
+
     def token_bytes(self, token_id: int) -> bytes:
         """Give a token's bytes.
 

@@ -181,6 +181,7 @@ def test_text_that_is_no_token_shows_where_the_merges_end() -> None:
     assert found.reason == "not in the vocabulary"
     assert found.sentences[0][1:4] == (b"the", " + ", b"the")
     assert found.trace is not None and len(found.trace.steps) == 4
+    assert str(found).endswith(" The merge 'the' + 'the' is missing.")
 
 
 def test_a_merge_that_comes_too_late_names_the_one_that_was_first() -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tokviz.bpe import compiled_counter, compiled_trainer
+from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
 from tokviz.jobs.compile_kernels import answer
+
+MODULES = (compiled_counter, compiled_trainer, replay_compiled)
 
 
 @pytest.fixture
 def compiled(monkeypatch):
     """What the job has had compiled, in order."""
     done: list[str] = []
-    for module in (compiled_counter, compiled_trainer):
+    for module in MODULES:
         monkeypatch.setattr(
             module, "compile_kernels", lambda name=module.__name__: done.append(name)
         )
@@ -20,7 +22,7 @@ def compiled(monkeypatch):
 
 
 def _are_compiled(monkeypatch, yes):
-    for module in (compiled_counter, compiled_trainer):
+    for module in MODULES:
         monkeypatch.setattr(module, "kernels_are_compiled", lambda: yes)
 
 
@@ -36,4 +38,4 @@ def test_it_says_so_before_it_compiles(monkeypatch, compiled):
     assert next(answers) == {"compiling": True}
     assert compiled == []
     assert list(answers)[-1] == {"compiling": False}
-    assert compiled == ["tokviz.bpe.compiled_counter", "tokviz.bpe.compiled_trainer"]
+    assert compiled == [module.__name__ for module in MODULES]

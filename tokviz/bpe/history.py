@@ -106,7 +106,7 @@ class TrainingHistory:
 
         Raises:
             KeyError: If one is missing.
-            ValueError: If they are not of one length, or no integers.
+            ValueError: If they are not of one length, no integers, or too large.
         """
         import numpy as np
 
@@ -115,12 +115,13 @@ class TrainingHistory:
             raise ValueError("the history is no list of integers")
         if len({len(array) for array in found.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
-        return cls(
-            **{
-                name: array.astype(np.int64 if name in _WIDE else np.int32)
-                for name, array in found.items()
-            }
-        )
+        columns: dict[str, Any] = {
+            name: array.astype(np.int64 if name in _WIDE else np.int32)
+            for name, array in found.items()
+        }
+        if not all(np.array_equal(columns[name], found[name]) for name in columns):
+            raise ValueError("the history holds numbers that are too large")
+        return cls(**columns)
 
     def shifted(self, offset: int) -> TrainingHistory:
         """Give the same history with `offset` added to every id."""

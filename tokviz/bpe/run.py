@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import tokviz
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
+from tokviz.bpe.run_checks import check_history, pieces_of_arrays
 from tokviz.bpe.settings import N_BYTES, TrainSettings
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
 from tokviz.tokenizer import Tokenizer
 
@@ -139,38 +140,29 @@ class TrainingRun:
         """
         about = run_folder.read_about(folder)
         tokenizer = run_folder.load_run_tokenizer(folder)
-        history = run_folder.read_arrays(folder, run_folder.HISTORY)
-        pieces = run_folder.read_arrays(folder, run_folder.PIECES)
+        columns = TrainingHistory.empty().memory
+        history = run_folder.read_arrays(folder, run_folder.HISTORY, columns)
+        pieces = run_folder.read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
         try:
-            return cls(
+            run = cls(
                 tokenizer,
                 TrainingHistory.from_arrays(history),
-                _piece_counts(pieces, about["corpus"]),
+                pieces_of_arrays(pieces, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
                 TrainTimings(**about["seconds"]),
                 about["stopped_early"],
-                tuple(about["corpus"]["files"]),
+                tuple(map(str, about["corpus"]["files"])),
                 about["engine"],
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
-
-
-def _piece_counts(arrays: run_folder.Arrays, corpus: dict[str, Any]) -> PieceCounts:
-    import numpy as np
-
-    lengths = arrays["lengths"].astype(np.int64)
-    if lengths.sum() != len(arrays["data"]) or len(lengths) != len(arrays["counts"]):
-        raise ValueError("the pieces do not fit together")
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return PieceCounts(
-        arrays["data"].astype(np.uint8),
-        offsets,
-        arrays["counts"].astype(np.int64),
-        **{name: corpus[name] for name in ("n_bytes", "n_chars", "n_invalid", "n_documents")},
-        complete=corpus["complete"],
-    )
+        except TokvizError as error:
+            raise InputFileError(folder, f"the run in it is damaged: {error}") from None
+        try:
+            check_history(run.history, tokenizer, run.settings)
+        except TokvizError as error:
+            raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
+        return run
 
 
 def make_run(

@@ -316,7 +316,7 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     if whole is None:
         so_far = ": the merges end at " if trace.tokens else "."
         sentence = (unknown + so_far, *_joined(trace.tokens), "." if trace.tokens else "")
-        return Explanation("not in the vocabulary", (sentence,), trace)
+        return Explanation("not in the vocabulary", (sentence, *_missing(trace.tokens)), trace)
     if len(data) > MAX_TRACE_BYTES:
         sentence = (f"The vocabulary holds it (id {whole}), but {trace.note}.",)
         return Explanation("too long", (sentence,), trace)
@@ -330,6 +330,11 @@ def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
             parts.append(" + ")
         parts.append(token)
     return parts
+
+
+def _missing(tokens: tuple[bytes, ...]) -> tuple[tuple[str | bytes, ...], ...]:
+    """Say which merge is not there, where it is only one."""
+    return (("The merge ", *_joined(tokens), " is missing."),) if len(tokens) == 2 else ()
 
 
 def _is_one_token(tok: Tokenizer, data: bytes, token_id: int) -> Explanation:

@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz chat`."""
     options.add_files(parser, "conversations")
     options.add_tokenizer(parser)
+    options.add_split_pattern(parser)
     parser.add_argument(
         "--template",
         default="nanochat",

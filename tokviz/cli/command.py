@@ -15,6 +15,7 @@ COMMANDS = {
     "count": "count tokens, characters and bytes",
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
+    "replay": "travel through a training or a vocabulary, merge by merge",
     "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }

@@ -67,7 +67,7 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
             action.choices = [
                 name for builtin in builtin_names() for name in (builtin.name, *builtin.aliases)
             ]
-        elif action.metavar in ("FILE", "PATH", "RUN"):
+        elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
             setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)
 
 

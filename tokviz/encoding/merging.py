@@ -9,7 +9,13 @@ PairRank = Callable[[bytes, bytes], int | None]
 """Gives the rank at which two neighbouring tokens merge, None if they never do."""
 
 
-def merge_piece(piece: bytes, pair_rank: PairRank, *, below: int | None = None) -> list[bytes]:
+def merge_piece(
+    piece: bytes,
+    pair_rank: PairRank,
+    *,
+    below: int | None = None,
+    on_merge: Callable[[int, int], object] | None = None,
+) -> list[bytes]:
     """Merge the bytes of one piece into tokens.
 
     A heap holds every neighbouring pair that can merge. An entry whose tokens have changed since
@@ -19,6 +25,8 @@ def merge_piece(piece: bytes, pair_rank: PairRank, *, below: int | None = None) 
         piece: The bytes of one pre-token.
         pair_rank: When two neighbouring tokens merge.
         below: Apply only merges of a lower rank than this.
+        on_merge: Told of every merge in the order in which they are applied: the byte offset at
+            which its two tokens meet, and its rank.
 
     Returns:
         The tokens, whose concatenation is the piece.
@@ -46,9 +54,11 @@ def merge_piece(piece: bytes, pair_rank: PairRank, *, below: int | None = None) 
     heap = [found for left in range(n - 1) if (found := entry(left)) is not None]
     heapify(heap)
     while heap:
-        _, left, middle, end = heappop(heap)
+        rank, left, middle, end = heappop(heap)
         if not alive[left] or ends[left] != middle or ends[middle] != end:
             continue
+        if on_merge is not None:
+            on_merge(middle, rank)
         alive[middle] = 0
         ends[left] = end
         if end < n:

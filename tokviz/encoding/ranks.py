@@ -113,6 +113,10 @@ class RankModel:
     def _in_range(self, token_id: int) -> bool:
         return 0 <= token_id < self._source.n_tokens
 
+    def tokens(self) -> list[bytes]:
+        """List all tokens by rank."""
+        return self._source.tokens()
+
     def id_of(self, token: bytes) -> int | None:
         """Give a token's id, None if there is no such token."""
         return self._source.get(token)

@@ -15,18 +15,22 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import io
 import json
+import math
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
-from tokviz.files import read_file
+from tokviz.files import input_error, read_file
 from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.pretokenize.patterns import get_split_pattern
@@ -224,7 +228,7 @@ def read_about(folder: str | PathLike[str]) -> dict[str, Any]:
     """Read a run's `run.json`.
 
     Raises:
-        InputFileError: If the folder is no run, or of a later version.
+        InputFileError: If the folder is no run, of a later version, or damaged.
     """
     path = Path(folder) / ABOUT
     if Path(folder).is_dir() and not path.is_file():
@@ -235,25 +239,97 @@ def read_about(folder: str | PathLike[str]) -> dict[str, Any]:
         raise InputFileError(path, f"is damaged: {error}") from None
     if not isinstance(about, dict) or about.get("format") != "tokviz run":
         raise InputFileError(path, "does not describe a training run")
-    if about.get("version") != FORMAT_VERSION:
-        reason = f"is of version {about.get('version')}, this is {FORMAT_VERSION}: update tokviz"
+    version = about.get("version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        reason = f"is of version {version}, this is {FORMAT_VERSION}: update tokviz"
         raise InputFileError(path, reason)
+    if version != FORMAT_VERSION:
+        raise InputFileError(path, f"is damaged: its version is {version!r}")
+    for key in ("corpus", "settings", "seconds"):
+        if not isinstance(about.get(key), dict):
+            raise InputFileError(path, f"is damaged: it holds no {key!r}")
     return about
 
 
-def read_arrays(folder: str | PathLike[str], name: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Read all arrays of `history.npz` or `pieces.npz`.
+def read_arrays(
+    folder: str | PathLike[str], name: str, keys: Iterable[str] | None = None
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Read arrays of `history.npz` or `pieces.npz`.
+
+    What is read is no larger than its file, whatever it claims to be.
+
+    Args:
+        folder: The run folder.
+        name: The file.
+        keys: The names of the arrays; None for all.
 
     Raises:
-        InputFileError: If the file is missing or damaged.
+        InputFileError: If the file is missing or damaged, or lacks an array.
     """
-    import numpy as np
-
     path = Path(folder) / name
     try:
-        with contextlib.closing(np.load(path, allow_pickle=False)) as file:
-            return {key: file[key] for key in file.files}
-    except FileNotFoundError:
-        raise InputFileError(path, "there is no such file") from None
-    except (OSError, ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(path) as file:
+            members = file.namelist() if keys is None else [f"{key}.npy" for key in keys]
+            return {member.removesuffix(".npy"): _read_array(file, member) for member in members}
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise input_error(path, error) from None
+    except KeyError as error:
+        raise InputFileError(path, f"is damaged: {error.args[0]}") from None
+    except _DAMAGES as error:
         raise InputFileError(path, f"is damaged: {error}") from None
+
+
+def stored_bytes(folder: str | PathLike[str], name: str, key: str) -> int:
+    """Say how large an array of `history.npz` or `pieces.npz` is; 0 if it cannot be read."""
+    try:
+        with zipfile.ZipFile(Path(folder) / name) as file:
+            return file.getinfo(f"{key}.npy").file_size
+    except (KeyError, *_DAMAGES):
+        return 0
+
+
+_DAMAGES = (
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a damaged archive may raise."""
+
+
+def _read_array(file: zipfile.ZipFile, member: str) -> npt.NDArray[np.generic]:
+    """Read one list of integers that is stored as it is."""
+    import numpy as np
+    from numpy.lib import format as npy
+
+    info = file.getinfo(member)
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{member} is compressed")
+    data = file.read(info)
+    stream = io.BytesIO(data)
+    version = npy.read_magic(stream)
+    if version == (1, 0):
+        shape, is_fortran, dtype = npy.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, is_fortran, dtype = npy.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"{member} is in an unknown form")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject:
+        raise ValueError(f"{member} holds Python objects, which are never read")
+    if (
+        len(shape) != 1
+        or is_fortran
+        or dtype.kind not in "iu"
+        or n_bytes != len(data) - stream.tell()
+    ):
+        raise ValueError(f"{member} is no list of integers")
+    return np.frombuffer(data, dtype, offset=stream.tell())

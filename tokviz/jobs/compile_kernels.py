@@ -14,14 +14,17 @@ from tokviz.child.protocol import Body
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Compile what is not in the cache."""
-    from tokviz.bpe import compiled_counter, compiled_trainer
+    from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
 
     can_count = compiled_counter.kernels_are_compiled()
     can_train = compiled_trainer.kernels_are_compiled()
-    if not (can_count and can_train):
+    can_replay = replay_compiled.kernels_are_compiled()
+    if not (can_count and can_train and can_replay):
         yield {"compiling": True}
     if not can_count:
         compiled_counter.compile_kernels()
     if not can_train:
         compiled_trainer.compile_kernels()
+    if not can_replay:
+        replay_compiled.compile_kernels()
     yield {"compiling": False}

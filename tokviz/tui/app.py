@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import App
 from textual.binding import BindingType
@@ -23,6 +23,9 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.settings import Settings, save_settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES
+
+if TYPE_CHECKING:
+    from tokviz.bpe.replay_request import ReplayRequest
 
 
 class TokvizApp(App[None]):
@@ -137,6 +140,11 @@ class TokvizApp(App[None]):
         """Show a text on the Tokens screen in place of the one there; undo brings that back."""
         self.action_show_screen(SCREENS[0].id)
         self.tokens_screen.replace_all(text)
+
+    def replay(self, request: ReplayRequest) -> None:
+        """Show a training or a vocabulary on the Replay screen."""
+        self.opening.request = request
+        self.action_show_screen("replay")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""

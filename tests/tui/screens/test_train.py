@@ -370,7 +370,7 @@ async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(
     app = make_app("")
     async with app.run_test() as pilot:
         screen = await start(pilot, book)
-        await pilot.press("ctrl+l", "a")
+        await pilot.press("alt+k", "a")
         trainers[0].on_report(1, REPORT)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)

@@ -51,6 +51,14 @@ _KEY_NAMES = {
     "escape": "Esc",
     "pageup": "PgUp",
     "pagedown": "PgDn",
+    "left": "←",
+    "right": "→",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
 }
 
 
@@ -61,7 +69,8 @@ def key_label(key: str) -> str:
     ('Ctrl+O', 'Shift+F3', 'Ctrl+\\')
     """
     *modifiers, name = key.split("+")
-    shown = _KEY_NAMES.get(name, name.capitalize())
+    alone = not modifiers and len(name) == 1
+    shown = _KEY_NAMES.get(name, name if alone else name.capitalize())
     return "+".join([*(modifier.capitalize() for modifier in modifiers), shown])
 
 

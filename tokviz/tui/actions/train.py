@@ -53,6 +53,14 @@ ACTIONS: tuple[Action, ...] = (
         footer="use",
     ),
     Action(
+        "replay_result",
+        "Replay the training",
+        "Go through the training merge by merge.",
+        "Result",
+        ("ctrl+y",),
+        footer="replay",
+    ),
+    Action(
         "save_result",
         "Save the trained tokenizer as…",
         "Copy its folder, with tokenizer.json and the training's history, to a place of yours.",

@@ -47,6 +47,12 @@ def _make_train(app: TokvizApp) -> Screen[Any]:
     return TrainScreen()
 
 
+def _make_replay(app: TokvizApp) -> Screen[Any]:
+    from tokviz.tui.screens.replay import ReplayScreen
+
+    return ReplayScreen()
+
+
 def _make_vocabulary(app: TokvizApp) -> Screen[Any]:
     from tokviz.tui.screens.vocabulary import VocabularyScreen
 
@@ -68,6 +74,13 @@ SCREENS: tuple[ScreenKind, ...] = (
         "Train a tokenizer of your own on your files.",
         ("alt+r",),
         _make_train,
+    ),
+    ScreenKind(
+        "replay",
+        "Replay",
+        "Go through a training, or any vocabulary, merge by merge.",
+        ("alt+y",),
+        _make_replay,
     ),
     ScreenKind(
         "vocabulary",

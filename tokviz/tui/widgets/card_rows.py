@@ -252,7 +252,7 @@ def selection_rows(
     if explanation is None:
         return [*rows, (Span("…", "dim"),)]
     for sentence in explanation.sentences:
-        rows += flow(_sentence_words(sentence), width)
+        rows += flow(sentence_words(sentence), width)
     if explanation.reason == "one token":
         rows += flow(words_of("In the text its neighbours change how it is split."), width)
     if explanation.trace is not None:
@@ -260,7 +260,7 @@ def selection_rows(
     return rows
 
 
-def _sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:
+def sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:
     """Cut a sentence into words; bytes become chips, and what touches them stays with them."""
     words: list[list[Span]] = [[]]
     for part in sentence:

@@ -1,4 +1,4 @@
-"""Words set in rows: what the token card is made of, and what a click on a word does."""
+"""Words set in rows: what cards are made of, and what a click on a word does."""
 
 from __future__ import annotations
 
@@ -30,16 +30,28 @@ class Step(NamedTuple):
     step: int
 
 
+class ToMerge(NamedTuple):
+    """Go to a merge of a replay."""
+
+    number: int
+
+
+class ToToken(NamedTuple):
+    """Go to the merge of a replay that makes a token."""
+
+    token_id: int
+
+
 class Run(NamedTuple):
     """Run an action of the screen or the app, in Textual's spelling."""
 
     action: str
 
 
-Action = Copy | GoTo | Step | Run
+Action = Copy | GoTo | Step | ToMerge | ToToken | Run
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
-    "bar", "good",
+    "bar", "good", "left", "right", "result",
 ]  # fmt: skip
 
 

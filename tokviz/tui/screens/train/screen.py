@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
+from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
 from tokviz.jobs.train_client import LIMITS, TrainClient
@@ -66,6 +67,7 @@ _ALLOWED: dict[str, tuple[Phase, ...]] = {
     "cancel_training": ("running",),
     "new_training": ("done",),
     "use_result": ("done",),
+    "replay_result": ("done",),
     "save_result": ("done",),
 }
 
@@ -134,6 +136,7 @@ class TrainScreen(TokvizScreen):
                     )
                     yield PushButton("Cancel", "screen.cancel_training", id="cancel")
                     yield PushButton("Use it", "screen.use_result", id="use", classes="-main")
+                    yield PushButton("Replay", "screen.replay_result", id="replay")
                     yield PushButton("Save as…", "screen.save_result", id="save")
                     yield PushButton("New training", "screen.new_training", id="new")
         yield self.keys
@@ -336,6 +339,11 @@ class TrainScreen(TokvizScreen):
         """Show the Tokens screen with the new tokenizer."""
         if self.summary is not None:
             self.tokviz.use_tokenizer(self.summary.run_folder)
+
+    def action_replay_result(self) -> None:
+        """Show the Replay screen with the training."""
+        if self.summary is not None:
+            self.tokviz.replay(ReplayRequest(self.summary.run_folder))
 
     def action_save_result(self) -> None:
         """Ask where to copy the run."""

@@ -1,0 +1,95 @@
+"""The Replay: from the start of a process to the first state, jumps, steps, a text at any merge.
+
+A run of many merges is trained on a large text first; then every source is opened in processes of
+its own. A jump or a step is all that a frame needs: the merge, the candidates with their counts,
+the pieces that change.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from _corpus import write_corpus
+from _report import Report, Target, arguments, median, p95
+from _terminal import PROJECT, environment, peer_command, temporary_folder, tokviz_command
+from _texts import mixed_text, parse_size
+
+COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
+COMPILE = "from tokviz.bpe import replay_compiled; replay_compiled.compile_kernels()"
+VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
+
+
+def run(command: list[str], variables: dict[str, str]) -> str:
+    """Return what a process prints."""
+    variables = variables | {"PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(
+        command, cwd=PROJECT, env=variables, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{command} failed: {done.stderr}")
+    return done.stdout
+
+
+def probe(source: str, n_steps: int, text: Path, variables: dict[str, str]) -> dict[str, Any]:
+    """Return what one process measured."""
+    command = peer_command("_replay_probe.py", source, str(n_steps), str(text))
+    measured: dict[str, Any] = json.loads(run(command, variables))
+    return measured
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = arguments(__doc__)
+    parser.add_argument("--size", default="100M", help="the text of the training")
+    parser.add_argument("--merges", type=int, default=32_000)
+    parser.add_argument("--steps", type=int, default=150, help="jumps, and steps in each place")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    with temporary_folder() as folder:
+        variables = environment(folder)
+        corpus, output = folder / "corpus.txt", folder / "run"
+        write_corpus(corpus, parse_size(options.size))
+        size = str(options.merges + 256)
+        train = ("train", str(corpus), "-o", str(output), "--vocab-size", size)
+        run(tokviz_command(*train), variables)
+        run([sys.executable, "-c", COMPILE], variables)
+        texts = {"10 KB": folder / "small.txt", "1 MB": folder / "large.txt"}
+        for (_, path), n_bytes in zip(texts.items(), (10_000, 1_000_000), strict=True):
+            path.write_text(mixed_text(n_bytes), encoding="utf-8", newline="")
+        rows: list[list[str | float]] = []
+        found: dict[tuple[str, str], list[float]] = {}
+        peak = 0.0
+        for source, name in [(str(output), "run"), *((name, name) for name in VOCABULARIES)]:
+            for label, path in texts.items():
+                results = [
+                    probe(source, options.steps, path, variables) for _ in range(options.runs)
+                ]
+                highest = max(result["peak_mb"] for result in results)
+                peak = max(peak, highest)
+                for what in results[0]["times"]:
+                    about = f"{what}, {label}" if "text" in what else what
+                    times = [time for result in results for time in result["times"][what]]
+                    if (name, about) not in found:
+                        found[name, about] = times
+                        costs = (median(times), p95(times), max(times))
+                        rows.append([name, about, *costs, highest])
+    targets = [
+        Target("run: first state", median(found["run", "open"]), "≤", 1000, "ms"),
+        Target("run: jump, p95", p95(found["run", "jump"]), "≤", 100, "ms"),
+        Target("run: step, p95", p95(found["run", "step"]), "≤", 16, "ms"),
+        Target("peak memory", peak, "≤", 1000, "MB"),
+    ]
+    for name in ("run", *VOCABULARIES):
+        slowest = p95(found[name, "text at k, 10 KB"])
+        targets.append(Target(f"{name}: a text of 10 KB", 1000 / slowest, "≥", 30, "frames/s"))
+    for name in VOCABULARIES:
+        targets.append(Target(f"{name}: open", median(found[name, "open"]), "≤", 1000, "ms"))
+    Report("replay", COLUMNS, rows, targets).show(options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+"""The Replay: every state is the one that training went through."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokviz
+from tests.bpe.trainers import corpora, finished, piece_counts
+from tests.bpe.trainers import settings as train_settings
+from tests.oracles import replay as oracle
+from tokviz.bpe import replay_compiled, replay_corpus
+from tokviz.bpe.engines import PythonTrainer
+from tokviz.bpe.history import TrainingHistory
+from tokviz.bpe.replay import PairCount, Replay
+from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
+
+RULES = list(TIE_BREAKS)
+TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
+LETTERS = random.Random(3)
+WORDS = " ".join("".join(LETTERS.choices("abcd", k=LETTERS.randint(1, 12))) for _ in range(300))
+TIMES = TrainTimings(0.0, 0.0, 0.0)
+
+
+def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=()):
+    asked = dataclasses.replace(
+        train_settings(rule, n_merges), special_tokens=tuple(specials), special_ids="first"
+    )
+    counted = piece_counts(pieces, counts)
+    history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
+    return make_run(
+        asked, counted, history, timings=TIMES, stopped_early=None, sources=(), engine="python"
+    )
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def way(request, monkeypatch) -> str:
+    """Both ways of counting."""
+    use(request.param, monkeypatch.setattr)
+    return str(request.param)
+
+
+def use(way: str, setattr: Callable[..., object]) -> None:
+    n_bytes = 10**9 if way == "plain" else -1
+    setattr(replay_corpus, "SMALL_CORPUS_BYTES", n_bytes)
+    setattr(replay_corpus, "MODERATE_CORPUS_BYTES", n_bytes)
+
+
+def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int], int]]:
+    return [((pair.left_id - offset, pair.right_id - offset), pair.count) for pair in pairs]
+
+
+@pytest.mark.parametrize("ways", ["plain", "compiled"])
+@settings(deadline=None, max_examples=60)
+@given(corpus=corpora(), rule=st.sampled_from(RULES), data=st.data())
+def test_every_state_is_the_one_of_the_training(ways, corpus, rule, data) -> None:
+    pieces, counts = corpus
+    with pytest.MonkeyPatch.context() as patch:
+        use(ways, patch.setattr)
+        run = run_of(pieces, counts, rule, 40, specials=["<|a|>"])
+        replay = Replay.open(run)
+        pairs = [(left - 1, right - 1) for left, right in run.history.pairs()]
+        tokens = [bytes([byte]) for byte in range(256)]
+        tokens += [left + right for left, right in run.tokenizer.merges]
+        for k in data.draw(st.lists(st.integers(0, replay.n_merges), min_size=1, max_size=6)):
+            corpus_then = oracle.corpus_after(pieces, pairs[:k])
+            ranking = oracle.ranking(corpus_then, counts, rule, tokens)
+            state = replay.state(k)
+            assert as_oracle(state.top_pairs(10), 1) == ranking[:10]
+            assert [pair.is_next for pair in state.top_pairs(3)] == [
+                i == 0 and k < replay.n_merges for i in range(len(ranking[:3]))
+            ]
+            assert state.n_tokens == sum(
+                len(piece) * n for piece, n in zip(corpus_then, counts, strict=True)
+            )
+            shown = [[i - 1 for i in piece.ids] for piece in state.pieces(0, 100)]
+            assert shown == corpus_then
+            for (left, right), count in random.Random(k).sample(ranking, min(4, len(ranking))):
+                assert state.pair_count(left + 1, right + 1) == count
+            assert state.pair_count(1, 2) == dict(ranking).get((0, 1), 0)
+            in_corpus = {
+                token: sum(p.count(token) * n for p, n in zip(corpus_then, counts, strict=True))
+                for token in (97, 98, 256 + k - 1)
+            }
+            assert {token: state.token_count(token + 1) for token in in_corpus} == in_corpus
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_walking_step_by_step_gives_what_jumping_gives(rule, way) -> None:
+    replay = Replay.open(tokviz.train([WORDS], 380, tie_break=rule))
+    jumped = []
+    for k in range(replay.n_merges + 1):
+        other = Replay.open(replay.run)
+        jumped.append(other.state(k).top_pairs(200))
+    there = range(replay.n_merges + 1)
+    for k in [*there, *reversed(there), 3, 9, 4, 40, 1]:
+        corpus = replay._opened_corpus()
+        if way == "compiled" and corpus.pairs._k >= 0:
+            corpus.pairs._walk_to(k)
+        assert replay.state(k).top_pairs(200) == jumped[k]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_state_is_the_end_of_a_shorter_training(rule, way) -> None:
+    whole = Replay.open(
+        tokviz.train([WORDS], 400, tie_break=rule, special_tokens=["<|a|>", "<|b|>"])
+    )
+    for k in (0, 1, 7, 70, whole.n_merges):
+        short = Replay.open(
+            tokviz.train([WORDS], 258 + k, tie_break=rule, special_tokens=["<|a|>", "<|b|>"])
+        )
+        assert short.n_merges == k
+        assert whole.state(k).n_vocab == short.tokenizer.n_vocab
+        assert whole.state(k).n_tokens == short.state(k).n_tokens
+        ours, theirs = whole.state(k).top_pairs(50), short.state(k).top_pairs(50)
+        assert [dataclasses.replace(pair, is_next=False) for pair in ours] == theirs
+        assert whole.text("abcd dcba ab").at(k).ids.tolist() == short.tokenizer.encode(
+            "abcd dcba ab"
+        )
+
+
+def test_a_large_corpus_in_chunks_is_the_same() -> None:
+    rng = random.Random(5)
+    text = " ".join("".join(rng.choices("abcde", k=rng.randint(1, 9))) for _ in range(4_000))
+    run = tokviz.train([text], 900, split_pattern="gpt2")
+    pieces = run.piece_counts
+    columns = (run.history.left_id.astype(np.int32), run.history.right_id.astype(np.int32))
+    small, removed = replay_compiled.joined_by(pieces, *columns, chunk_bytes=50)
+    large, removed_too = replay_compiled.joined_by(pieces, *columns)
+    assert small.joined.tolist() == large.joined.tolist()
+    assert removed.tolist() == removed_too.tolist()
+    plain = Replay.open(run)._opened_corpus()
+    assert plain.times.joined.tolist() == large.joined.tolist()
+
+
+def test_the_textbook_example() -> None:
+    replay = Replay.open(tokviz.train(["abababcb"], 258, split_pattern="none"))
+    assert replay.is_tiny
+    step = replay.step(1)
+    assert (step.left, step.right, step.token, step.count, step.margin) == (
+        b"a", b"b", b"ab", 3, 1,
+    )  # fmt: skip
+    assert (step.n_tokens_before, step.n_tokens_after, step.n_replaced) == (8, 5, 3)
+    (piece,) = replay.state(1).pieces()
+    assert (piece.ids, piece.byte_ends) == ((256, 256, 256, 99, 98), (2, 4, 6, 7, 8))
+    assert [pair.count for pair in replay.state(1).top_pairs()] == [2, 1, 1]
+
+
+def test_steps_say_what_the_history_says() -> None:
+    run = tokviz.train([TEXT], 290, special_tokens=["<|a|>"], special_ids="first")
+    replay = Replay.open(run)
+    for k in range(1, replay.n_merges + 1):
+        step = replay.step(k)
+        assert (step.left_id, step.right_id, step.new_id) == (
+            run.history.left_id[k - 1], run.history.right_id[k - 1], run.history.new_id[k - 1],
+        )  # fmt: skip
+        assert step.count == run.history.count[k - 1]
+        assert step.token == run.tokenizer.token_bytes(step.new_id) == replay.token(k)
+        candidates = replay.state(k - 1).top_pairs(2)
+        assert (candidates[0].left_id, candidates[0].right_id) == (step.left_id, step.right_id)
+        if step.runner_up is not None:
+            assert (candidates[1].left, candidates[1].right) == step.runner_up[2:]
+    assert replay.merge_of_token(step.new_id) == replay.n_merges
+    assert replay.merge_of_token(5) is None
+
+
+def test_merges_out_of_range_are_refused() -> None:
+    replay = Replay.open(tokviz.train(["abab"], 258, split_pattern="none"))
+    for k in (0, -1, 99):
+        with pytest.raises(IndexError):
+            replay.step(k)
+    with pytest.raises(IndexError):
+        replay.state(-1)
+
+
+def test_the_pieces_of_a_merge_are_the_most_frequent_first(way) -> None:
+    replay = Replay.open(tokviz.train([TEXT], 300, split_pattern="gpt2"))
+    for k in range(replay.n_merges):
+        step = replay.step(k + 1)
+        found = replay.state(k).pieces_of_next(3)
+        assert found
+        assert [piece.count for piece in found] == sorted(
+            (piece.count for piece in found), reverse=True
+        )
+        for piece in found:
+            pairs = list(zip(piece.ids, piece.ids[1:], strict=False))
+            assert (step.left_id, step.right_id) in pairs
+    assert replay.state(replay.n_merges).pieces_of_next() == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_why_names_the_rule_where_there_is_a_tie(rule) -> None:
+    replay = Replay.open(tokviz.train(["xy zw xy zw q"], 260, tie_break=rule))
+    tied = [k for k in range(1, replay.n_merges + 1) if (replay.step(k).n_tied or 0) > 1]
+    assert tied
+    for k in range(1, replay.n_merges + 1):
+        why = replay.why(k)
+        assert why.rule == (rule if k in tied else None)
+        assert (f"“{rule}”" in str(why)) == (k in tied)
+
+
+def test_why_tells_the_margin() -> None:
+    replay = Replay.open(tokviz.train(["abababcb"], 257, split_pattern="none"))
+    assert str(replay.why(1)) == (
+        "'a' + 'b' occurs 3 times, more than any other pair; 'b' + 'a' follows with 2, 1 fewer."
+    )
+
+
+def test_search_finds_the_exact_token_first() -> None:
+    replay = Replay.open("gpt2")
+    found = list(replay.find("the"))
+    assert [replay.token(k) for k in found[:2]] == [b"the", b" the"]
+    assert all(b"the" in replay.token(k) for k in found)
+    assert found[2:] == sorted(found[2:])
+    assert list(replay.find("#123")) == [123]
+    assert list(replay.find("#0")) == list(replay.find("#50001")) == list(replay.find("")) == []
+    assert list(replay.find("\udce4")) == [
+        k for k in range(1, 50_001) if b"\xe4" in replay.token(k)
+    ]
+
+
+def test_a_vocabulary_has_no_counts() -> None:
+    replay = Replay.open("gpt2")
+    assert not replay.has_counts
+    assert (replay.tie_break, replay.n_bytes, replay.n_pieces, replay.is_tiny) == (
+        None, None, None, False,
+    )  # fmt: skip
+    state = replay.state(100)
+    assert (state.n_tokens, state.bytes_per_token, state.pair_count(1, 2)) == (None, None, None)
+    assert (state.top_pairs(), state.pieces(), state.pieces_of_next()) == ([], [], [])
+    assert (replay.compression_curve(10), replay.count_curve(10)) == ([], [])
+    step = replay.step(1)
+    assert (step.left, step.right, step.count, step.margin) == (b" ", b"t", None, None)
+    assert "not known" in str(replay.why(1))
+
+
+def test_curves_begin_and_end_where_the_training_does() -> None:
+    run = tokviz.train([TEXT], 300)
+    replay = Replay.open(run)
+    curve = replay.compression_curve(7)
+    assert len(curve) == 7
+    assert curve[0] == (0, 1.0)
+    assert curve[-1] == (replay.n_merges, len(TEXT) / int(run.history.n_tokens[-1]))
+    counts = replay.count_curve(1_000)
+    assert counts == [(k, int(n)) for k, n in enumerate(run.history.count, 1)]
+
+
+def test_a_run_without_merges_can_be_replayed(way) -> None:
+    replay = Replay.open(tokviz.train(["a b"], 256))
+    assert replay.n_merges == 0
+    assert replay.state(0).top_pairs() != []
+    assert replay.compression_curve(5) == [(0, 1.0)]
+    assert replay.count_curve(5) == []
+    assert replay.text("ab").at(0).ids.tolist() == [97, 98]
+
+
+def test_a_folder_is_opened_from_its_files_alone(tmp_path, way) -> None:
+    run = tokviz.train([TEXT], 300)
+    run.save(tmp_path / "run")
+    replay = Replay.open(tmp_path / "run")
+    assert replay.has_counts
+    assert replay.state(9).top_pairs() == Replay.open(run).state(9).top_pairs()
+
+
+def test_names_that_are_nothing_are_refused(tmp_path) -> None:
+    with pytest.raises(UnknownTokenizerError):
+        Replay.open("gpt5000")
+    with pytest.raises(InputFileError, match="holds no tokenizer"):
+        Replay.open(tmp_path)
+
+
+def test_a_tokenizer_without_merges_of_bytes_is_refused(tmp_path) -> None:
+    library = pytest.importorskip("tokenizers")
+    words = library.Tokenizer(library.models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
+    words.save(str(tmp_path / "words.json"))
+    with pytest.raises(TokvizError, match=r"words\.json: .* no merges lead to its tokens"):
+        Replay.open(tmp_path / "words.json")
+    tokenizer = tokviz.load(tmp_path / "words.json")
+    with pytest.raises(TokvizError, match="no merges lead to its tokens"):
+        Replay.open(tokenizer)
+    assert tokenizer.encode("a") == [1]
+    tokenizer.close()
+
+
+@pytest.mark.parametrize("column", ["count", "n_tokens"])
+def test_a_history_of_other_pieces_is_refused(column, way) -> None:
+    run = tokviz.train([TEXT], 300)
+    columns = run.history.arrays()
+    columns[column] = columns[column].copy()
+    columns[column][4] += 1  # type: ignore[operator]
+    history = TrainingHistory.from_arrays(columns)
+    with pytest.raises(TokvizError, match="first at merge 5"):
+        Replay.open(dataclasses.replace(run, history=history)).prepare()
+
+
+def test_a_run_is_a_training_run() -> None:
+    run = tokviz.train(["abab"], 257)
+    assert isinstance(Replay.open(run).run, TrainingRun)

@@ -1,0 +1,242 @@
+"""A text after k merges is what an encoder with k merges gives."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokviz
+from tests.oracles.bpe import encode_by_merges
+from tests.oracles.nasty import byte_texts, texts
+from tests.oracles.replay import encode_by_ranks_below
+from tokviz import bytetext
+from tokviz.bpe.replay import Replay
+from tokviz.bpe.replay_text import spread
+from tokviz.errors import VocabularyError
+from tokviz.tokenizer import Tokenizer
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+OPEN = {name: Replay.open(name) for name in ("gpt2", "cl100k_base")}
+RANKS = {
+    name: {token: rank for rank, token in enumerate(replay.tokenizer.tokens_by_rank() or ())}
+    for name, replay in OPEN.items()
+}
+
+
+class Ranks:
+    """A rank vocabulary of a few tokens behind the 256 bytes."""
+
+    def __init__(self, *tokens: bytes) -> None:
+        self._tokens = [*BYTES.values(), *tokens]
+        self.n_tokens = len(self._tokens)
+        self.gaps = ()
+
+    def token(self, rank: int) -> bytes:
+        return self._tokens[rank]
+
+    def get(self, token: bytes) -> int | None:
+        return self._tokens.index(token) if token in self._tokens else None
+
+    def tokens(self) -> list[bytes]:
+        return self._tokens
+
+
+def ranked(*tokens: bytes, pattern: str = "none") -> Tokenizer:
+    return Tokenizer.from_ranks(Ranks(*tokens), {"<|x|>": 900}, split_pattern=pattern)
+
+
+def listed(*merges: tuple[bytes, bytes], pattern: str = "none") -> Tokenizer:
+    products = dict.fromkeys(left + right for left, right in merges)
+    vocab = BYTES | dict(enumerate(products, 256))
+    return Tokenizer(vocab, list(merges), {"<|x|>": 900}, split_pattern=pattern)
+
+
+def limits(replay: Replay, k: int) -> int:
+    return replay._steps.rank_limit(k)
+
+
+@pytest.mark.parametrize("name", list(OPEN))
+@settings(deadline=None, max_examples=60)
+@given(text=byte_texts, seed=st.integers(0, 10**9))
+def test_pretrained_text_is_that_of_the_ranks_below(name, text, seed) -> None:
+    replay, ranks = OPEN[name], RANKS[name]
+    tok = replay.tokenizer
+    prepared = replay.text(text)
+    rng = random.Random(seed)
+    ks = [0, replay.n_merges, rng.randrange(500), rng.randrange(replay.n_merges)]
+    for k in ks:
+        expected = []
+        for start, end in tok.split_byte_text(text):
+            if text[start:end] in tok.special_tokens:
+                expected.append(tok.special_tokens[text[start:end]])
+            else:
+                piece = bytetext.to_bytes(text[start:end])
+                tokens = encode_by_ranks_below(piece, ranks, limits(replay, k))
+                expected += [ranks[token] for token in tokens]
+        at = prepared.at(k)
+        assert at.ids.tolist() == expected
+        assert replay.encode(text, k) == expected
+        assert prepared.n_tokens(k) == len(at) == len(expected)
+        data = bytetext.to_bytes(text)
+        starts = [0, *at.byte_ends.tolist()]
+        parts = [data[a:b] for a, b in pairwise(starts)]
+        assert parts == [tok.token_bytes(i) for i in expected]
+    assert prepared.at(replay.n_merges).ids.tolist() == tok.encode_byte_text(text)
+
+
+ALPHABET = [b"a", b"b", b"c"]
+
+
+@st.composite
+def merge_lists(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
+    """Lists in any order, in which a merge may take what only a later one makes."""
+    tokens = list(ALPHABET)
+    merges: list[tuple[bytes, bytes]] = []
+    for _ in range(draw(st.integers(1, 9))):
+        pair = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if pair not in merges and len(pair[0] + pair[1]) < 8:
+            merges.append(pair)
+            if pair[0] + pair[1] not in tokens:
+                tokens.append(pair[0] + pair[1])
+    return draw(st.permutations(merges)) if draw(st.booleans()) else merges
+
+
+pieces = st.lists(st.sampled_from(ALPHABET), max_size=14).map(b"".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(merges=merge_lists(), piece=pieces)
+def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> None:
+    tok = listed(*merges)
+    replay = Replay.open(tok)
+    prepared = replay.text(piece.decode())
+    for k in range(len(merges) + 1):
+        expected = [tok.token_id(token) for token in encode_by_merges(piece, merges[:k])]
+        assert prepared.at(k).ids.tolist() == expected
+        assert replay.encode(piece.decode(), k) == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    tokens=st.lists(pieces.filter(lambda p: 1 < len(p) < 7), unique=True, min_size=1, max_size=9),
+    piece=pieces,
+)
+def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
+    """Ranks in any order, tokens that no merge reaches, and pieces that are looked up whole."""
+    tok = ranked(*tokens)
+    ranks = {token: rank for rank, token in enumerate(Ranks(*tokens).tokens())}
+    replay = Replay.open(tok)
+    assert replay.n_merges == len(tokens)
+    text = piece.decode() + "<|x|>" + piece.decode()
+    prepared = replay.text(text)
+    for k in range(len(tokens) + 1):
+        half = [ranks[token] for token in encode_by_ranks_below(piece, ranks, 256 + k)]
+        assert prepared.at(k).ids.tolist() == [*half, 900, *half]
+        assert replay.encode(text, k) == [*half, 900, *half]
+
+
+@settings(deadline=None, max_examples=300)
+@given(merges=merge_lists(), extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]), piece=pieces)
+def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, extra, piece):
+    """From the first merge that makes the token on; from the start if none does."""
+    products = [left + right for left, right in merges]
+    vocab = BYTES | dict(enumerate(dict.fromkeys([*products, extra]), 256))
+    tok = Tokenizer(vocab, list(merges), split_pattern="none", ignore_merges=True)
+    replay = Replay.open(tok)
+    prepared = replay.text(piece.decode())
+    for k in range(len(merges) + 1):
+        tokens = encode_by_merges(piece, merges[:k])
+        if piece in products[:k] or (piece == extra and piece not in products):
+            tokens = [piece]
+        expected = [tok.token_id(token) for token in tokens]
+        assert prepared.at(k).ids.tolist() == expected
+        assert replay.encode(piece.decode(), k) == expected
+    assert prepared.at(len(merges)).ids.tolist() == tok.encode(piece.decode())
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=texts)
+def test_the_text_of_a_run_is_that_of_a_shorter_run(text) -> None:
+    source = ["the theory of the other, then there and here 123 12 1"]
+    whole = Replay.open(tokviz.train(source, 290, special_tokens=["<|endoftext|>"]))
+    prepared = whole.text(text)
+    for k in (0, 3, 11, whole.n_merges):
+        short = tokviz.train(source, 257 + k, special_tokens=["<|endoftext|>"]).tokenizer
+        ids = short.encode(text)
+        moved = {short.n_vocab - 1: whole.tokenizer.n_vocab - 1}
+        assert prepared.at(k).ids.tolist() == [moved.get(i, i) for i in ids]
+
+
+def test_an_unreached_token_is_a_step_without_a_pair() -> None:
+    replay = Replay.open(ranked(b"ab", b"abcd"))
+    step = replay.step(2)
+    assert not step.is_reached
+    assert (step.left_id, step.right_id, step.token, step.new_id) == (-1, -1, b"abcd", 257)
+    assert "No merge makes" in str(replay.why(2))
+    assert replay.text("abcd").at(2).ids.tolist() == [257]
+    assert replay.text("abcda").at(2).ids.tolist() == [256, 99, 100, 97]
+
+
+def test_special_tokens_are_text_where_they_are_asked_to_be() -> None:
+    replay = OPEN["gpt2"]
+    assert replay.text("<|endoftext|>").at(0).ids.tolist() == [50256]
+    assert len(replay.text("<|endoftext|>", parse_specials=False).at(0)) == 13
+
+
+def test_no_text_has_no_tokens() -> None:
+    prepared = OPEN["gpt2"].text("")
+    assert len(prepared.at(0)) == prepared.n_tokens(7) == 0
+    assert prepared.next_change(0) is prepared.previous_change(50_000) is None
+    assert prepared.compression_curve(10) == []
+
+
+def test_changes_are_where_the_tokens_change() -> None:
+    replay = OPEN["gpt2"]
+    prepared = replay.text(" the theory")
+    k, seen = 0, [prepared.at(0).ids.tolist()]
+    while (after := prepared.next_change(k)) is not None:
+        assert prepared.changes(k + 1, after)
+        assert not prepared.changes(k + 1, after - 1)
+        assert prepared.previous_change(after) == after
+        assert prepared.at(after - 1).ids.tolist() == seen[-1]
+        seen.append(prepared.at(after).ids.tolist())
+        k = after
+    assert seen[-1] == replay.tokenizer.encode(" the theory")
+    assert len(seen[-1]) < len(seen[-2])
+
+
+def test_a_text_is_one_token_from_some_merge_on() -> None:
+    replay = OPEN["gpt2"]
+    prepared = replay.text(" theory")
+    k = prepared.whole_from()
+    assert k is not None
+    assert (len(prepared.at(k - 1)) > 1, len(prepared.at(k))) == (True, 1)
+    assert replay.text("the theory").whole_from() is None
+    assert replay.text("").whole_from() is None
+    assert replay.text("t").whole_from() == 0
+
+
+def test_the_curve_of_a_text_ends_with_its_compression() -> None:
+    prepared = OPEN["gpt2"].text("the theory of everything")
+    curve = prepared.compression_curve(9)
+    assert curve[0] == (0, 1.0)
+    assert curve[-1] == (50_000, 24 / prepared.n_tokens(50_000))
+
+
+def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
+    vocab = {0: b"a", 1: b"b", 2: b"ab"}
+    replay = Replay.open(Tokenizer(vocab, [(b"a", b"b")], split_pattern="none"))
+    assert replay.text("ab").at(1).ids.tolist() == [2]
+    with pytest.raises(VocabularyError):
+        replay.text("abc")
+
+
+def test_points_are_spread_from_end_to_end() -> None:
+    assert spread(0, 5) == [0]
+    assert spread(9, 4) == [0, 3, 6, 9]
+    assert spread(3, 100) == [0, 1, 2, 3]
+    assert spread(100, 1) == [0, 100]

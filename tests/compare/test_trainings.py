@@ -1,0 +1,216 @@
+"""Where two trainings part, and why."""
+
+from __future__ import annotations
+
+import json
+import random
+from base64 import b64encode
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+
+import tokviz
+from tests.oracles.nasty import byte_texts
+from tokviz import bytetext
+from tokviz.bpe.replay import Replay
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.compare.merge_sources import open_merges
+from tokviz.compare.trainings import diff_merges
+from tokviz.errors import InputFileError, UnknownTokenizerError, VocabularyError
+from tokviz.tokenizer import Tokenizer
+
+RANDOM = random.Random(8)
+WORDS = " ".join("".join(RANDOM.choices("abcd", k=RANDOM.randint(1, 9))) for _ in range(300))
+RUNS = {
+    rule: tokviz.train([WORDS], 400, split_pattern="gpt2", tie_break=rule) for rule in TIE_BREAKS
+}
+PAIRS = [(a, b) for a in TIE_BREAKS for b in TIE_BREAKS if a != b]
+
+
+@pytest.mark.parametrize(("rule_a", "rule_b"), PAIRS)
+def test_rules_part_at_a_tie(rule_a, rule_b) -> None:
+    a, b = RUNS[rule_a], RUNS[rule_b]
+    diff = diff_merges(a, b)
+    merges = list(zip(a.tokenizer.merges, b.tokenizer.merges, strict=True))
+    k = next(k for k, (one, other) in enumerate(merges, 1) if one != other)
+    found = diff.first_difference
+    assert found is not None
+    assert (found.k, diff.n_equal, found.kind) == (k, k - 1, "tie")
+    assert found.a is not None
+    assert found.b is not None
+    assert found.a.count == found.b.count == found.count_in_a == found.count_in_b
+    assert f"“{rule_a}”" in str(found)
+    assert f"“{rule_b}”" in str(found)
+    in_a, in_b = ({left + right for left, right in run.tokenizer.merges} for run in (a, b))
+    assert set(diff.only_in_a) == in_a - in_b
+    assert set(diff.only_in_b) == in_b - in_a
+    assert diff.n_shared == len(in_a & in_b)
+    assert ("rule for ties", rule_a, rule_b) in diff.settings
+
+
+@pytest.mark.parametrize(("rule_a", "rule_b"), PAIRS)
+def test_the_rule_of_foreign_merges_is_found_out(rule_a, rule_b) -> None:
+    found = diff_merges(RUNS[rule_a], RUNS[rule_b].tokenizer.merges).first_difference
+    assert found is not None
+    assert found.kind == "tie"
+    assert f"is what the rule “{rule_b}” takes" in str(found)
+
+
+def test_the_one_without_counts_may_stand_first() -> None:
+    merges = RUNS["first"].tokenizer.merges
+    found = diff_merges(merges, RUNS["lexicographic"]).first_difference
+    assert found is not None
+    assert found.kind == "tie"
+    assert found.count_in_a is None
+    assert found.b is not None
+    assert found.count_in_b == found.b.count
+    assert "is what the rule “first” takes" in str(found)
+
+
+def test_a_tie_that_no_rule_breaks_so_is_said_to_be_one() -> None:
+    text = "ab cd ef gh"
+    a = tokviz.train([text], 258, split_pattern="whitespace", tie_break="first")
+    found = diff_merges(a, [(b"c", b"d")]).first_difference
+    assert found is not None
+    assert found.kind == "tie"
+    assert "what no known rule takes" in str(found)
+
+
+def test_wrong_counts_are_told_from_ties() -> None:
+    a = tokviz.train(["aab aab aab cd cd"], 260, split_pattern="gpt2")
+    found = diff_merges(a, [(b"c", b"d")]).first_difference
+    assert found is not None
+    assert (found.kind, found.count_in_a) == ("counts", 2)
+    assert "'c' + 'd' occurs only twice in the corpus of A" in str(found)
+    found = diff_merges(a, [(b"x", b"y")]).first_difference
+    assert found is not None
+    assert "'x' + 'y' does not occur in the corpus of A" in str(found)
+
+
+def test_the_same_token_of_other_parts_is_a_difference() -> None:
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c")]
+    other = [*merges[:2], (b"a", b"bc")]
+    found = diff_merges(merges, other).first_difference
+    assert found is not None
+    assert (found.k, found.kind) == (3, "parts")
+    assert diff_merges(merges, other).only_in_a == []
+
+
+def test_a_shorter_training_ends() -> None:
+    merges = RUNS["first"].tokenizer.merges
+    for a, b, which in ((merges[:20], merges, "A"), (merges, merges[:20], "B")):
+        found = diff_merges(a, b).first_difference
+        assert found is not None
+        assert (found.k, found.kind) == (21, "end")
+        assert f"All 20 merges of {which} are equal" in str(found)
+
+
+def test_equal_trainings_have_no_difference() -> None:
+    diff = diff_merges(RUNS["first"], RUNS["first"].tokenizer.merges)
+    assert diff.first_difference is None
+    assert diff.n_equal == len(RUNS["first"].tokenizer.merges)
+    assert diff.only_in_a == diff.only_in_b == []
+    assert diff.settings == ()
+
+
+def test_pretrained_vocabularies_are_compared_without_counts() -> None:
+    diff = diff_merges("gpt2", "cl100k_base")
+    found = diff.first_difference
+    assert found is not None
+    assert (found.k, found.kind) == (1, "unknown")
+    assert "not known" in str(found)
+    assert b" the" not in diff.only_in_a
+    assert diff_merges("gpt2", "gpt2").first_difference is None
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=byte_texts)
+def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
+    diff = diff_merges("gpt2", RUNS["first"])
+    effect = diff.effect(text)
+    data = bytetext.to_bytes(text)
+
+    def tokens(replay: Replay) -> set[tuple[int, int]]:
+        ids = replay.tokenizer.encode_byte_text(text, parse_specials=False)
+        ends = [0]
+        for token_id in ids:
+            ends.append(ends[-1] + len(replay.tokenizer.token_bytes(token_id)))
+        return set(pairwise(ends))
+
+    in_a, in_b = tokens(diff.a), tokens(diff.b)
+    assert (effect.n_tokens_a, effect.n_tokens_b) == (len(in_a), len(in_b))
+    spans = [tuple(span) for span in effect.spans.tolist()]
+    for start, end in in_a ^ in_b:
+        assert any(first <= start and end <= last for first, last in spans)
+    for index, (first, last) in enumerate(spans):
+        ours, theirs = effect.place(index)
+        assert ours != theirs
+        assert b"".join(ours) == b"".join(theirs) == data[first:last]
+
+
+# -- what holds merges
+
+
+@pytest.mark.parametrize("form", ["gpt2", "cs336", "json", "tokenizer.json", "folder", "tiktoken"])
+def test_files_of_every_form_give_the_merges(form, tmp_path) -> None:
+    run = RUNS["lexicographic"]
+    merges = run.tokenizer.merges
+    path = tmp_path / "merges.txt"
+    if form == "gpt2":
+        lines = [f"{a} {b}".replace("  ", " Ġ") for a, b in _spelled(merges)]
+        path.write_text("\n".join(["#version: 0.2", *lines]))
+    elif form == "cs336":
+        path.write_text("\n".join(map(repr, merges)))
+    elif form == "json":
+        path.write_text(json.dumps(_spelled(merges)))
+    elif form == "tiktoken":
+        tokens = [bytes([byte]) for byte in range(256)] + [a + b for a, b in merges]
+        path.write_bytes(b"".join(b64encode(t) + b" %d\n" % i for i, t in enumerate(tokens)))
+    else:
+        run.save(tmp_path / "run")
+        path = tmp_path / "run"
+        if form == "tokenizer.json":
+            path = path / "tokenizer.json"
+    diff = diff_merges(run, path)
+    assert diff.first_difference is None
+    assert diff.b.tokenizer.split_pattern.name == "gpt2"
+    assert diff.b.has_counts == (form == "folder")
+
+
+def _spelled(merges: list[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [(a.decode().replace(" ", "Ġ"), b.decode().replace(" ", "Ġ")) for a, b in merges]
+
+
+def test_merges_without_a_pattern_get_that_of_the_other_one() -> None:
+    run = tokviz.train(["abc abc"], 258, split_pattern="whitespace")
+    diff = diff_merges(run, run.tokenizer.merges)
+    assert diff.b.tokenizer.split_pattern.name == "whitespace"
+
+
+def test_a_merge_of_what_is_not_made_is_refused(tmp_path) -> None:
+    with pytest.raises(VocabularyError, match=r"merge 2 .* b'th' is neither a byte nor made"):
+        open_merges([(b"a", b"b"), (b"th", b"e")])
+    (tmp_path / "m.txt").write_text("a b\nth e\n")
+    with pytest.raises(InputFileError, match=r"m\.txt: merge 2"):
+        open_merges(tmp_path / "m.txt")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"\xff\xfe", b"QQ== x\n", b"QQ== 0\nQQ== 1\n", b"[1]", b"a b c\n"]
+)
+def test_files_that_hold_no_merges_are_refused_by_name(content, tmp_path) -> None:
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(InputFileError, match="/m: "):
+        open_merges(tmp_path / "m")
+
+
+def test_names_that_are_nothing_are_refused() -> None:
+    with pytest.raises(UnknownTokenizerError):
+        diff_merges("gpt2", "gpt222")
+
+
+def test_what_is_open_is_taken_as_it_is() -> None:
+    replay = Replay.open("gpt2")
+    assert open_merges(replay) is replay
+    assert isinstance(open_merges(replay.tokenizer).tokenizer, Tokenizer)

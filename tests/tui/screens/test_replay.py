@@ -1,0 +1,579 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+import tokviz
+from tokviz.bpe.replay_request import ReplayRequest
+from tokviz.tui.actions.registry import actions_of
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.run import Opening
+from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay import moving as moving_module
+from tokviz.tui.screens.replay.position import START, Position
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.settings import Settings
+from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
+
+WAIT = 60.0
+"""Seconds after which a test gives up; never how long it takes."""
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the user's folders out of the tests, and the compiler too."""
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("runs") / "abababcb"
+    tokviz.train(["abababcb"], 259, split_pattern="none").save(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("runs") / "words"
+    texts = ["the theme of the thesis is the theory ", *(f"word{i} item{i} " for i in range(600))]
+    tokviz.train(texts, 300).save(folder)
+    return str(folder)
+
+
+def make_app(request: ReplayRequest | None, text: str = "abab the theory") -> TokvizApp:
+    opening = Opening(text, tokviz.load("gpt2"), screen="replay", request=request)
+    return TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Let workers end, and those that they start."""
+    for _ in range(3):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
+    """Let the app work until something is true."""
+
+    async def wait() -> None:
+        while not reached():
+            await pilot.pause()
+
+    await asyncio.wait_for(wait(), WAIT)
+
+
+async def opened(pilot: Pilot[None]) -> ReplayScreen:
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReplayScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, ReplayScreen)
+    await until(pilot, lambda: screen.frame is not None)
+    await settle(pilot)
+    return screen
+
+
+def shown(app: TokvizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def told(app: TokvizApp) -> str:
+    return " ".join(notice.message for notice in app._notifications)
+
+
+# -- opening
+
+
+async def test_the_tokenizer_at_hand_is_replayed_where_nothing_is_asked_for() -> None:
+    app = make_app(None)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert screen.replay is not None and screen.replay.name == "gpt2"
+        assert screen.position == START
+        assert "50,000 merges" in shown(app)
+        await pilot.press("n")
+        await settle(pilot)
+        text = shown(app)
+        assert (
+            "how often it occurred is not known" in text.replace("\n", " ") or "not known" in text
+        )
+        assert "Made of" in text and "Candidates" not in text
+
+
+async def test_a_request_is_shown_where_it_says(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny, at=2, text="ababab"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert screen.position == Position(2)
+        text = shown(app)
+        assert "merge 2 of 3" in text
+        assert "▸ 2  abab ab c b" in text
+        assert "2 tokens" in text, "the text that came with the request"
+
+
+async def test_a_damaged_run_is_a_message_and_the_screen_lives(tiny: str, tmp_path: Path) -> None:
+    import shutil
+
+    bad = tmp_path / "bad"
+    shutil.copytree(tiny, bad)
+    (bad / "history.npz").write_bytes(b"nothing")
+    app = make_app(ReplayRequest(str(bad)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "bad cannot be replayed" in shown(app) and "history.npz" in shown(app)
+        await pilot.press("right", "space", "end", "ctrl+f", "a", "escape")
+        damaged = app.screen
+        assert isinstance(damaged, ReplayScreen)
+        damaged.take_request(ReplayRequest(tiny))
+        screen = await opened(pilot)
+        screen.take_request(ReplayRequest(str(bad)))
+        await settle(pilot)
+        assert screen.replay is not None and screen.replay.name == tiny, "what is there stays"
+        assert "history.npz" in told(app)
+
+
+async def test_the_newest_choice_wins(tiny: str, words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test() as pilot:
+        screen = await opened(pilot)
+        for name in (tiny, words, tiny):
+            screen.take_request(ReplayRequest(name, at=1))
+        await until(pilot, lambda: screen.opening is None)
+        await settle(pilot)
+        assert screen.replay is not None and screen.replay.name == tiny
+        assert screen.position == Position(1)
+
+
+async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        assert "the tokenizer at hand" in shown(app) and "o200k_base" in shown(app)
+        await pilot.press(*"cl100k", "enter")
+        await until(pilot, lambda: screen.n_merges == 100_000)
+        await settle(pilot)
+        await pilot.click("#title", offset=(115, 0))
+        await settle(pilot)
+        app.screen.query_one(Input).value = tiny
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.n_merges == 3)
+
+
+def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
+    code = "import sys, tokviz.tui.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = set(done.stdout.split())
+    assert not {name for name in names if ".replay" in name}
+    assert "numpy" not in names
+
+
+# -- going through the merges
+
+
+async def test_merges_are_gone_through_by_the_keyboard(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        places = []
+        for key in ("right", "right", "right", "n", "p", "left", "end", "right", "home", "left"):
+            await pilot.press(key)
+            places.append(screen.position)
+        assert places == [
+            Position(1, False),
+            Position(1),
+            Position(2, False),
+            Position(2),
+            Position(1),
+            Position(1, False),
+            Position(3),
+            Position(3),
+            START,
+            START,
+        ]
+        await pilot.press("pagedown")
+        assert screen.position == Position(3)
+        await settle(pilot)
+        assert "ababab c b" in shown(app)
+
+
+async def test_the_pair_is_lit_up_before_it_is_merged(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny, text="abab"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("right")
+        await settle(pilot)
+        assert screen.frame is not None and screen.frame.own is not None
+        assert screen.frame.own.before.lit_starts.tolist() == [0, 2]
+        roles = [span.role for row in screen.corpus.rows for span in row]
+        assert roles.count("left") == roles.count("right") == 3
+        assert "4 tokens" in shown(app) and "the pair" in shown(app)
+        await pilot.press("right")
+        await settle(pilot)
+        roles = [span.role for row in screen.corpus.rows for span in row]
+        assert roles.count("result") == 3 and "left" not in roles
+        assert "2 tokens" in shown(app) and "merged" in shown(app)
+
+
+async def test_it_plays_stops_at_the_end_and_begins_anew(
+    tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(moving_module, "monotonic", lambda: now[0])
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space")
+        await until(pilot, lambda: screen.position == Position(1, False))
+        now[0] += 0.5
+        await until(pilot, lambda: screen.position == Position(1))
+        await pilot.press("plus", "plus", "plus", "plus", "plus", "plus", "plus")
+        assert screen.player.speed == 64 and "×64" in shown(app)
+        now[0] += 1.0
+        await until(pilot, lambda: screen.position == Position(3))
+        assert not screen.player.playing
+        await pilot.press("space")
+        assert screen.player.playing and screen.position.number <= 3
+        await pilot.press("space")
+        assert not screen.player.playing
+
+
+async def test_playing_waits_while_another_screen_is_shown(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("n", "minus", "space", "alt+k")
+        await settle(pilot)
+        assert isinstance(app.screen, TokensScreen) and not screen.player.playing
+        await pilot.press("alt+y")
+        await settle(pilot)
+        assert screen.player.playing and screen.position.number >= 1
+        assert app.screen is screen
+
+
+async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.click("#scrubber", offset=(screen.scrubber.size.width - 1, 0))
+        assert screen.position == Position(3)
+        await pilot.click("#merges", offset=(5, 1))
+        assert screen.position == Position(2, False)
+        await pilot.click("#counts", offset=(screen.counts.size.width - 1, 2))
+        assert screen.position == Position(3)
+        await pilot.click("#counts", offset=(AXIS_COLUMNS, 2))
+        assert screen.position == Position(1)
+        await settle(pilot)
+        await pilot.click("#corpus", offset=(5, 1))
+        assert screen.position == Position(1, False), "a click on a token goes to its merge"
+        row = shown(app).splitlines()[-3]
+        await pilot.click("#transport", offset=(row.index("on ▶") - 1, 0))
+        assert screen.position == Position(1)
+
+
+async def test_candidates_lead_to_their_merges(words: str) -> None:
+    app = make_app(ReplayRequest(words, at=1))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        rows = screen.candidates.rows
+        index = next(i for i, row in enumerate(rows) if row.number not in (1, None))
+        await pilot.click("#candidates", offset=(4, index + 1))
+        assert screen.position == Position(rows[index].number, False)
+
+
+async def test_merges_that_change_the_text_are_found(words: str) -> None:
+    app = make_app(ReplayRequest(words, text="theory"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        replay = screen.replay
+        assert replay is not None
+        stops = []
+        for _ in range(4):
+            await pilot.press("full_stop")
+            await settle(pilot)
+            stops.append(screen.position.number)
+        changes = [
+            k
+            for k in range(1, replay.n_merges + 1)
+            if len(replay.encode("theory", k)) < len(replay.encode("theory", k - 1))
+        ]
+        assert stops[: len(changes)] == changes[:4]
+        await pilot.press("home", "comma")
+        assert "No earlier merge" in told(app)
+
+
+# -- finding
+
+
+async def test_a_token_is_found_and_jumped_to(words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+f", *"ite")
+        await settle(pilot)
+        assert screen.merges.found and "found" in shown(app)
+        await pilot.press("enter")
+        replay = screen.replay
+        assert replay is not None
+        assert b"ite" in replay.step(screen.position.number).token
+        await pilot.press("escape")
+        assert screen.merges.found is None and len(screen.merges.merges.rows) == replay.n_merges
+        await pilot.press("slash", "#", "7", "enter")
+        await settle(pilot)
+        await pilot.press("enter")
+        assert screen.position == Position(7, False)
+
+
+async def test_the_list_scrubs_with_its_keys(words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        screen.show_view("merges")
+        await settle(pilot)
+        await pilot.press("down", "down", "down")
+        assert screen.position == Position(3, False)
+
+
+# -- the user's text
+
+
+async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert screen.own.text == "abab"
+        await pilot.press("alt+k", "c", "alt+y")
+        await settle(pilot)
+        assert screen.own.text == "cabab"
+        await pilot.press("ctrl+e", "ctrl+a", *"abc", "enter", "x", "escape")
+        await settle(pilot)
+        assert screen.own.text == "abc\nx" and screen.own.is_own
+        await pilot.press("alt+k", "d", "alt+y")
+        await settle(pilot)
+        assert screen.own.text == "abc\nx", "what was typed here stays"
+        await pilot.press("f4")
+        assert screen.own.text == "cdabab"
+
+
+async def test_special_tokens_of_a_text_stay_whole() -> None:
+    app = make_app(ReplayRequest("gpt2", at=5, text="a<|endoftext|>b"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert screen.frame is not None and screen.frame.own is not None
+        assert 50256 in screen.frame.own.after.ids.tolist()
+        screen._jump_to_token(50256)
+        await pilot.pause()
+        assert "a special token" in told(app)
+
+
+async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
+    app = make_app(ReplayRequest(words, text="the theme " * 150_000))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert len(screen.own.text) == 1_000_000
+        await until(pilot, lambda: screen.own.prepared is not None)
+
+
+# -- from a training
+
+
+async def test_a_training_is_replayed(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("the theme of the thesis is the theory\n" * 200)
+    opening = Opening("the theory", tokviz.load("gpt2"))
+    app = TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("alt+r")
+        train = app.screen
+        assert isinstance(train, TrainScreen)
+        await settle(pilot)
+        train.form.add_sources([str(book)])
+        train.query_one("#vocab_size", Input).value = "270"
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: train.phase != "running")
+        assert train.phase == "done", told(app)
+        await settle(pilot)
+        await pilot.click("#replay")
+        screen = await opened(pilot)
+        assert train.summary is not None and screen.replay is not None
+        assert screen.replay.name == train.summary.run_folder
+        assert screen.n_merges == train.summary.n_merges and screen.replay.has_counts
+
+
+# -- the whole
+
+
+async def test_every_action_is_answered_and_help_shows_it(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 60)) as pilot:
+        screen = await opened(pilot)
+        for action in actions_of("replay"):
+            assert hasattr(screen, f"action_{action.id}"), action.id
+        await pilot.press("f1")
+        await settle(pilot)
+        assert "Play or pause" in shown(app) and "Start the training" not in shown(app)
+
+
+async def test_a_screen_that_rests_is_not_laid_out_again_and_again(words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test() as pilot:
+        screen = await opened(pilot)
+        await pilot.resize_terminal(100, 30)
+        await settle(pilot)
+        laid_out = 0
+        lay_out = screen._compositor.reflow
+
+        def count(*arguments: Any) -> Any:
+            nonlocal laid_out
+            laid_out += 1
+            return lay_out(*arguments)
+
+        screen._compositor.reflow = count
+        await pilot.press("right", "right", "right")
+        await settle(pilot)
+        assert laid_out == 0, "nor does a step lay anything out"
+
+
+@pytest.mark.parametrize(
+    ("size", "source"),
+    [
+        ((200, 60), "words"),
+        ((120, 40), "gpt2"),
+        ((120, 30), "words"),
+        ((80, 24), "tiny"),
+        ((80, 24), "gpt2"),
+        ((40, 12), "words"),
+        ((20, 6), "tiny"),
+    ],
+)
+async def test_every_size_shows_every_view(
+    size: tuple[int, int], source: str, request: pytest.FixtureRequest
+) -> None:
+    name = source if source == "gpt2" else request.getfixturevalue(source)
+    app = make_app(ReplayRequest(name, at=2))
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        for view in ("texts", "candidates", "merges", "curves", "diff"):
+            screen.show_view(view)
+            await settle(pilot)
+            for strip in app.screen._compositor.render_strips():
+                assert strip.cell_length == size[0]
+        if size[0] >= 80:
+            assert "merge 2 of" in shown(app)
+
+
+# -- comparing
+
+
+async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
+    words: str, tmp_path: Path
+) -> None:
+    texts = ["the theme of the thesis is the theory ", *(f"word{i} item{i} " for i in range(600))]
+    tokviz.train(texts, 300, tie_break="lexicographic").save(tmp_path / "other")
+    app = make_app(ReplayRequest(words, text="the theory", other=str(tmp_path / "other")))
+    async with app.run_test(size=(200, 60)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.comparison is not None)
+        await settle(pilot)
+        assert screen.comparison is not None
+        number = screen.comparison.first_number
+        assert number is not None
+        text = shown(app)
+        for said in ("They part at merge", "lexicographic", "only in A", "only in B", "Your text:"):
+            assert said in text
+        await pilot.press("f3")
+        assert screen.position == Position(number, False)
+        await pilot.press("ctrl+e", "ctrl+a", *"word", "escape")
+        await until(
+            pilot,
+            lambda: screen.comparison is not None and screen.comparison.revision > 1,
+        )
+        assert screen.comparison.effect is not None
+        assert screen.comparison.effect.data == b"word"
+        screen.action_end_comparison()
+        await settle(pilot)
+        assert "merges file" not in shown(app) and "Compare this training" in shown(app)
+
+
+async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
+    path = tmp_path / "merges.txt"
+    path.write_text("a b\nab c\n")
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("f3")
+        await settle(pilot)
+        app.screen.query_one(Input).value = str(path)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.comparison is not None)
+        await settle(pilot)
+        assert screen.comparison is not None and screen.comparison.first_number == 2
+        await pilot.click("#diff", offset=(20, 4))
+        rows = ["".join(span.text for span in row) for row in screen.diff.rows]
+        at = next(index for index, row in enumerate(rows) if "They part" in row)
+        await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
+        assert screen.position == Position(2, False)
+
+
+async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no merges here at all\n")
+    app = make_app(ReplayRequest(tiny, other=str(tmp_path / "notes.txt")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "cannot be compared" in told(app))
+        assert screen.comparison is None
+        await settle(pilot)
+        assert "Compare this training" in shown(app)
+
+
+# -- views
+
+
+@pytest.mark.parametrize("size", [(120, 40), (120, 30), (80, 24)])
+async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, int]) -> None:
+    app = make_app(ReplayRequest(words, at=2))
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        for view, widget in (
+            ("candidates", screen.candidates),
+            ("merges", screen.merges),
+            ("curves", screen.compression),
+            ("diff", screen.diff),
+            ("texts", screen.own),
+        ):
+            await pilot.press("f2")
+            await settle(pilot)
+            assert screen._recent[0] == view
+            assert widget.is_on_screen and widget.size.height > 2, view
+            if size == (120, 40):
+                assert screen.merges.is_on_screen != screen.diff.is_on_screen
+
+
+async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Path) -> None:
+    import shutil
+
+    mixed = tmp_path / "mixed"
+    shutil.copytree(words, mixed)
+    texts = [f"{word} " * 7 for word in ("other", "words", "entirely", "theme", "item1", "word2")]
+    tokviz.train(texts, 300).save(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "pieces.npz", mixed / "pieces.npz")
+    app = make_app(ReplayRequest(str(mixed)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "mixed cannot be replayed" in shown(app))
+        screen = app.screen
+        assert isinstance(screen, ReplayScreen) and screen.replay is None
+        await pilot.press("space", "right", "end")
+        screen.take_request(ReplayRequest(words))
+        screen = await opened(pilot)
+        assert screen.replay is not None and screen.replay.name == words

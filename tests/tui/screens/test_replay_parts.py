@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tokviz
+from tokviz.bpe.replay import Replay
+from tokviz.tui.screens.replay.card import (
+    card_rows,
+    lineage_rows,
+    merge_text,
+    paint_candidate,
+    paint_merge,
+)
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
+from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
+from tokviz.tui.screens.replay.opened import draw, log_spaced, open_source
+from tokviz.tui.screens.replay.position import (
+    SPEEDS,
+    START,
+    Player,
+    Position,
+    clamped,
+    frame_back,
+    frame_on,
+)
+from tokviz.tui.screens.replay.sources import (
+    Source,
+    builtin_sources,
+    fitting,
+    source_at_hand,
+    trained_sources,
+)
+from tokviz.tui.screens.replay.transport import status_items, transport_items
+from tokviz.tui.widgets.flow import Row
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Replay:
+    return Replay.open(tokviz.train(["abababcb"], 259, split_pattern="none"))
+
+
+def texts(rows: list[Row]) -> list[str]:
+    return ["".join(span.text for span in row).rstrip() for row in rows]
+
+
+# -- positions
+
+
+def test_every_merge_has_two_frames_forth_and_back() -> None:
+    position, forth = START, [START]
+    while (after := frame_on(position, 2)) != position:
+        position = after
+        forth.append(position)
+    assert forth == [
+        Position(0),
+        Position(1, False),
+        Position(1),
+        Position(2, False),
+        Position(2),
+    ]
+    back = [position]
+    while (before := frame_back(position)) != position:
+        position = before
+        back.append(position)
+    assert back == forth[::-1]
+
+
+def test_numbers_beyond_the_ends_are_the_ends() -> None:
+    assert clamped(-3, 5) == Position(0)
+    assert clamped(9, 5, merged=False) == Position(5, False)
+    assert clamped(0, 5, merged=False) == Position(0), "there is no pair before the first merge"
+
+
+def test_a_player_begins_at_once_and_stops_at_the_end() -> None:
+    player = Player()
+    player.start()
+    assert player.advance(START, 0.0, 9) == Position(1, False)
+    assert player.advance(Position(1, False), 0.5, 9) == Position(1)
+    assert player.advance(Position(1), 0.1, 9) == Position(1)
+    assert player.advance(Position(1), 60.0, 9) == Position(9)
+
+
+def test_a_fast_player_leaves_out_the_frames_that_nobody_could_see() -> None:
+    player = Player(speed=64.0)
+    assert player.advance(START, 0.5, 1000) == Position(32)
+    assert player.advance(Position(32), 1 / 128, 1000) == Position(32), "half a merge is owed"
+    assert player.advance(Position(32), 1 / 128, 1000) == Position(33)
+
+
+def test_speeds_stop_at_the_ends() -> None:
+    player = Player(speed=SPEEDS[0])
+    assert not player.faster(-1) and player.faster(1) and player.speed == SPEEDS[1]
+    player.speed = SPEEDS[-1]
+    assert not player.faster(1)
+
+
+# -- frames
+
+
+def test_borders_that_a_merge_takes_away_are_lit_up() -> None:
+    starts, middles, ends = lit_stretches(np.array([1, 2, 3, 4, 5]), np.array([2, 3, 5]))
+    assert (starts.tolist(), middles.tolist(), ends.tolist()) == ([0, 3], [1, 4], [2, 5])
+    nothing = lit_stretches(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert [len(places) for places in nothing] == [0, 0, 0]
+
+
+def test_pairs_are_merged_from_the_left() -> None:
+    assert merged([1, 1, 1, 1, 1], 1, 1, 9) == [9, 9, 1]
+    assert merged([], 1, 1, 9) == []
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_frame_shows_the_states_before_and_after_a_merge(tiny: Replay, number: int) -> None:
+    frame = make_frame(tiny, number, tiny.text("abab"), 7)
+    (piece,) = frame.pieces
+    assert list(piece.before) == tiny.encode("abababcb", max(number - 1, 0))
+    assert list(piece.after) == tiny.encode("abababcb", number)
+    assert frame.own is not None and frame.revision == 7
+    assert frame.own.after.ids.tolist() == tiny.encode("abab", number)
+    assert sum(row.is_next for row in frame.candidates) == 1
+
+
+def test_candidates_know_the_merge_that_takes_them(tiny: Replay) -> None:
+    frame = make_frame(tiny, 1, None, 0)
+    shown = {(row.left, row.right): (row.count, row.number) for row in frame.candidates}
+    assert shown[b"a", b"b"] == (3, 1)
+    assert shown[b"b", b"a"] == (2, None)
+
+
+def test_the_pieces_of_a_large_corpus_that_change_come_first() -> None:
+    run = tokviz.train(["the theme of " * 50, *(f"word{i} " for i in range(900))], 300)
+    replay = Replay.open(run)
+    assert not replay.is_tiny
+    frame = make_frame(replay, 5, None, 0)
+    assert frame.changed and all(piece.is_changed for piece in frame.changed)
+    counts = [piece.count for piece in frame.changed]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_without_counts_there_is_the_text_alone() -> None:
+    replay = Replay.open("gpt2")
+    frame = make_frame(replay, 1, replay.text(" the"), 0)
+    assert (frame.candidates, frame.pieces, frame.changed) == ((), (), ())
+    assert frame.own is not None
+    assert len(frame.own.before.ids) - len(frame.own.after.ids) == 1
+
+
+# -- what is said
+
+
+def test_a_tiny_corpus_is_drawn_as_textbooks_do(tiny: Replay) -> None:
+    drawing = draw(tiny)
+    assert drawing is not None
+    token = tiny.tokenizer.token_bytes
+    rows = drawing_rows(drawing.states, Position(3), drawing.steps, token, 60)
+    assert texts(rows) == [
+        "  0  a b a b a b c b",
+        "  1  ab ab ab c b",
+        "  2  abab ab c b",
+        "▸ 3  ababab c b",
+    ]
+    rows = drawing_rows(drawing.states, Position(2, False), drawing.steps, token, 60)
+    assert texts(rows)[-1] == "▸ 1  ab ab ab c b"
+    lit = [span.text for span in rows[-1] if span.role in ("left", "right")]
+    assert lit == ["ab", "ab"]
+
+
+def test_every_distinct_piece_is_listed_with_its_count() -> None:
+    run = tokviz.train(["low low lower"], 258, split_pattern="whitespace")
+    replay = Replay.open(run)
+    frame = make_frame(replay, 1, None, 0)
+    step = replay.step(1)
+    rows = corpus_rows(
+        frame,
+        Position(1),
+        (step.left_id, step.right_id, step.new_id),
+        replay.tokenizer.token_bytes,
+        is_whole=True,
+        width=40,
+    )
+    assert texts(rows) == ["2× lo w", "2× ·", "1× lo w e r"]
+
+
+def test_a_merge_is_explained_in_words_and_numbers(tiny: Replay) -> None:
+    rows = card_rows(tiny.step(2), tiny.why(2).sentences, Position(2), tiny.n_bytes, 200)
+    said = " ".join(texts(rows))
+    for part in ("ab + ab", "abab", "id 257", "count 2", "tokens 5 → 4", "more than any"):
+        assert part in said
+    tied = " ".join(
+        texts(card_rows(tiny.step(3), tiny.why(3).sentences, Position(3), tiny.n_bytes, 200))
+    )
+    assert "tie of" in tied and "first" in tied
+    start = " ".join(texts(card_rows(None, (), START, tiny.n_bytes, 200)))
+    assert "every byte" in start and "8 tokens" in start
+
+
+def test_a_vocabulary_without_its_corpus_says_so() -> None:
+    replay = Replay.open("gpt2")
+    said = " ".join(
+        texts(card_rows(replay.step(9), replay.why(9).sentences, Position(9), None, 80))
+    )
+    assert "not known" in said and "count" not in said
+
+
+@pytest.mark.parametrize("width", [1, 8, 20, 33, 60, 120])
+def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
+    frame = make_frame(tiny, 1, None, 0)
+    for row in frame.candidates:
+        if width >= 33:
+            assert sum(len(text) for text, _ in paint_candidate(row, width)) <= width
+    if width >= 20:
+        assert sum(len(text) for text, _ in paint_merge(tiny.step(3), width)) <= width
+
+
+def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
+    from tokviz.bpe.trace import lineage
+
+    rows = texts(lineage_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40))
+    assert rows == ["abab 257", "└─ ab ×2 256", "   ├─ a 97", "   └─ b 98"]
+
+
+def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:
+    assert merge_text(tiny.step(1)) == "merge 1: b'a' + b'b' -> b'ab', id 256, count 3"
+
+
+def test_the_transport_says_where_it_is() -> None:
+    words = " ".join(text for item in transport_items(True, 0.5) for text, _ in item.words)
+    assert "pause" in words and "×0.5" in words
+    said = [
+        "".join(text for text, _ in item.words)
+        for position in (START, Position(3, False), Position(3))
+        for item in status_items(position, 9)
+    ]
+    assert said == ["bytes", "merge 0 of 9", "the pair", "merge 3 of 9", "merged", "merge 3 of 9"]
+
+
+# -- curves and sources
+
+
+def test_curves_are_read_at_points_even_on_a_logarithmic_scale() -> None:
+    points = log_spaced(100_000, 50)
+    assert points[0] == 1 and points[-1] == 100_000
+    assert sum(point <= 1000 for point in points) > 25
+    assert log_spaced(0) == []
+
+
+def test_a_run_is_opened_with_its_curves(tmp_path: Path) -> None:
+    tokviz.train(["the theme of the thesis " * 40], 270).save(tmp_path / "run")
+    opened = open_source(Source("run", "", str(tmp_path / "run")))
+    last = opened.replay.n_merges
+    assert [k for k, _ in opened.compression.points] == list(range(1, last + 1))
+    ratio = opened.replay.state(last).bytes_per_token
+    assert opened.compression.points[-1][1] == pytest.approx(ratio)
+    assert len(opened.counts.points) == last
+
+
+def test_trainings_are_listed_newest_first_and_damaged_ones_too(tmp_path: Path) -> None:
+    import os
+
+    for number, name in enumerate(("old", "new", "bad")):
+        tokviz.train(["abab" * 9], 258).save(tmp_path / name)
+        os.utime(tmp_path / name, (number, number))
+    (tmp_path / "bad" / "run.json").write_text("{")
+    os.utime(tmp_path / "bad", (2, 2))
+    (tmp_path / "other").mkdir()
+    found = trained_sources(tmp_path)
+    assert [source.name for source in found] == ["bad", "new", "old"]
+    assert found[0].about == "damaged" and "2 merges" in found[1].about
+    assert trained_sources(tmp_path / "nowhere") == []
+
+
+def test_sources_are_found_by_name_and_by_model() -> None:
+    found = fitting(builtin_sources(), "gpt-4o")
+    assert [source.name for source in found] == ["o200k_base"]
+    assert fitting(builtin_sources(), "nothing like it") == []
+
+
+def test_the_tokenizer_at_hand_is_replayed_with_its_training_if_it_has_one(tmp_path: Path) -> None:
+    tokviz.train(["abab" * 9], 258).save(tmp_path / "mine")
+    mine = tokviz.load(str(tmp_path / "mine"))
+    assert source_at_hand(mine, str(tmp_path / "mine")).opens == str(tmp_path / "mine")
+    assert source_at_hand(mine, "gpt2").opens is mine

@@ -1,0 +1,456 @@
+"""Time travel through a training, and through any vocabulary: the state after k merges, for any k.
+
+Merges only join tokens. So for every two neighbouring bytes one number, that of the merge that
+joins them, holds the states of all k at once (see `tokviz.bpe.replay_times`); the rest is counting.
+
+>>> import tokviz
+>>> run = tokviz.train(["abababcb"], 259, split_pattern="none")
+>>> replay = Replay.open(run)
+>>> replay.step(1).token, replay.step(1).count
+(b'ab', 3)
+>>> [pair.left + pair.right for pair in replay.state(1).top_pairs(2)]
+[b'abab', b'abc']
+>>> replay.text("abab").at(1).ids.tolist()
+[256, 256]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from threading import RLock
+
+from tokviz import bytetext
+from tokviz.bpe.replay_corpus import PieceTokens, ReplayCorpus, open_corpus
+from tokviz.bpe.replay_pairs import TieOrder
+from tokviz.bpe.replay_steps import (
+    ListedSteps,
+    MergeStep,
+    MergeSteps,
+    RankedSteps,
+    RecordedSteps,
+)
+from tokviz.bpe.replay_text import ReplayText, TextTimes, spread
+from tokviz.bpe.replay_times import number_of_whole
+from tokviz.bpe.replay_why import MergeReason, why_merged
+from tokviz.bpe.run import TrainingRun
+from tokviz.bpe.ties import get_tie_break
+from tokviz.encoding.merging import merge_piece
+from tokviz.errors import TokvizError
+from tokviz.formats.registry import is_builtin, load
+from tokviz.formats.run import ABOUT
+from tokviz.tokenizer import Tokenizer
+
+Source = str | PathLike[str] | TrainingRun | Tokenizer
+
+TINY_CORPUS_BYTES = 2_000
+"""Up to so many bytes of different pieces a corpus fits on a screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount:
+    """A pair of neighbouring tokens, and how often it occurs.
+
+    Attributes:
+        left_id: The left token.
+        right_id: The right token.
+        left: Its bytes.
+        right: Its bytes.
+        count: Its occurrences in the corpus, overlapping ones too.
+        is_next: Whether it is merged next.
+    """
+
+    left_id: int
+    right_id: int
+    left: bytes
+    right: bytes
+    count: int
+    is_next: bool
+
+
+class Replay:
+    """A training, or a vocabulary without one, that can be looked at after every merge.
+
+    Attributes:
+        name: What it was opened as.
+        tokenizer: The tokenizer.
+        n_merges: The number of merges; they are numbered from 1.
+        run: The training; None for a vocabulary without one.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
+        """Take a tokenizer and its training; `open` finds them.
+
+        Raises:
+            TokvizError: If the tokenizer has no merges, because another library encodes with it.
+        """
+        self.name = name
+        self.tokenizer = tokenizer
+        self.run = run
+        self._steps: MergeSteps
+        if tokenizer.remote:
+            raise TokvizError(
+                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
+                "choose a training, or a tokenizer that tokviz encodes with itself"
+            )
+        by_rank = tokenizer.tokens_by_rank()
+        if run is not None:
+            self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
+        elif by_rank is not None:
+            self._steps = RankedSteps(tokenizer, by_rank)
+        else:
+            self._steps = ListedSteps(tokenizer)
+        self._by_rank = by_rank is not None
+        self.n_merges = self._steps.n_merges
+        self._texts = TextTimes(tokenizer, self._steps)
+        self._corpus: ReplayCorpus | None = None
+        self._tie_orders: dict[str, TieOrder] = {}
+        self._lock = RLock()
+
+    @classmethod
+    def open(cls, source: Source, *, prepare: bool = True) -> Replay:
+        """Open a training, or any vocabulary.
+
+        Args:
+            source: A training run or its folder, which know the counts; or a tokenizer, the name of
+                a built-in one, or a file that holds one, which do not.
+            prepare: Whether to call `prepare` too, which takes more than half of the time for a
+                large run: merges, curves and texts need it not.
+
+        Raises:
+            InputFileError: If a folder is no run, or a file cannot be read, or is damaged.
+            UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+            TokvizError: If the history of a run does not fit its pieces, or a tokenizer has no
+                merges.
+        """
+        if isinstance(source, TrainingRun):
+            replay = cls(source.tokenizer, source, source.tokenizer.name)
+        elif not isinstance(source, (str, PathLike)):
+            replay = cls(source, None, source.name)
+        elif (
+            not (isinstance(source, str) and is_builtin(source)) and (Path(source) / ABOUT).exists()
+        ):
+            run = TrainingRun.load(source)
+            replay = cls(run.tokenizer, run, os.fspath(source))
+        else:
+            tokenizer = load(source)
+            try:
+                replay = cls(tokenizer, None, os.fspath(source))
+            except TokvizError:
+                tokenizer.close()
+                raise
+        if prepare:
+            replay.prepare()
+        return replay
+
+    def prepare(self) -> None:
+        """Do now what would otherwise delay the first state.
+
+        Raises:
+            TokvizError: If the history of the run does not fit its pieces.
+        """
+        if self.run is not None:
+            self._opened_corpus()
+
+    # -- what is known
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the corpus of the training is known."""
+        return self.run is not None
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the merges are those of ranks: then they follow from the tokens alone."""
+        return self._by_rank
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The tokens that the merges make, in order."""
+        return self._steps.tokens
+
+    @property
+    def tie_break(self) -> str | None:
+        """The name of the rule for ties; None if it is not known."""
+        return None if self.run is None else self.run.settings.tie_break
+
+    @property
+    def min_count(self) -> int | None:
+        """The lowest count at which the training merged a pair; None if it is not known."""
+        return None if self.run is None else self.run.settings.min_count
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The bytes of the corpus; None if it is not known."""
+        return None if self.run is None else self.run.piece_counts.n_bytes
+
+    @property
+    def n_pieces(self) -> int | None:
+        """The different pieces of the corpus; None if it is not known."""
+        return None if self.run is None else len(self.run.piece_counts)
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether all of the corpus fits on a screen."""
+        return self.run is not None and len(self.run.piece_counts.data) <= TINY_CORPUS_BYTES
+
+    # -- merges
+
+    def step(self, k: int) -> MergeStep:
+        """Give merge k, from 1 to `n_merges`.
+
+        Raises:
+            IndexError: If there is no such merge.
+        """
+        if not 1 <= k <= self.n_merges:
+            raise IndexError(f"there is no merge {k:,}: they are 1 … {self.n_merges:,}")
+        return self._steps.step(k)
+
+    def token(self, k: int) -> bytes:
+        """Give the bytes of the token that merge k makes: quicker than the whole step."""
+        return self._steps.tokens[k - 1]
+
+    def why(self, k: int) -> MergeReason:
+        """Say why merge k happened when it did."""
+        return why_merged(self.step(k), self.tie_break)
+
+    def find(self, query: str) -> Iterator[int]:
+        """Find merges by their token's text or by their number.
+
+        Args:
+            query: "#123" for merge 123 alone; or text, which may be a number too. A merge of that
+                number comes first, then the one that makes exactly this token, then the one with a
+                space before it, then those whose token holds it.
+        """
+        number = query.strip().removeprefix("#")
+        if number.isascii() and number.isdigit() and 1 <= int(number[:12]) <= self.n_merges:
+            yield int(number)
+        else:
+            number = ""
+        if query.startswith("#") and query[1:].isdigit():
+            return
+        wanted = bytetext.to_bytes(bytetext.as_byte_text(query))
+        if not wanted:
+            return
+        tokens = self._steps.tokens
+        found = [k for k, token in enumerate(tokens, 1) if wanted in token]
+        exact = [k for k in found if tokens[k - 1] == wanted]
+        spaced = [k for k in found if tokens[k - 1] == b" " + wanted]
+        first = [int(number)] if number else []
+        yield from list(dict.fromkeys(first + exact + spaced + found))[len(first) :]
+
+    def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
+        """Give the number of the merge of a pair, None if it is never merged."""
+        left, right = map(self.tokenizer.token_bytes, (left_id, right_id))
+        rank = self.tokenizer.pair_rank(left, right)
+        return None if rank is None else self._steps.number_of(rank)
+
+    def merge_of_token(self, token_id: int) -> int | None:
+        """Give the number of the merge that makes a token, None if no merge does."""
+        rank = self.tokenizer.rank(token_id)
+        if rank is None or len(self.tokenizer.token_bytes(token_id)) < 2:
+            return None
+        return self._steps.number_of(rank)
+
+    # -- states
+
+    def state(self, k: int) -> ReplayState:
+        """Give the state after k merges, from 0 to `n_merges`.
+
+        Raises:
+            IndexError: If k is out of range.
+        """
+        if not 0 <= k <= self.n_merges:
+            raise IndexError(f"there are 0 … {self.n_merges:,} merges, not {k:,}")
+        return ReplayState(self, k)
+
+    def piece(self, index: int, k: int) -> PieceTokens:
+        """Give one of the different pieces of the corpus with its tokens after k merges.
+
+        Raises:
+            IndexError: If there is no such piece.
+        """
+        if self.run is None or not 0 <= index < len(self.run.piece_counts):
+            raise IndexError(f"there is no piece {index:,}")
+        return self._opened_corpus().piece(index, k)
+
+    def text(self, text: str, parse_specials: bool = True) -> ReplayText:
+        """Prepare byte text to be shown after any number of merges.
+
+        Raises:
+            VocabularyError: If it holds a byte for which the vocabulary has no token.
+        """
+        with self._lock:
+            return self._texts.prepare(text, parse_specials)
+
+    def encode(self, text: str, k: int, parse_specials: bool = True) -> list[int]:
+        """Encode byte text with the first k merges only, as an encoder would.
+
+        `text` gives the same for every k, faster. A byte that has no token is -1.
+        """
+        tokenizer, limit = self.tokenizer, self._steps.rank_limit(k)
+        specials = tokenizer.special_tokens if parse_specials else {}
+        ids = []
+        for start, end in tokenizer.split_byte_text(text, parse_specials):
+            if text[start:end] in specials:
+                ids.append(specials[text[start:end]])
+                continue
+            piece = bytetext.to_bytes(text[start:end])
+            number = number_of_whole(piece, tokenizer, self._steps)
+            if number is not None and number <= k:
+                parts = [piece]
+            else:
+                parts = merge_piece(piece, tokenizer.pair_rank, below=limit)
+            ids.extend(map(self._texts.table.id_of, parts))
+        return ids
+
+    # -- curves
+
+    def compression_curve(self, n_points: int) -> list[tuple[int, float]]:
+        """Give (k, bytes per token of the corpus) at about so many k; none without counts."""
+        if self.run is None or not self.n_bytes:
+            return []
+        n_tokens, n_bytes = self.run.history.n_tokens, self.n_bytes
+        return [
+            (k, n_bytes / int(n_tokens[k - 1]) if k else 1.0)
+            for k in spread(self.n_merges, n_points)
+        ]
+
+    def count_curve(self, n_points: int) -> list[tuple[int, int]]:
+        """Give (k, count of merge k) at about so many k from 1 on; none without counts."""
+        if self.run is None or not self.n_merges:
+            return []
+        counts = self.run.history.count
+        return [(k + 1, int(counts[k])) for k in spread(self.n_merges - 1, n_points)]
+
+    # -- the corpus
+
+    def _opened_corpus(self) -> ReplayCorpus:
+        assert self.run is not None and isinstance(self._steps, RecordedSteps)
+        with self._lock:
+            if self._corpus is None:
+                offset = self.run.settings.first_byte_id
+                pieces = self.run.piece_counts
+                try:
+                    self._corpus = open_corpus(pieces, self.tokenizer, self._steps, offset)
+                except TokvizError as error:
+                    raise TokvizError(f"{self.name}: {error}") from None
+            return self._corpus
+
+    def _tie_order(self, rule: str | None) -> TieOrder:
+        assert self.run is not None
+        name = self.run.settings.tie_break if rule is None else get_tie_break(rule).name
+        if name not in self._tie_orders:
+            tokens = [bytes([byte]) for byte in range(256)]
+            self._tie_orders[name] = TieOrder(name, [*tokens, *self._steps.tokens])
+        return self._tie_orders[name]
+
+
+class ReplayState:
+    """The state after k merges. What the corpus would tell is empty or None without counts.
+
+    Attributes:
+        k: The number of merges made.
+    """
+
+    def __init__(self, replay: Replay, k: int) -> None:
+        """Take the replay; states are cheap until they are asked for counts."""
+        self._replay = replay
+        self.k = k
+
+    @property
+    def n_tokens(self) -> int | None:
+        """The tokens of the whole corpus."""
+        run = self._replay.run
+        if run is None:
+            return None
+        return int(run.history.n_tokens[self.k - 1]) if self.k else run.piece_counts.n_bytes
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression of the corpus."""
+        n_tokens, n_bytes = self.n_tokens, self._replay.n_bytes
+        return None if not n_tokens or n_bytes is None else n_bytes / n_tokens
+
+    @property
+    def n_vocab(self) -> int:
+        """The tokens of the vocabulary after so many merges, special tokens too."""
+        replay = self._replay
+        return replay.tokenizer.n_vocab - replay.n_merges + self.k
+
+    def top_pairs(self, n: int = 10, rule: str | None = None) -> list[PairCount]:
+        """List the n most frequent pairs, in the order in which they would be merged next.
+
+        Args:
+            n: How many.
+            rule: The rule that orders pairs with equal counts; None for that of the training.
+
+        Raises:
+            TokvizError: If there is no such rule.
+        """
+        replay = self._replay
+        if replay.run is None:
+            return []
+        with replay._lock:
+            pairs = replay._opened_corpus().pairs
+            pairs.move_to(self.k)
+            best = pairs.top(n, replay._tie_order(rule))
+        offset, token_bytes = replay.run.settings.first_byte_id, replay.tokenizer.token_bytes
+        merged_next = self._next_pair()
+        return [
+            PairCount(
+                *(left + offset, right + offset),
+                *(token_bytes(left + offset), token_bytes(right + offset)),
+                count,
+                is_next=(left + offset, right + offset) == merged_next,
+            )
+            for left, right, count in best
+        ]
+
+    def _next_pair(self) -> tuple[int, int] | None:
+        if self.k >= self._replay.n_merges:
+            return None
+        step = self._replay.step(self.k + 1)
+        return step.left_id, step.right_id
+
+    def pair_count(self, left_id: int, right_id: int) -> int | None:
+        """Count the occurrences of a pair in the corpus, overlapping ones too."""
+        replay = self._replay
+        if replay.run is None:
+            return None
+        offset = replay.run.settings.first_byte_id
+        with replay._lock:
+            pairs = replay._opened_corpus().pairs
+            pairs.move_to(self.k)
+            return pairs.pair_count(left_id - offset, right_id - offset)
+
+    def token_count(self, token_id: int) -> int | None:
+        """Count the occurrences of a token in the corpus."""
+        replay = self._replay
+        if replay.run is None:
+            return None
+        with replay._lock:
+            pairs = replay._opened_corpus().pairs
+            pairs.move_to(self.k)
+            return pairs.token_count(token_id - replay.run.settings.first_byte_id)
+
+    def pieces(self, first: int = 0, n: int = 100) -> list[PieceTokens]:
+        """Give n of the different pieces of the corpus, in the order of their first occurrence."""
+        if self._replay.run is None:
+            return []
+        return self._replay._opened_corpus().pieces(first, n, self.k)
+
+    def pieces_of_next(self, n: int = 20) -> list[PieceTokens]:
+        """Give the pieces in which the next merge happens, as they are before it.
+
+        Those that occur most often come first.
+        """
+        if self._replay.run is None or self.k >= self._replay.n_merges:
+            return []
+        with self._replay._lock:
+            corpus = self._replay._opened_corpus()
+            indexes = corpus.pieces_of_merge(self.k + 1, n)
+            return [corpus.piece(index, self.k) for index in indexes]

@@ -1,0 +1,216 @@
+"""Runs the compiled loops of the Replay: makes room for them and keeps the counts of one k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokviz.bpe import replay_join_kernels as joining
+from tokviz.bpe import replay_pair_kernels as pairing
+from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.history import TrainingHistory
+from tokviz.bpe.replay_pairs import CorpusTimes, CountedPair, TieOrder, ranked
+from tokviz.bpe.replay_table import FREE, new_table, slots_for
+from tokviz.compiled import Kernel, is_compiled
+
+if TYPE_CHECKING:
+    from tokviz.bpe.replay_pairs import Int32s, Int64s
+
+KERNELS: tuple[Kernel, ...] = (
+    joining.index_merges,
+    joining.join,
+    joining.sort_by_merge,
+    pairing.count_pairs,
+    pairing.walk,
+    pairing.nth_highest_count,
+    pairing.slots_from,
+    pairing.slot_of,
+    pairing.settle_first,
+)
+"""What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
+
+_CHUNK_BYTES = 1 << 15
+"""So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""
+
+_LEAST_SLOTS = 1 << 10
+_BYTES_PER_SLOT = 4
+_FIRST_TIED = 1 << 12
+_BYTES_PER_PLACE = 40
+"""Doing one place of a merge takes about as long as counting so many bytes anew."""
+
+
+def kernels_are_compiled() -> bool:
+    """Tell whether the loops can run without waiting for the compiler."""
+    return all(map(is_compiled, KERNELS))
+
+
+def compile_kernels() -> None:
+    """Have the loops compiled, or load them; takes some seconds once on a machine."""
+    for kernel in KERNELS:
+        kernel.load()
+
+
+def compiled_times(
+    pieces: PieceCounts, history: TrainingHistory, first_byte_id: int
+) -> tuple[CorpusTimes, Int64s]:
+    """Work out when the bytes of a corpus come together.
+
+    Args:
+        pieces: The pieces of the corpus.
+        history: The merges.
+        first_byte_id: What the ids in the history are ahead of the tokens' numbers.
+
+    Returns:
+        The times, and by merge number the tokens that the merge removes from the corpus; the last
+        number stands for the bytes that no merge joins.
+    """
+    lefts = (history.left_id - first_byte_id).astype(np.int32)
+    rights = (history.right_id - first_byte_id).astype(np.int32)
+    return joined_by(pieces, lefts, rights)
+
+
+def joined_by(
+    pieces: PieceCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
+) -> tuple[CorpusTimes, Int64s]:
+    """Do what `compiled_times` does, for merges of token numbers."""
+    n_merges = len(lefts)
+    table = new_table(slots_for(n_merges), 2)
+    joining.index_merges(lefts, rights, n_merges, table, len(table))
+    data, offsets = pieces.data, pieces.offsets
+    chunks = _chunks(offsets, chunk_bytes)
+    room = max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0)
+    cells = np.empty((room, joining.N_CELL), np.int32)
+    queues = np.full((n_merges, 2), joining.NONE, np.int32)
+    joined = np.empty(len(data), np.int32)
+    removed = np.zeros(n_merges + 2, np.int64)
+    for first, last in chunks:
+        joining.join(
+            data, offsets, pieces.counts, first, last, n_merges, table, len(table), queues, cells,
+            joined, removed,
+        )  # fmt: skip
+    return CorpusTimes(data, offsets, pieces.counts, joined, n_merges), removed
+
+
+def _chunks(offsets: Int64s, chunk_bytes: int) -> list[tuple[int, int]]:
+    """Cut the pieces into stretches of about so many bytes: give (first, last) of each."""
+    chunks = []
+    first, n_pieces = 0, len(offsets) - 1
+    while first < n_pieces:
+        last = int(np.searchsorted(offsets, offsets[first] + chunk_bytes, side="right")) - 1
+        last = min(max(last, first + 1), n_pieces)
+        chunks.append((first, last))
+        first = last
+    return chunks
+
+
+class CompiledPairs:
+    """The pairs of a large corpus; to a k nearby only what the merges change is counted again."""
+
+    def __init__(self, times: CorpusTimes) -> None:
+        """Take the corpus."""
+        n_merges, lengths = times.n_merges, np.diff(times.offsets)
+        piece_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        arrays: tuple[Any, ...] = (
+            *(times.data, times.offsets, times.counts),
+            *(piece_of, times.joined),
+        )
+        self._times = pairing.Times(*arrays)
+        self._n_bytes, self._n_pieces = len(times.data), len(times.counts)
+        self._starts = np.zeros(n_merges + 2, np.int64)
+        self._places = np.empty(int((times.joined <= n_merges).sum()), np.int32)
+        joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
+        n_slots = max(_LEAST_SLOTS, 1 << (self._n_bytes // _BYTES_PER_SLOT).bit_length())
+        self._table = new_table(n_slots, pairing.N_COLUMNS)
+        self._tokens = np.empty(256 + n_merges, np.int64)
+        self._numbers = np.zeros(pairing.N_NUMBERS, np.int64)
+        self._numbers[pairing.K] = -1
+        self._least_wanted = 0
+
+    @property
+    def _counts(self) -> pairing.Counts:
+        arrays: tuple[Any, ...] = (self._table, self._tokens, self._numbers)
+        return pairing.Counts(*arrays)
+
+    @property
+    def _k(self) -> int:
+        return int(self._numbers[pairing.K])
+
+    def positions_of(self, k: int) -> Int64s:
+        """Give the bytes that merge k joins to the byte before, ascending."""
+        return self._places[self._starts[k] : self._starts[k + 1]].astype(np.int64)
+
+    def move_to(self, k: int) -> None:
+        """Make it the state after k merges."""
+        if self._k >= 0:
+            low, high = sorted((k, self._k))
+            n_places = int(self._starts[high + 1] - self._starts[low + 1])
+            if n_places * _BYTES_PER_PLACE <= self._n_bytes:
+                self._walk_to(k)
+        if self._k != k:
+            self._count(k)
+
+    def _walk_to(self, k: int) -> None:
+        """Do or undo one merge after the other, as long as the table has room."""
+        pairing.walk(self._times, self._counts, len(self._table), self._starts, self._places, k)
+
+    def _count(self, k: int) -> None:
+        """Count all pairs anew; the table grows until less than half of it is used."""
+        while True:
+            self._table[:] = (FREE, 0, 0)
+            self._tokens.fill(0)
+            self._numbers[pairing.N_PAIRS] = 0
+            n_slots = len(self._table)
+            if pairing.count_pairs(self._times, self._n_pieces, k, self._counts, n_slots):
+                break
+            self._table = new_table(2 * n_slots, pairing.N_COLUMNS)
+        self._least_wanted = 0
+
+    def pair_count(self, left: int, right: int) -> int:
+        """Count the occurrences of a pair, overlapping ones too."""
+        slot = pairing.slot_of(self._table, len(self._table), left, right)
+        return int(self._table[slot, pairing.COUNT])
+
+    def token_count(self, token: int) -> int:
+        """Count the occurrences of a token."""
+        return int(self._tokens[token])
+
+    def top(self, n: int, order: TieOrder) -> list[CountedPair]:
+        """List the most frequent pairs in the order in which they would be merged."""
+        if n < 1:
+            return []
+        least = self._least_wanted
+        slots = self._slots_from(least) if least else np.empty(0, np.int64)
+        if len(slots) < n:
+            best_counts = np.empty(n, np.int64)
+            lowest = pairing.nth_highest_count(self._table, len(self._table), n, best_counts)
+            slots = self._slots_from(lowest)
+        pairs, counts = self._table[slots, 0], self._table[slots, pairing.COUNT]
+        if len(counts) > n:
+            least = int(np.partition(counts, -n)[-n])
+            best = counts >= least
+            slots, pairs, counts = slots[best], pairs[best], counts[best]
+            # Steps change the highest counts little: next time one look at the table will do.
+            self._least_wanted = least * 7 // 8
+        lefts, rights = pairs >> 32, pairs & 0xFFFFFFFF
+        keys = order.keys(lefts, rights, lambda: self._first_places(slots))
+        return ranked(lefts, rights, counts, keys, n)
+
+    def _slots_from(self, least: int) -> Int64s:
+        """Find the pairs that occur at least so often."""
+        table, n_slots = self._table, len(self._table)
+        slots = np.empty(_FIRST_TIED, np.int64)
+        n_found = pairing.slots_from(table, n_slots, least, slots, len(slots))
+        if n_found > len(slots):
+            slots = np.empty(n_found, np.int64)
+            pairing.slots_from(table, n_slots, least, slots, n_found)
+        return slots[:n_found]
+
+    def _first_places(self, slots: Int64s) -> Int64s:
+        """Find where pairs that occur are first met."""
+        pairing.settle_first(
+            self._times, self._n_pieces, self._k, self._table, len(self._table), slots, len(slots),
+            np.zeros(len(self._tokens), np.uint8),
+        )  # fmt: skip
+        places: Int64s = self._table[slots, pairing.FIRST]
+        return places

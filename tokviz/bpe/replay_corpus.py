@@ -1,0 +1,177 @@
+"""A corpus at every moment of its training, from its different pieces and the merges alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.replay_pairs import CorpusPairs, CorpusTimes, PlainPairs
+from tokviz.bpe.replay_times import join_times
+from tokviz.errors import TokvizError
+from tokviz.formats.run import PIECES, stored_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.bpe.counting import PieceCounts
+    from tokviz.bpe.replay_steps import RecordedSteps
+    from tokviz.tokenizer import Tokenizer
+
+SMALL_CORPUS_BYTES = 150_000
+"""Up to so many bytes of different pieces plain Python needs no compiled loops."""
+
+MODERATE_CORPUS_BYTES = 600_000
+"""Up to so many it is quicker than the compiler, where the loops were never compiled."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTokens:
+    """One of the different pieces of a corpus, with its tokens.
+
+    Attributes:
+        index: Its place among the pieces, which are in the order of their first occurrence.
+        data: Its bytes.
+        count: How often it occurs.
+        ids: Its tokens.
+        byte_ends: Where each token ends in `data`.
+    """
+
+    index: int
+    data: bytes
+    count: int
+    ids: tuple[int, ...]
+    byte_ends: tuple[int, ...]
+
+
+class ReplayCorpus:
+    """The pieces of a corpus with their tokens and pairs after k merges.
+
+    Attributes:
+        times: When the bytes of the pieces come together.
+        pairs: The pairs at one k.
+    """
+
+    def __init__(self, times: CorpusTimes, pairs: CorpusPairs, first_byte_id: int) -> None:
+        """Take what `open_corpus` has worked out."""
+        self.times = times
+        self.pairs = pairs
+        self._first_byte_id = first_byte_id
+
+    def __len__(self) -> int:
+        """Count the different pieces."""
+        return len(self.times.counts)
+
+    def piece(self, index: int, k: int) -> PieceTokens:
+        """Give a piece with its tokens after k merges."""
+        times = self.times
+        first, last = int(times.offsets[index]), int(times.offsets[index + 1])
+        data = times.data[first:last].tobytes()
+        ids, ends, latest = [], [], 0
+        joined = times.joined[first:last].tolist()
+        start = 0
+        for at in range(1, len(data) + 1):
+            if at < len(data) and joined[at] <= k:
+                latest = max(latest, joined[at])
+                continue
+            ids.append(self._first_byte_id + (255 + latest if latest else data[start]))
+            ends.append(at)
+            start, latest = at, 0
+        return PieceTokens(index, data, int(times.counts[index]), tuple(ids), tuple(ends))
+
+    def pieces(self, first: int, n: int, k: int) -> list[PieceTokens]:
+        """Give at most n pieces from an index on, with their tokens after k merges."""
+        indexes = range(max(first, 0), min(first + n, len(self)))
+        return [self.piece(index, k) for index in indexes]
+
+    def pieces_of_merge(self, k: int, n: int) -> list[int]:
+        """Find the pieces in which merge k happens, those that occur most often first."""
+        import numpy as np
+
+        positions = self.pairs.positions_of(k)
+        indexes = np.searchsorted(self.times.offsets, positions, side="right") - 1
+        found = np.unique(indexes)
+        order = np.argsort(-self.times.counts[found], kind="stable")
+        chosen: list[int] = found[order[:n]].tolist()
+        return chosen
+
+
+def open_corpus(
+    pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps, first_byte_id: int
+) -> ReplayCorpus:
+    """Work out when the bytes of a corpus come together, and check the history by it.
+
+    Raises:
+        TokvizError: If the pieces are not those of the history.
+    """
+    import numpy as np
+
+    if _is_plain(len(pieces.data)):
+        times = _plain_times(pieces, tokenizer, steps)
+        lengths = np.diff(pieces.offsets)
+        weights = np.repeat(pieces.counts, lengths)
+        removed = np.zeros(steps.n_merges + 2, np.int64)
+        np.add.at(removed, times.joined, weights)
+        pairs: CorpusPairs = PlainPairs(times)
+    else:
+        from tokviz.bpe.replay_compiled import CompiledPairs, compiled_times
+
+        times, removed = compiled_times(pieces, steps.history, first_byte_id)
+        pairs = CompiledPairs(times)
+    _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
+    return ReplayCorpus(times, pairs, first_byte_id)
+
+
+def _is_plain(n_bytes: int) -> bool:
+    if n_bytes <= SMALL_CORPUS_BYTES:
+        return True
+    from tokviz.bpe.replay_compiled import kernels_are_compiled
+
+    return n_bytes <= MODERATE_CORPUS_BYTES and not kernels_are_compiled()
+
+
+def waits_for_compiler(folder: str | PathLike[str]) -> bool:
+    """Tell whether opening a run would first compile loops, which takes seconds.
+
+    They can be compiled ahead in another process: the job `compile_kernels`.
+    """
+    if stored_bytes(folder, PIECES, "data") <= MODERATE_CORPUS_BYTES:
+        return False
+    from tokviz.bpe.replay_compiled import kernels_are_compiled
+
+    return not kernels_are_compiled()
+
+
+def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps) -> CorpusTimes:
+    import numpy as np
+
+    never = steps.n_merges + 1
+    joined: list[int] = []
+    for piece, _ in pieces.pieces():
+        joined.append(never)
+        joined += join_times(piece, tokenizer.pair_rank, steps).numbers
+    return CorpusTimes(
+        pieces.data,
+        pieces.offsets,
+        pieces.counts,
+        np.array(joined, np.int32),
+        steps.n_merges,
+    )
+
+
+def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -> None:
+    """Compare what the merges do to the pieces with what the history says."""
+    import numpy as np
+
+    history = steps.history
+    same_tokens = history.n_tokens == n_bytes - np.cumsum(removed)
+    # Where a token follows itself, occurrences may overlap: then not all of them are replaced.
+    same_counts = np.where(
+        history.left_id == history.right_id, history.count >= removed, history.count == removed
+    )
+    wrong = np.flatnonzero(~(same_tokens & same_counts))
+    if len(wrong):
+        raise TokvizError(
+            f"the history does not fit the pieces of the corpus, first at merge {wrong[0] + 1:,}"
+        )

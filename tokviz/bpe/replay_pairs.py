@@ -1,0 +1,193 @@
+"""The pairs of a corpus as they were before a merge, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Int32s = npt.NDArray[np.int32]
+    Int64s = npt.NDArray[np.int64]
+    Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusTimes:
+    """The pieces of a corpus, and when their bytes come together.
+
+    Tokens have numbers here: a byte its value, and the token of merge k 255 + k.
+
+    Attributes:
+        data: The bytes of all pieces, one behind another. Shape (total,).
+        offsets: Where each piece starts, and at last where the last one ends. Shape (m + 1,).
+        counts: How often each piece occurs. Shape (m,).
+        joined: For every byte, the number of the merge that joins it to the byte before, one more
+            than there are merges if none does or a piece begins. Shape (total,).
+        n_merges: The number of merges.
+    """
+
+    data: Bytes
+    offsets: Int64s
+    counts: Int64s
+    joined: Int32s
+    n_merges: int
+
+
+class CountedPair(NamedTuple):
+    """A pair of token numbers, and how many times it occurs."""
+
+    left: int
+    right: int
+    n: int
+
+
+class CorpusPairs(Protocol):
+    """The pairs of a corpus after k merges, for one k at a time."""
+
+    def move_to(self, k: int) -> None:
+        """Make it the state after k merges."""
+        ...
+
+    def pair_count(self, left: int, right: int) -> int:
+        """Count the occurrences of a pair, overlapping ones too."""
+        ...
+
+    def token_count(self, token: int) -> int:
+        """Count the occurrences of a token."""
+        ...
+
+    def top(self, n: int, order: TieOrder) -> list[CountedPair]:
+        """List the most frequent pairs in the order in which they would be merged."""
+        ...
+
+    def positions_of(self, k: int) -> Int64s:
+        """Give the bytes in `CorpusTimes.data` that merge k joins to the byte before, ascending."""
+        ...
+
+
+class TieOrder:
+    """The order of pairs with equal counts, as numbers: of two pairs the lower is merged first."""
+
+    def __init__(self, rule: str, tokens: list[bytes]) -> None:
+        """Take the name of the rule, and the bytes of every token by number."""
+        self._rule = rule
+        self._tokens = tokens
+        self._places: Int64s | None = None
+
+    @property
+    def looks_at_positions(self) -> bool:
+        """Whether the order is that of the first occurrences in the corpus."""
+        return self._rule == "first"
+
+    def keys(self, lefts: Int64s, rights: Int64s, positions: Callable[[], Int64s]) -> Int64s:
+        """Give the keys of pairs.
+
+        Args:
+            lefts: The left tokens.
+            rights: The right tokens.
+            positions: Finds where each pair occurs first.
+        """
+        n = len(self._tokens)
+        if self._rule == "first":
+            return positions()
+        if self._rule == "smallest_id":
+            return lefts * n + rights
+        places = self._from_greatest()
+        keys: Int64s = places[lefts] * n + places[rights]
+        return keys
+
+    def _from_greatest(self) -> Int64s:
+        """Number the tokens by their bytes, from the greatest down."""
+        import numpy as np
+
+        if self._places is None:
+            order = sorted(range(len(self._tokens)), key=self._tokens.__getitem__, reverse=True)
+            self._places = np.empty(len(order), np.int64)
+            self._places[order] = np.arange(len(order))
+        return self._places
+
+
+class PlainPairs:
+    """Counts the pairs of a small corpus anew at every k, in NumPy."""
+
+    def __init__(self, times: CorpusTimes) -> None:
+        """Take the corpus."""
+        import numpy as np
+
+        self._times = times
+        lengths = np.diff(times.offsets)
+        self._weights = np.repeat(times.counts, lengths)
+        self._begins = np.zeros(len(times.data), bool)
+        self._begins[times.offsets[:-1][lengths > 0]] = True
+        self._n_tokens = 256 + times.n_merges
+        self._k = -1
+
+    def move_to(self, k: int) -> None:
+        """Make it the state after k merges."""
+        import numpy as np
+
+        if k == self._k:
+            return
+        times = self._times
+        apart = times.joined > k
+        starts = np.flatnonzero(apart)
+        if len(starts):
+            latest = np.maximum.reduceat(np.where(apart, 0, times.joined), starts)
+        else:
+            latest = np.zeros(0, np.int32)
+        tokens = np.where(latest > 0, 255 + latest, times.data[starts]).astype(np.int64)
+        self._tokens, self._token_weights = tokens, self._weights[starts]
+        inner = np.flatnonzero(~self._begins[starts][1:])
+        codes = tokens[inner] * self._n_tokens + tokens[inner + 1]
+        self._codes, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        self._positions = starts[inner[first]]
+        self._counts = np.zeros(len(self._codes), np.int64)
+        np.add.at(self._counts, which, self._token_weights[inner])
+        self._k = k
+
+    def pair_count(self, left: int, right: int) -> int:
+        """Count the occurrences of a pair, overlapping ones too."""
+        import numpy as np
+
+        code = left * self._n_tokens + right
+        at = int(np.searchsorted(self._codes, code))
+        found = at < len(self._codes) and self._codes[at] == code
+        return int(self._counts[at]) if found else 0
+
+    def token_count(self, token: int) -> int:
+        """Count the occurrences of a token."""
+        return int(self._token_weights[self._tokens == token].sum())
+
+    def top(self, n: int, order: TieOrder) -> list[CountedPair]:
+        """List the most frequent pairs in the order in which they would be merged."""
+        import numpy as np
+
+        counts = self._counts
+        if 0 < n < len(counts):
+            chosen = np.flatnonzero(counts >= np.partition(counts, -n)[-n])
+        else:
+            chosen = np.arange(len(counts))
+        lefts, rights = np.divmod(self._codes[chosen], self._n_tokens)
+        keys = order.keys(lefts, rights, lambda: self._positions[chosen])
+        return ranked(lefts, rights, counts[chosen], keys, n)
+
+    def positions_of(self, k: int) -> Int64s:
+        """Give the bytes that merge k joins to the byte before, ascending."""
+        import numpy as np
+
+        return np.flatnonzero(self._times.joined == k)
+
+
+def ranked(
+    lefts: Int64s, rights: Int64s, counts: Int64s, keys: Int64s, n: int
+) -> list[CountedPair]:
+    """Sort pairs by falling count, then by rising key, and give the first n."""
+    import numpy as np
+
+    best = np.lexsort((keys, -counts))[: max(n, 0)]
+    columns = (lefts[best].tolist(), rights[best].tolist(), counts[best].tolist())
+    return [CountedPair(*row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,22 @@
+"""What a Replay is asked to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """What to replay, and where to begin.
+
+    Attributes:
+        source: A run folder, the name of a built-in tokenizer, or a file that holds a tokenizer.
+        at: The number of merges to show first; None leaves it to the screen.
+        text: A text to show as it is tokenized after so many merges (byte text); None for none.
+        other: What to compare it with: a source too, or a file of merges; None for nothing.
+    """
+
+    source: str
+    at: int | None = None
+    text: str | None = None
+    other: str | None = None

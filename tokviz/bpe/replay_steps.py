@@ -1,0 +1,241 @@
+"""The merges of a tokenizer, one by one: from a training's history, a merge list, or from ranks.
+
+Merges are numbered from 1; "after k merges" means that the merges 1 … k were made.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from tokviz.bpe.history import NO_TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokviz.bpe.history import TrainingHistory
+    from tokviz.tokenizer import Tokenizer
+
+
+class TokenPair(NamedTuple):
+    """Two neighbouring tokens."""
+
+    left_id: int
+    right_id: int
+    left: bytes
+    right: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStep:
+    """One merge, and what else could have been merged.
+
+    What only the history of a training knows is None for a vocabulary without one.
+
+    Attributes:
+        k: Its number, from 1 on.
+        left_id: The id of the left token; -1 for a token that no merge makes (some vocabularies of
+            ranks hold such), whose `left` is empty and whose `right` is the whole token.
+        right_id: The id of the right token, or -1.
+        new_id: The id of the token that is made.
+        left: The bytes of the left token.
+        right: The bytes of the right token.
+        count: How often the pair occurs just before, overlapping occurrences too.
+        n_tied: How many pairs have this count, this one included: 1 means no tie.
+        runner_up: The pair that would have been merged instead; None if there is no other.
+        runner_up_count: How often it occurs; 0 if there is none.
+        n_tokens_before: The tokens of the whole corpus before the merge.
+        n_tokens_after: Those after it.
+    """
+
+    k: int
+    left_id: int
+    right_id: int
+    new_id: int
+    left: bytes
+    right: bytes
+    count: int | None = None
+    n_tied: int | None = None
+    runner_up: TokenPair | None = None
+    runner_up_count: int | None = None
+    n_tokens_before: int | None = None
+    n_tokens_after: int | None = None
+
+    @property
+    def token(self) -> bytes:
+        """The bytes of the token that is made."""
+        return self.left + self.right
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether a merge makes the token."""
+        return self.left_id != NO_TOKEN
+
+    @property
+    def margin(self) -> int | None:
+        """How much more often the pair occurs than the runner-up; None without counts."""
+        if self.count is None or self.runner_up_count is None:
+            return None
+        return self.count - self.runner_up_count
+
+    @property
+    def n_replaced(self) -> int | None:
+        """How many pairs become one token; fewer than `count` where occurrences overlap."""
+        if self.n_tokens_before is None or self.n_tokens_after is None:
+            return None
+        return self.n_tokens_before - self.n_tokens_after
+
+
+class MergeSteps(Protocol):
+    """All merges of a tokenizer in their order."""
+
+    n_merges: int
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The token that each merge makes; the first one's is at 0."""
+        ...
+
+    def step(self, k: int) -> MergeStep:
+        """Give the merge with the number k, from 1 to n_merges."""
+        ...
+
+    def new_id(self, k: int) -> int:
+        """Give the id of the token that merge k makes."""
+        ...
+
+    def new_ids(self) -> Sequence[int]:
+        """List the ids of the tokens that the merges make."""
+        ...
+
+    def rank_limit(self, k: int) -> int:
+        """Give what bounds the ranks after k merges: only lower ones have been merged."""
+        ...
+
+    def number_of(self, rank: int) -> int:
+        """Give the number of the merge that has this rank."""
+        ...
+
+
+class ListedSteps:
+    """The merges of a merge list: the rank of a merge is its index."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Take the tokenizer, whose merges are listed."""
+        self._tokenizer = tokenizer
+        self._merges = tokenizer.merges
+        self.n_merges = len(self._merges)
+
+    @cached_property
+    def tokens(self) -> Sequence[bytes]:
+        """The token that each merge makes."""
+        return [left + right for left, right in self._merges]
+
+    def step(self, k: int) -> MergeStep:
+        """Give the merge with the number k."""
+        left, right = self._merges[k - 1]
+        ids = (self._id(left), self._id(right))
+        return MergeStep(k, *ids, self.new_id(k), left, right)
+
+    def new_id(self, k: int) -> int:
+        """Give the id of the token that merge k makes."""
+        left, right = self._merges[k - 1]
+        return self._id(left + right)
+
+    def new_ids(self) -> Sequence[int]:
+        """List the ids of the tokens that the merges make."""
+        return [self._id(token) for token in self.tokens]
+
+    def rank_limit(self, k: int) -> int:
+        """Give what bounds the ranks after k merges: only lower ones have been merged."""
+        return k
+
+    def number_of(self, rank: int) -> int:
+        """Give the number of the merge that has this rank."""
+        return rank + 1
+
+    def _id(self, token: bytes) -> int:
+        token_id = self._tokenizer.token_id(token)
+        assert token_id is not None, "a tokenizer's merges are of its tokens"
+        return token_id
+
+
+class RecordedSteps(ListedSteps):
+    """The merges of a training, with the counts of its history."""
+
+    def __init__(self, tokenizer: Tokenizer, history: TrainingHistory, n_bytes: int) -> None:
+        """Take what belongs together: the history uses the tokenizer's ids.
+
+        Args:
+            tokenizer: The tokenizer that was learned.
+            history: Its merges.
+            n_bytes: The bytes of the corpus: its tokens before the first merge.
+        """
+        super().__init__(tokenizer)
+        self.history = history
+        self._n_bytes = n_bytes
+
+    def step(self, k: int) -> MergeStep:
+        """Give the merge with the number k."""
+        history, at = self.history, k - 1
+        left_id, right_id = int(history.left_id[at]), int(history.right_id[at])
+        runner_up = None
+        if history.runner_up_left[at] != NO_TOKEN:
+            ids = int(history.runner_up_left[at]), int(history.runner_up_right[at])
+            runner_up = TokenPair(*ids, *map(self._tokenizer.token_bytes, ids))
+        return MergeStep(
+            k,
+            left_id,
+            right_id,
+            int(history.new_id[at]),
+            *self._merges[at],
+            count=int(history.count[at]),
+            n_tied=int(history.n_tied[at]),
+            runner_up=runner_up,
+            runner_up_count=int(history.runner_up_count[at]),
+            n_tokens_before=int(history.n_tokens[at - 1]) if at else self._n_bytes,
+            n_tokens_after=int(history.n_tokens[at]),
+        )
+
+
+class RankedSteps:
+    """The merges of a vocabulary of ranks, recovered one by one when they are looked at.
+
+    Every token of two bytes and more counts as a merge, lowest rank first. So the number of merges
+    is known at once, while recovering all of them takes seconds.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, tokens_by_rank: Sequence[bytes]) -> None:
+        """Take a tokenizer and its tokens; a token's id is its rank."""
+        self._tokenizer = tokenizer
+        self._ranks = [rank for rank, token in enumerate(tokens_by_rank) if len(token) > 1]
+        self._n_ranks = len(tokens_by_rank)
+        self.tokens: Sequence[bytes] = [token for token in tokens_by_rank if len(token) > 1]
+        self.n_merges = len(self.tokens)
+
+    def step(self, k: int) -> MergeStep:
+        """Give the merge with the number k."""
+        merge = self._tokenizer.merge_of(self.new_id(k))
+        if merge is None:
+            return MergeStep(k, NO_TOKEN, NO_TOKEN, self.new_id(k), b"", self.tokens[k - 1])
+        left, right = map(self._tokenizer.token_id, merge)
+        assert left is not None and right is not None, "both parts are tokens"
+        return MergeStep(k, left, right, self.new_id(k), *merge)
+
+    def new_id(self, k: int) -> int:
+        """Give the id of the token that merge k makes."""
+        return self._ranks[k - 1]
+
+    def new_ids(self) -> Sequence[int]:
+        """List the ids of the tokens that the merges make."""
+        return self._ranks
+
+    def rank_limit(self, k: int) -> int:
+        """Give what bounds the ranks after k merges: only lower ones have been merged."""
+        return self._ranks[k] if k < self.n_merges else self._n_ranks
+
+    def number_of(self, rank: int) -> int:
+        """Give the number of the merge that has this rank."""
+        return bisect_left(self._ranks, rank) + 1

@@ -1,0 +1,270 @@
+"""Any text as it would be tokenized after the first k merges, for every k at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.bpe.history import NO_TOKEN
+from tokviz.bpe.replay_times import JoinTimes, join_times, looked_up_whole, number_of_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.bpe.replay_steps import MergeSteps
+    from tokviz.tokenizer import Tokenizer
+
+    Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokensAt:
+    """The tokens of a text after the first k merges.
+
+    Attributes:
+        ids: The token ids, int64 (n,); -1 for a byte that has no token of its own.
+        byte_ends: Where each token ends in the text's bytes, int64 (n,).
+    """
+
+    ids: Int64s
+    byte_ends: Int64s
+
+    def __len__(self) -> int:
+        """Count the tokens."""
+        return len(self.ids)
+
+
+class ReplayText:
+    """A text prepared for every k.
+
+    Attributes:
+        text: The text, as byte text.
+        data: Its bytes.
+        n_merges: The largest k.
+    """
+
+    def __init__(self, text: str, data: bytes, places: _Places, table: TokenTable) -> None:
+        """Take what `TextTimes.prepare` has found."""
+        import numpy as np
+
+        self.text, self.data = text, data
+        self.n_merges = table.n_merges
+        self._table = table
+        self._joined = places.joined
+        self._special_ids = places.special_ids
+        self._out_of_order = places.out_of_order
+        self._sorted: Int64s | None = None
+        self._bytes = np.frombuffer(data, np.uint8)
+
+    def at(self, k: int) -> TokensAt:
+        """Give the tokens after the first k merges; 0 ≤ k ≤ n_merges."""
+        import numpy as np
+
+        if not self.data:
+            nothing = np.zeros(0, np.int64)
+            return TokensAt(nothing, nothing)
+        apart = self._joined > k
+        starts = np.flatnonzero(apart)
+        inner = np.where(apart, 0, self._joined)
+        latest = np.maximum.reduceat(inner, starts)
+        ids = self._table.id_of_merge[latest]
+        single = latest == 0
+        ids[single] = self._table.id_of_byte[self._bytes[starts[single]]]
+        for start, token_id in self._special_ids:
+            ids[np.searchsorted(starts, start)] = token_id
+        ends = np.append(starts[1:], len(self.data))
+        for start, end in self._out_of_order:
+            for index in range(*np.searchsorted(starts, (start, end))):
+                ids[index] = self._table.id_of(self.data[starts[index] : ends[index]])
+        return TokensAt(ids, ends)
+
+    def n_tokens(self, k: int) -> int:
+        """Count the tokens after the first k merges."""
+        import numpy as np
+
+        if self._sorted is None:
+            self._sorted = np.sort(self._joined)
+        return len(self.data) - int(np.searchsorted(self._sorted, k, side="right"))
+
+    def changes(self, first: int, last: int) -> bool:
+        """Tell whether any of the merges first … last changes the text."""
+        return self.n_tokens(first - 1) != self.n_tokens(last)
+
+    def next_change(self, k: int) -> int | None:
+        """Give the first merge after k that changes the text, None if there is none."""
+        import numpy as np
+
+        self.n_tokens(k)
+        assert self._sorted is not None
+        at = int(np.searchsorted(self._sorted, k, side="right"))
+        number = int(self._sorted[at]) if at < len(self._sorted) else self.n_merges + 1
+        return number if number <= self.n_merges else None
+
+    def previous_change(self, k: int) -> int | None:
+        """Give the last merge up to k that changes the text, None if there is none."""
+        import numpy as np
+
+        self.n_tokens(k)
+        assert self._sorted is not None
+        at = int(np.searchsorted(self._sorted, k, side="right"))
+        number = int(self._sorted[at - 1]) if at else 0
+        return number or None
+
+    def whole_from(self) -> int | None:
+        """Give the first k at which all of the text is one token; None if it never is."""
+        if not self.data:
+            return None
+        number = int(self._joined[1:].max(initial=0))
+        return number if number <= self.n_merges else None
+
+    def compression_curve(self, n_points: int) -> list[tuple[int, float]]:
+        """Give (k, bytes per token) at about so many k from 0 to all; none for an empty text."""
+        if not self.data:
+            return []
+        return [(k, len(self.data) / self.n_tokens(k)) for k in spread(self.n_merges, n_points)]
+
+
+def spread(last: int, n_points: int) -> list[int]:
+    """Spread at most so many whole numbers evenly over 0 … last, both included.
+
+    >>> spread(10, 3), spread(2, 100)
+    ([0, 5, 10], [0, 1, 2])
+    """
+    n = min(max(n_points, 2), last + 1)
+    return [round(index * last / (n - 1)) for index in range(n)] if n > 1 else [0]
+
+
+class TokenTable:
+    """The ids of a tokenizer's tokens, as arrays.
+
+    Attributes:
+        n_merges: The number of merges.
+        id_of_merge: The id of the token that each merge makes, int64; the first one's is at 1.
+        id_of_byte: The id of each single byte, int64 (256,); -1 where there is none.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
+        """Take the tokenizer and its merges."""
+        import numpy as np
+
+        self._tokenizer = tokenizer
+        self.n_merges = steps.n_merges
+        self.id_of_merge = np.zeros(steps.n_merges + 2, np.int64)
+        self.id_of_merge[1:-1] = steps.new_ids()
+        self.id_of_byte = np.array([self.id_of(bytes([byte])) for byte in range(256)], np.int64)
+
+    def id_of(self, token: bytes) -> int:
+        """Find the id of a token that is not special, -1 if there is none."""
+        found = self._tokenizer.token_id(token)
+        return NO_TOKEN if found is None else found
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where what is in a text.
+
+    Attributes:
+        joined: For every byte, the number of the merge that joins it to the byte before.
+        special_ids: Where special tokens start, and their ids.
+        out_of_order: The byte spans in which the latest merge inside a token need not be the one
+            that made it.
+    """
+
+    joined: npt.NDArray[np.int32]
+    special_ids: list[tuple[int, int]]
+    out_of_order: list[tuple[int, int]]
+
+
+class TextTimes:
+    """Prepares texts.
+
+    What happens inside a token does not depend on what is around it. So the final tokens, which
+    come from the tokenizer itself, and the times inside each of them, which are worked out once,
+    give the times of a text. Only where a vocabulary's ranks are out of order are the pieces of the
+    text taken one by one.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
+        """Take the tokenizer and its merges."""
+        self._tokenizer = tokenizer
+        self._steps = steps
+        self._table: TokenTable | None = None
+        self._of_token: dict[int, JoinTimes] = {}
+
+    @property
+    def table(self) -> TokenTable:
+        """The ids of the tokens."""
+        if self._table is None:
+            self._table = TokenTable(self._tokenizer, self._steps)
+        return self._table
+
+    def prepare(self, text: str, parse_specials: bool = True) -> ReplayText:
+        """Prepare byte text.
+
+        Raises:
+            VocabularyError: If the text holds a byte for which the vocabulary has no token.
+        """
+        data = bytetext.to_bytes(text)
+        ids = self._tokenizer.encode_byte_text(text, parse_specials)
+        places = self._by_tokens(ids)
+        if places is None:
+            places = self._by_pieces(text, parse_specials)
+        return ReplayText(text, data, places, self.table)
+
+    def _by_tokens(self, ids: list[int]) -> _Places | None:
+        """Take the times from the final tokens; None if some are not in order."""
+        import numpy as np
+
+        never = self._steps.n_merges + 1
+        joined: list[int] = []
+        special_ids = []
+        for token_id in ids:
+            if self._tokenizer.is_special(token_id):
+                special_ids.append((len(joined), token_id))
+            times = self._of_token.get(token_id) or self._times_inside(token_id)
+            if not times.in_order:
+                return None
+            joined.append(never)
+            joined += times.numbers
+        return _Places(np.array(joined, np.int32), special_ids, [])
+
+    def _times_inside(self, token_id: int) -> JoinTimes:
+        token = self._tokenizer.token_bytes(token_id)
+        if self._tokenizer.is_special(token_id):
+            times = JoinTimes([0] * (len(token) - 1), True)
+        else:
+            times = join_times(token, self._tokenizer.pair_rank, self._steps)
+            if len(token) > 1:
+                made = max(times.numbers)
+                in_order = times.in_order and made <= self._steps.n_merges
+                # Another merge may make the same token earlier: then it is looked up from there on.
+                in_order &= self._number_of_whole(token) in (None, made)
+                times = JoinTimes(times.numbers, in_order)
+        self._of_token[token_id] = times
+        return times
+
+    def _number_of_whole(self, piece: bytes) -> int | None:
+        return number_of_whole(piece, self._tokenizer, self._steps)
+
+    def _by_pieces(self, text: str, parse_specials: bool) -> _Places:
+        """Encode the pieces one by one, as slowly as it is always right."""
+        import numpy as np
+
+        joined: list[int] = []
+        special_ids, out_of_order = [], []
+        specials = self._tokenizer.special_tokens if parse_specials else {}
+        for first, last in self._tokenizer.split_byte_text(text, parse_specials):
+            start, piece = len(joined), bytetext.to_bytes(text[first:last])
+            joined.append(self._steps.n_merges + 1)
+            if text[first:last] in specials:
+                special_ids.append((start, specials[text[first:last]]))
+                joined += [0] * (len(piece) - 1)
+                continue
+            times = join_times(piece, self._tokenizer.pair_rank, self._steps)
+            times = looked_up_whole(times, self._number_of_whole(piece))
+            joined += times.numbers
+            if not times.in_order:
+                out_of_order.append((start, len(joined)))
+        return _Places(np.array(joined, np.int32), special_ids, out_of_order)

@@ -1,0 +1,98 @@
+"""Whether the parts of a run that was read belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.history import NO_TOKEN, TrainingHistory
+from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.errors import TokvizError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.tokenizer import Tokenizer
+
+_NUMBERS = ("n_bytes", "n_chars", "n_invalid", "n_documents")
+_LARGEST_CORPUS = 2**62
+
+
+def pieces_of_arrays(
+    arrays: Mapping[str, npt.NDArray[np.generic]], corpus: Mapping[str, Any]
+) -> PieceCounts:
+    """Make the pieces of a corpus of what a run folder holds.
+
+    Args:
+        arrays: `data`, `lengths` and `counts`, all of integers and one dimension.
+        corpus: What `run.json` says of the corpus.
+
+    Raises:
+        KeyError: If something is missing.
+        ValueError: If it does not fit together.
+    """
+    import numpy as np
+
+    data = arrays["data"]
+    if data.dtype != np.uint8:
+        raise ValueError("the pieces are no bytes")
+    lengths: npt.NDArray[np.int64] = arrays["lengths"].astype(np.int64)
+    counts: npt.NDArray[np.int64] = arrays["counts"].astype(np.int64)
+    if len(lengths) != len(counts) or (lengths < 1).any() or (counts < 1).any():
+        raise ValueError("the pieces do not fit together")
+    numbers = {name: corpus[name] for name in _NUMBERS}
+    if any(type(number) is not int or number < 0 for number in numbers.values()):
+        raise ValueError("the size of the corpus is no number")
+    if float(lengths.sum(dtype=float)) != len(data):
+        raise ValueError("the pieces do not fit together")
+    estimate = float(lengths.astype(float) @ counts.astype(float))
+    if estimate > _LARGEST_CORPUS or int(lengths @ counts) != numbers["n_bytes"]:
+        raise ValueError("the pieces do not add up to the corpus")
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return PieceCounts(
+        data.astype(np.uint8), offsets, counts, **numbers, complete=bool(corpus["complete"])
+    )
+
+
+def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: TrainSettings) -> None:
+    """Make sure that a history, a tokenizer and settings are of one training.
+
+    Raises:
+        TokvizError: If not; it names the first merge that does not fit.
+    """
+    import numpy as np
+
+    merges, first = tokenizer.merges, settings.first_byte_id
+    if len(history) != len(merges):
+        raise TokvizError(
+            f"does not fit the tokenizer: it has {len(history):,} merges, not {len(merges):,}"
+        )
+    if settings.special_token_ids(len(merges)) != tokenizer.special_tokens:
+        raise TokvizError("does not fit the tokenizer: its special tokens are others")
+    new_ids = first + N_BYTES + np.arange(len(history))
+    none_left = history.runner_up_count == 0
+    sound = history.new_id == new_ids
+    for ids in (history.left_id, history.right_id):
+        sound &= (first <= ids) & (ids < new_ids)
+    for ids in (history.runner_up_left, history.runner_up_right):
+        sound &= np.where(none_left, ids == NO_TOKEN, (first <= ids) & (ids < new_ids))
+    sound &= (history.count >= settings.min_count) & (history.n_tied >= 1)
+    sound &= (history.runner_up_count >= 0) & (history.runner_up_count <= history.count)
+    # More pairs than one are tied where the next one occurs as often, and only there.
+    sound &= (history.n_tied > 1) == (history.runner_up_count == history.count)
+    sound &= history.n_tokens >= 1
+    wrong = np.flatnonzero(~sound)
+    if len(wrong):
+        raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} makes no sense")
+    tokens = [bytes([byte]) for byte in range(N_BYTES)]
+    for number, (pair, merge) in enumerate(zip(history.pairs(), merges, strict=True), 1):
+        parts = tokens[pair[0] - first], tokens[pair[1] - first]
+        token = parts[0] + parts[1]
+        if parts != merge or tokenizer.token_id(token) != first + N_BYTES - 1 + number:
+            raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
+        tokens.append(token)
+    if any(tokenizer.token_id(tokens[byte]) != first + byte for byte in range(N_BYTES)):
+        raise TokvizError("does not fit the tokenizer: its bytes have other ids")

@@ -1,0 +1,183 @@
+"""`tokviz replay`: time travel through a training or a vocabulary."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.cli import options
+from tokviz.cli.command import Command
+from tokviz.cli.inputs import STDIN, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.train import positive
+from tokviz.errors import TokvizError
+from tokviz.files import read_file
+
+if TYPE_CHECKING:
+    from tokviz.bpe.replay import Replay
+    from tokviz.bpe.replay_text import ReplayText
+
+_N_STEPS = 10
+_NOTES = """\
+examples:
+  tokviz replay RUN                       travel through a training of `tokviz train`
+  tokviz replay cl100k_base --at 5000     merges recovered from the ranks, without counts
+  tokviz replay gpt2 --print --at 300 --text "the theory of everything"
+  tokviz replay RUN --print --steps 3     the first three merges, as text
+  tokviz replay RUN --json > steps.jsonl  all merges
+  tokviz replay RUN --diff my_merges.txt --print
+  printf abababcb | tokviz train - -o /tmp/tiny --vocab-size 258 --pattern none
+  tokviz replay /tmp/tiny --print
+
+--print: every merge with its count and runners-up in two frames: the pair in brackets, then the
+tokens after the merge. Without --at and --steps all merges of a tiny corpus, else the first 10.
+
+--json, one object a line for each merge (all, or those of --at and --steps):
+  {"k", "left_id", "right_id", "new_id", "left", "right", "text", "count", "n_tied", "runner_up",
+   "runner_up_count", "n_tokens_before", "n_tokens_after", "why"}
+  "left" and "right" are bytes in hexadecimal; what only a training's history knows is null
+  elsewhere. With --text also "ids": the text's tokens after the merge.
+
+--diff OTHER: a run folder, a name, a file of a tokenizer, or a list of merges as CS336, GPT-2 or
+tiktoken write it. With --json one object:
+  {"a", "b", "n_merges", "n_equal", "settings", "first_difference", "n_shared", "only_in_a",
+   "only_in_b"} and with --text "text".
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz replay`."""
+    parser.add_argument(
+        "source",
+        nargs="?",
+        metavar="RUN",
+        help="the folder of a training, a name from `tokviz tokenizers`, or a file that holds a "
+        "tokenizer or merges; the same as -t",
+    )
+    options.add_tokenizer(parser)
+    parser.add_argument("--at", type=_number, metavar="K", help="the merge to begin with")
+    parser.add_argument(
+        "--text",
+        metavar="TEXT",
+        help="a text to tokenize at every step; @FILE for a file, @- for standard input",
+    )
+    parser.add_argument(
+        "--diff", metavar="OTHER", help="compare with another training, vocabulary or merges file"
+    )
+    parser.add_argument("--print", action="store_true", help="print instead of opening the app")
+    parser.add_argument(
+        "--steps",
+        type=positive,
+        metavar="N",
+        help="how many merges to print, from merge K on; implies --print",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open the app on the Replay screen, or print."""
+    source = arguments.source or options.tokenizer_name(arguments)
+    text = _read_text(arguments.text)
+    if not (arguments.print or arguments.json or arguments.steps):
+        return _open_app(source, arguments.at, text, arguments.diff)
+    from tokviz.compare.merge_sources import open_merges
+
+    if arguments.diff is not None:
+        _print_diff(source, arguments.diff, text, as_json=arguments.json)
+        return 0
+    replay = open_merges(source)
+    prepared = None if text is None else replay.text(text)
+    numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
+    if arguments.json:
+        _print_records(replay, numbers, prepared)
+    else:
+        _print_frames(replay, numbers, prepared)
+    return 0
+
+
+def _read_text(text: str | None) -> str | None:
+    if text is None or not text.startswith("@"):
+        return None if text is None else bytetext.as_byte_text(text)
+    name = text.removeprefix("@")
+    data = b"".join(read_blocks(STDIN)) if name == STDIN else read_file(name)
+    return bytetext.from_bytes(data)
+
+
+def _open_app(source: str, at: int | None, text: str | None, other: str | None) -> int:
+    from tokviz.bpe.replay_request import ReplayRequest
+    from tokviz.formats.registry import is_builtin, resolve_name
+    from tokviz.tui.run import run as run_app
+
+    for name in filter(None, (source, other)):
+        if not is_builtin(name) and not os.path.lexists(name):
+            resolve_name(name)  # an error with the nearest names
+    run_app(screen="replay", request=ReplayRequest(source, at, text, other))
+
+
+def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool) -> range:
+    """Choose the merges to print; 0 stands for the state before the first."""
+    last = replay.n_merges
+    if at is not None and at > last:
+        raise TokvizError(f"--at {at:,} is too far: there are {last:,} merges")
+    first = (
+        (0 if n_steps is None and replay.has_counts and not as_json else 1) if at is None else at
+    )
+    if n_steps is None:
+        is_short = as_json or replay.is_tiny or last <= _N_STEPS
+        n_steps = 1 if at is not None else last - first + 1 if is_short else _N_STEPS + (not first)
+    return range(first, min(first + n_steps, last + 1))
+
+
+def _print_frames(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
+    from tokviz.cli.replay_frames import start_lines, step_lines
+
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    k = 0
+    for k in numbers:
+        lines = step_lines(replay, k, text, color) if k else start_lines(replay, text)
+        print("\n".join(lines))
+    if k < replay.n_merges:
+        n_more = replay.n_merges - k
+        print(f"… {n_more:,} more merge{'s' * (n_more > 1)}: --at K, --steps N")
+
+
+def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
+    from tokviz.cli.replay_diff import step_record
+
+    for k in numbers:
+        if k:
+            record = step_record(replay.step(k)) | {"why": str(replay.why(k))}
+            if text is not None:
+                record["ids"] = text.at(k).ids.tolist()
+            print_json(record)
+
+
+def _print_diff(source: str, other: str, text: str | None, *, as_json: bool) -> None:
+    from tokviz.cli.replay_diff import diff_lines, diff_record
+    from tokviz.compare.trainings import diff_merges
+
+    diff = diff_merges(source, other)
+    effect = None if text is None else diff.effect(text)
+    if as_json:
+        print_json(diff_record(diff, effect))
+    else:
+        print("\n".join(diff_lines(diff, effect)))
+
+
+COMMAND = Command(
+    name="tokviz replay",
+    description="Travel through a training merge by merge, or through any vocabulary.",
+    add_arguments=add_arguments,
+    run=run,
+    notes=_NOTES,
+)

@@ -1,0 +1,122 @@
+"""The difference of two trainings as lines of text and as one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokviz.bpe.replay import Replay
+from tokviz.bpe.replay_steps import MergeStep
+from tokviz.cli.replay_frames import label, said
+from tokviz.compare.text_effect import TextEffect
+from tokviz.compare.trainings import MergesDiff
+from tokviz.tui.glyphs import safe
+
+_MOST_TOKENS = 20
+_MOST_PLACES = 10
+
+
+def diff_lines(diff: MergesDiff, effect: TextEffect | None) -> Iterator[str]:
+    """Tell people where two trainings part."""
+    yield f"A  {_about(diff.a)}"
+    yield f"B  {_about(diff.b)}"
+    if diff.settings:
+        yield "settings"
+        yield from (f"  {what}: A {safe(a)}, B {safe(b)}" for what, a, b in diff.settings)
+    difference = diff.first_difference
+    if difference is None:
+        yield f"All {diff.n_equal:,} merges are equal."
+    else:
+        yield f"merges 1 … {diff.n_equal:,} are equal" if diff.n_equal else "no merge is equal"
+        yield f"merge {difference.k:,}"
+        yield f"  A  {_merge(difference.a)}"
+        yield f"  B  {_merge(difference.b)}"
+        yield f"  {said(difference.sentences)}"
+        yield f"tokens in both: {diff.n_shared:,}"
+        yield _tokens("A", diff.only_in_a)
+        yield _tokens("B", diff.only_in_b)
+    if effect is not None:
+        yield from _effect_lines(effect)
+
+
+def _about(replay: Replay) -> str:
+    rule = "" if replay.tie_break is None else f", ties: {replay.tie_break}"
+    return f"{safe(replay.name)}: {replay.n_merges:,} merges{rule}"
+
+
+def _merge(step: MergeStep | None) -> str:
+    if step is None:
+        return "has ended"
+    count = "" if step.count is None else f", count {step.count:,}"
+    tied = f", {step.n_tied:,} pairs tied" if step.n_tied is not None and step.n_tied > 1 else ""
+    return f"{label(step.left)} + {label(step.right)} → {label(step.token)}{count}{tied}"
+
+
+def _tokens(which: str, tokens: list[bytes]) -> str:
+    shown = " ".join(map(label, tokens[:_MOST_TOKENS]))
+    more = " …" if len(tokens) > _MOST_TOKENS else ""
+    return f"tokens in {which} only: {len(tokens):,}" + (f"  {shown}{more}" if tokens else "")
+
+
+def _effect_lines(effect: TextEffect) -> Iterator[str]:
+    n = len(effect.spans)
+    places = "no place differs" if not n else f"{n:,} place{'s differ' if n > 1 else ' differs'}"
+    yield f"text: {effect.n_tokens_a:,} tokens in A, {effect.n_tokens_b:,} in B; {places}"
+    for index in range(min(n, _MOST_PLACES)):
+        in_a, in_b = effect.place(index)
+        byte = int(effect.spans[index, 0])
+        yield f"  byte {byte:,}: A {' '.join(map(label, in_a))}   B {' '.join(map(label, in_b))}"
+    if n > _MOST_PLACES:
+        yield f"  … and {n - _MOST_PLACES:,} more"
+
+
+def diff_record(diff: MergesDiff, effect: TextEffect | None) -> dict[str, Any]:
+    """Tell programs where two trainings part."""
+    difference = diff.first_difference
+    record: dict[str, Any] = {
+        "a": diff.a.name,
+        "b": diff.b.name,
+        "n_merges": [diff.a.n_merges, diff.b.n_merges],
+        "n_equal": diff.n_equal,
+        "settings": {what: [a, b] for what, a, b in diff.settings},
+        "first_difference": None
+        if difference is None
+        else {
+            "k": difference.k,
+            "kind": difference.kind,
+            "a": None if difference.a is None else step_record(difference.a),
+            "b": None if difference.b is None else step_record(difference.b),
+            "count_of_b_in_a": difference.count_in_a,
+            "count_of_a_in_b": difference.count_in_b,
+            "why": str(difference),
+        },
+        "n_shared": diff.n_shared,
+        "only_in_a": [token.hex() for token in diff.only_in_a],
+        "only_in_b": [token.hex() for token in diff.only_in_b],
+    }
+    if effect is not None:
+        record["text"] = {
+            "n_tokens": [effect.n_tokens_a, effect.n_tokens_b],
+            "byte_spans_that_differ": effect.spans.tolist(),
+        }
+    return record
+
+
+def step_record(step: MergeStep) -> dict[str, Any]:
+    """Tell programs about a merge; bytes are hexadecimal, and text beside it for people."""
+    runner_up = step.runner_up
+    return {
+        "k": step.k,
+        "left_id": step.left_id,
+        "right_id": step.right_id,
+        "new_id": step.new_id,
+        "left": step.left.hex(),
+        "right": step.right.hex(),
+        "text": step.token.decode("utf-8", "backslashreplace"),
+        "count": step.count,
+        "n_tied": step.n_tied,
+        "runner_up": None if runner_up is None else [runner_up.left_id, runner_up.right_id],
+        "runner_up_count": step.runner_up_count,
+        "n_tokens_before": step.n_tokens_before,
+        "n_tokens_after": step.n_tokens_after,
+    }

@@ -1,0 +1,172 @@
+r"""The two frames of a merge as lines of text: the pair lit up, and what comes after.
+
+>>> before, after = frames(b"abab c", [1, 2, 3, 4, 5, 6], [2, 4, 5, 6])
+>>> line(before), line(after)
+('[a b] [a b] · c', '[ab] [ab] · c')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tokviz.bpe.replay import PairCount, Replay
+from tokviz.bpe.replay_corpus import PieceTokens
+from tokviz.bpe.replay_steps import MergeStep, TokenPair
+from tokviz.bpe.replay_text import ReplayText
+from tokviz.bpe.replay_why import Sentence
+from tokviz.tui.glyphs import token_label
+
+_LIT, _END = "\x1b[1;7m", "\x1b[0m"
+_MOST_TOKENS = 60
+"""So many tokens of a long text are shown, around the first place that changes."""
+_TOKENS_BEFORE = 12
+_MOST_PIECES = 8
+_N_CANDIDATES = 5
+_LONGEST_TOKEN = 40
+
+
+class Shown(NamedTuple):
+    """A token, or the tokens that are merged, as they are shown."""
+
+    text: str
+    is_lit: bool
+
+
+def frames(
+    data: bytes, ends_before: Iterable[int], ends_after: Iterable[int]
+) -> tuple[list[Shown], list[Shown]]:
+    """Draw bytes before and after a merge.
+
+    Args:
+        data: The bytes.
+        ends_before: Where the tokens end before the merge.
+        ends_after: Where they end after it: some of these places.
+    """
+    before: list[Shown] = []
+    after: list[Shown] = []
+    borders = iter(pairwise([0, *ends_before]))
+    for start, end in pairwise([0, *ends_after]):
+        parts = []
+        for first, last in borders:
+            parts.append(label(data[first:last]))
+            if last == end:
+                break
+        is_lit = len(parts) > 1
+        before.append(Shown(" ".join(parts), is_lit))
+        after.append(Shown(label(data[start:end]), is_lit))
+    return before, after
+
+
+def label(token: bytes) -> str:
+    """Show a token, a very long one by its beginning."""
+    shown = token_label(token)
+    return shown if len(shown) <= _LONGEST_TOKEN else f"{shown[: _LONGEST_TOKEN - 1]}…"
+
+
+def line(shown: Sequence[Shown], color: bool = False) -> str:
+    """Put tokens in a row; what is lit up stands in brackets."""
+    lit = f"{_LIT}[{{}}]{_END}" if color else "[{}]"
+    return " ".join(lit.format(text) if is_lit else text for text, is_lit in shown)
+
+
+def step_lines(
+    replay: Replay, k: int, text: ReplayText | None = None, color: bool = False
+) -> Iterator[str]:
+    """Tell all about merge k: what it is, why it happened, and its two frames."""
+    step = replay.step(k)
+    yield f"merge {k:,} of {replay.n_merges:,}: {_merge(step)}"
+    yield f"  why         {said(replay.why(k).sentences)}"
+    if replay.has_counts:
+        best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
+        yield f"  candidates  {', '.join(map(_candidate, best))}"
+        yield f"  corpus      {step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
+        yield from _corpus_lines(replay, k, color)
+    if text is not None:
+        yield from _text_lines(text, k, color)
+
+
+def _merge(step: MergeStep) -> str:
+    made = f"{label(step.token)}  (id {step.new_id})"
+    return f"{_pair(step)} → {made}" if step.is_reached else made
+
+
+def _pair(pair: MergeStep | TokenPair | PairCount) -> str:
+    return f"{label(pair.left)} + {label(pair.right)}"
+
+
+def _candidate(pair: PairCount) -> str:
+    shown = f"{_pair(pair)} {pair.count:,}"
+    return f"[{shown}]" if pair.is_next else shown
+
+
+def said(sentences: Iterable[Sentence]) -> str:
+    """Read sentences aloud, tokens as they are shown."""
+    return " ".join(
+        "".join(part if isinstance(part, str) else label(part) for part in sentence)
+        for sentence in sentences
+    )
+
+
+def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:
+    """Show the pieces that the merge changes; of a tiny corpus all."""
+    state, n_pieces = replay.state(k - 1), replay.n_pieces or 0
+    shown = state.pieces(0, n_pieces) if replay.is_tiny else state.pieces_of_next(_MOST_PIECES)
+    rows: dict[str, list[str]] = {"before": [], "after": []}
+    for piece in shown:
+        ends_after = replay.piece(piece.index, k).byte_ends
+        both = frames(piece.data, piece.byte_ends, ends_after)
+        for column, frame in zip(rows.values(), both, strict=True):
+            column.append(_piece(piece, frame, color))
+    for name, column in rows.items():
+        yield from _titled(name, ["   ".join(column)] if _all_once(shown) else column)
+
+
+def _all_once(pieces: Sequence[PieceTokens]) -> bool:
+    return all(piece.count == 1 for piece in pieces)
+
+
+def _piece(piece: PieceTokens, shown: Sequence[Shown], color: bool) -> str:
+    times = "" if piece.count == 1 else f"  ×{piece.count:,}"
+    return f"{line(_window(shown), color)}{times}"
+
+
+def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:
+    before, after = text.at(k - 1), text.at(k)
+    yield f"  text        {len(before):,} → {len(after):,} tokens"
+    both = frames(text.data, before.byte_ends.tolist(), after.byte_ends.tolist())
+    for name, shown in zip(("before", "after"), both, strict=True):
+        yield from _titled(name, [line(_window(shown), color)])
+
+
+def _titled(name: str, rows: Sequence[str]) -> Iterator[str]:
+    for index, row in enumerate(rows):
+        yield f"    {name if index == 0 else '':<9} {row}"
+
+
+def _window(shown: Sequence[Shown]) -> Sequence[Shown]:
+    """Cut a long row to what is around the first place that is lit up."""
+    if len(shown) <= _MOST_TOKENS:
+        return shown
+    lit = next((index for index, (_, is_lit) in enumerate(shown) if is_lit), 0)
+    first = max(0, min(lit - _TOKENS_BEFORE, len(shown) - _MOST_TOKENS))
+    cut = list(shown[first : first + _MOST_TOKENS])
+    more = Shown("…", False)
+    return [*[more] * (first > 0), *cut, *[more] * (first + _MOST_TOKENS < len(shown))]
+
+
+def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]:
+    """Show what there is before the first merge."""
+    yield f"before merge 1 of {replay.n_merges:,}"
+    if replay.has_counts:
+        state = replay.state(0)
+        pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"
+        yield f"  corpus      {state.n_tokens:,} tokens, {pieces}"
+        shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else _MOST_PIECES)
+        rows = [_piece(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
+        yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
+    if text is not None:
+        ends = text.at(0).byte_ends.tolist()
+        yield f"  text        {len(ends):,} tokens"
+        yield from _titled("", [line(_window(frames(text.data, ends, ends)[1]))])

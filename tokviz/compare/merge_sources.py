@@ -1,0 +1,86 @@
+"""Anything that holds merges, opened as a Replay so that it can be compared with another."""
+
+from __future__ import annotations
+
+import binascii
+import os
+from base64 import b64decode
+from collections.abc import Sequence
+from os import PathLike
+
+from tokviz.bpe.replay import Replay
+from tokviz.bpe.run import TrainingRun
+from tokviz.encoding.model import Merge
+from tokviz.errors import InputFileError, VocabularyError
+from tokviz.files import read_file
+from tokviz.formats.merge_files import parse_merges
+from tokviz.formats.minbpe import MAGIC as MINBPE
+from tokviz.formats.registry import is_builtin, load
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+Source = str | PathLike[str] | Replay | TrainingRun | Tokenizer | Sequence[Merge]
+
+
+def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Replay:
+    """Open what holds merges.
+
+    Args:
+        source: A run folder, the name of a built-in tokenizer, a file that holds a tokenizer, a
+            file of merges or ranks (see `tokviz.formats.merge_files`), or any of their contents.
+        split_pattern: How text is cut for merges that come without a pattern; if None that of
+            GPT-2, for ranks what their number suggests.
+
+    Raises:
+        InputFileError: If a file cannot be read, or its merges do not hold together.
+        VocabularyError: If merges that are given as a list do not hold together.
+        UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+    """
+    if isinstance(source, Replay):
+        return source
+    if isinstance(source, (TrainingRun, Tokenizer)):
+        return Replay.open(source)
+    pattern: str | SplitPattern = split_pattern or "gpt2"
+    if not isinstance(source, (str, PathLike)):
+        return Replay.open(_of_merges(source, pattern, "merges"))
+    named = isinstance(source, str) and is_builtin(source)
+    if named or not os.path.isfile(source):
+        return Replay.open(source)
+    data = read_file(source)
+    if data.lstrip()[:1] == b"{" or data.startswith(MINBPE.encode()):
+        return Replay.open(source)
+    name = os.fspath(source)
+    try:
+        if _is_ranks(data):
+            return Replay(load(source, split_pattern=split_pattern), None, name)
+        merges = parse_merges(data, source)
+        if not merges:
+            raise InputFileError(source, "holds no merges")
+        return Replay.open(_of_merges(merges, pattern, name))
+    except VocabularyError as error:
+        raise InputFileError(source, str(error)) from None
+
+
+def _of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: str) -> Tokenizer:
+    """Make a tokenizer of merges alone: bytes first, then the tokens as they are made."""
+    tokens = dict.fromkeys(bytes([byte]) for byte in range(256))
+    for number, (left, right) in enumerate(merges, 1):
+        for part in (left, right):
+            if part not in tokens:
+                raise VocabularyError(
+                    f"merge {number:,} ({left!r} + {right!r}): {part!r} is neither a byte nor "
+                    "made by a merge before"
+                )
+        tokens[left + right] = None
+    return Tokenizer(dict(enumerate(tokens)), merges, split_pattern=split_pattern, name=name)
+
+
+def _is_ranks(data: bytes) -> bool:
+    """Tell whether a file begins with a line `base64 rank`, as tiktoken's do."""
+    fields = data[: data.find(b"\n") if b"\n" in data else len(data)].split()
+    if len(fields) != 2 or not fields[1].isdigit():
+        return False
+    try:
+        return bool(b64decode(fields[0], validate=True))
+    except binascii.Error:
+        return False

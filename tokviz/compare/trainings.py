@@ -1,0 +1,301 @@
+"""Where two trainings part, and why: for somebody whose own trainer gives other merges.
+
+>>> import tokviz
+>>> a = tokviz.train(["xy zw"], 258, split_pattern="gpt2", tie_break="first")
+>>> b = tokviz.train(["xy zw"], 258, split_pattern="gpt2", tie_break="lexicographic")
+>>> difference = diff_merges(a, b).first_difference
+>>> difference.k, difference.a.token, difference.b.token, difference.kind
+(1, b'xy', b'zw', 'tie')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tokviz.bpe.replay import Replay
+from tokviz.bpe.replay_steps import MergeStep
+from tokviz.bpe.replay_why import Sentence
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.compare.merge_sources import Source, open_merges
+from tokviz.compare.text_effect import TextEffect, text_effect
+
+Kind = Literal["end", "parts", "tie", "counts", "unknown"]
+"""Why two trainings part: one of them ends; they make the same token of other parts; several pairs
+occurred as often; they counted differently; or nothing is known of the counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first merge at which two trainings part.
+
+    Attributes:
+        k: Its number.
+        a: What the first one merges; None if it has ended.
+        b: What the second one merges; None if it has ended.
+        kind: What kind of difference it is.
+        sentences: Why they part, in words and tokens.
+        count_in_a: How often the pair of `b` occurs in the corpus of the first one just before;
+            None if that is not known.
+        count_in_b: How often the pair of `a` occurs in the corpus of the second one.
+    """
+
+    k: int
+    a: MergeStep | None
+    b: MergeStep | None
+    kind: Kind
+    sentences: tuple[Sentence, ...]
+    count_in_a: int | None = None
+    count_in_b: int | None = None
+
+    def __str__(self) -> str:
+        """Read the sentences, bytes as Python writes them."""
+        return " ".join(
+            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
+            for sentence in self.sentences
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MergesDiff:
+    """Two lists of merges.
+
+    Attributes:
+        a: The first one.
+        b: The second one.
+        first_difference: Where they part; None if all merges are equal.
+        only_in_a: The merged tokens that the second one lacks, in the order of their merges.
+        only_in_b: Those that the first one lacks.
+        n_shared: How many merged tokens both have.
+        settings: What is different about the trainings, as far as it is known: (what, a's, b's).
+    """
+
+    a: Replay
+    b: Replay
+    first_difference: Difference | None
+    only_in_a: list[bytes]
+    only_in_b: list[bytes]
+    n_shared: int
+    settings: tuple[tuple[str, str, str], ...]
+
+    @property
+    def n_equal(self) -> int:
+        """How many merges are equal before the first difference."""
+        if self.first_difference is None:
+            return self.a.n_merges
+        return self.first_difference.k - 1
+
+    def effect(self, text: str) -> TextEffect:
+        """Tell what becomes of byte text.
+
+        Raises:
+            VocabularyError: If one of the two has no token for a byte of it.
+        """
+        return text_effect(self.a, self.b, text)
+
+
+def diff_merges(a: Source, b: Source) -> MergesDiff:
+    """Compare two trainings, vocabularies or lists of merges.
+
+    Args:
+        a: A run folder, a name, a file, or what they hold; see `open_merges`.
+        b: The same. Merges that come without a split pattern get that of the other one.
+
+    Raises:
+        InputFileError: If a file cannot be read, or its merges do not hold together.
+        VocabularyError: If merges that are given as a list do not hold together.
+        UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+    """
+    one = open_merges(a)
+    other = open_merges(b, one.tokenizer.split_pattern)
+    k = _first_difference(one, other)
+    in_one, in_other = set(one.tokens), set(other.tokens)
+    return MergesDiff(
+        one,
+        other,
+        None if k is None else _difference(one, other, k),
+        [token for token in one.tokens if token not in in_other],
+        [token for token in other.tokens if token not in in_one],
+        len(in_one & in_other),
+        tuple(_settings(one, other)),
+    )
+
+
+def _first_difference(a: Replay, b: Replay) -> int | None:
+    """Find the number of the first merge that is not the same in both."""
+    n_both = min(a.n_merges, b.n_merges)
+    tokens = zip(a.tokens, b.tokens, strict=False)
+    n_same = next((i for i, (one, other) in enumerate(tokens) if one != other), n_both)
+    # The merges of ranks follow from the tokens: recovering them would take seconds.
+    if not (a.is_ranked and b.is_ranked):
+        merges = zip(a.tokenizer.merges[:n_same], b.tokenizer.merges[:n_same], strict=False)
+        n_same = next((i for i, (one, other) in enumerate(merges) if one != other), n_same)
+    return None if n_same == a.n_merges == b.n_merges else n_same + 1
+
+
+def _difference(a: Replay, b: Replay, k: int) -> Difference:
+    in_a = a.step(k) if k <= a.n_merges else None
+    in_b = b.step(k) if k <= b.n_merges else None
+    if in_a is None or in_b is None:
+        return Difference(k, in_a, in_b, "end", (_end(a, b, in_a, in_b),))
+    count_in_a, count_in_b = _count_of(a, in_b, k), _count_of(b, in_a, k)
+    views = [
+        _View(which, replay, own, other, count)
+        for which, replay, own, other, count in (
+            ("A", a, in_a, in_b, count_in_a),
+            ("B", b, in_b, in_a, count_in_b),
+        )
+        if count is not None
+    ]
+    kind, reasons = _reasons(views, k)
+    if in_a.token == in_b.token and kind == "unknown":
+        kind = "parts"
+    sentences = (
+        ("A merges ", *_pair(in_a), *_counted(in_a), "."),
+        ("B merges ", *_pair(in_b), *_counted(in_b), "."),
+        *reasons,
+    )
+    return Difference(k, in_a, in_b, kind, sentences, count_in_a, count_in_b)
+
+
+def _pair(step: MergeStep) -> Sentence:
+    return (step.left, " + ", step.right)
+
+
+def _counted(step: MergeStep) -> Sentence:
+    return () if step.count is None else (f", which occurs {_times(step.count)}",)
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
+    which, ended, step = ("A", a, in_b) if in_a is None else ("B", b, in_a)
+    assert step is not None
+    equal = f"All {ended.n_merges:,} merges of {which} are equal, then it ends; the other one goes "
+    return (f"{equal}on with ", *_pair(step), ".")
+
+
+def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
+    """Count the other one's pair in the corpus of a training; 0 if it has no such tokens yet."""
+    if not replay.has_counts:
+        return None
+    ids = [replay.tokenizer.token_id(token) for token in (step.left, step.right)]
+    if ids[0] is None or ids[1] is None:
+        return 0
+    return replay.state(k - 1).pair_count(ids[0], ids[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a training with counts says of both merges.
+
+    Attributes:
+        which: What to call it.
+        replay: The training.
+        own: What it merges.
+        other: What the other one merges.
+        count: How often the pair of the other one occurs in its corpus.
+    """
+
+    which: str
+    replay: Replay
+    own: MergeStep
+    other: MergeStep
+    count: int
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether both pairs occur as often."""
+        return self.count == self.own.count
+
+
+def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
+    """Say why two trainings part, as far as their corpora are known."""
+    if not views:
+        return "unknown", [("How often either pair occurred is not known.",)]
+    if not all(view.is_tie for view in views):
+        sentences = [_less(view) for view in views if not view.is_tie]
+        advice = (
+            "The two counted different things. Look at the corpus, the split pattern, special "
+            "tokens, and at counts that an earlier merge should have changed."
+        )
+        return "counts", [*sentences, (advice,)]
+    if len(views) == 2:
+        return "tie", _tie_of_both(*views)
+    return "tie", _tie_of_one(views[0], k)
+
+
+def _less(view: _View) -> Sentence:
+    count, own = view.count, view.own.count
+    occurs = "does not occur" if not count else f"occurs only {_times(count)}"
+    where = f" {occurs} in the corpus of {view.which}, which merges what occurs "
+    return (*_pair(view.other), f"{where}{_times(own or 0)}.")
+
+
+def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
+    rules = first.replay.tie_break or "", second.replay.tie_break or ""
+    tie: Sentence = (f"It is a tie: both pairs occur {_times(first.count)}.",)
+    if rules[0] == rules[1]:
+        same = f"Both have the rule “{rules[0]}”: their texts, or their tokens' ids, differ."
+        return [tie, (same,)]
+    return [
+        tie,
+        *(
+            (f"The rule of {which}, “{rule}”, takes {TIE_BREAKS[rule].title}.",)
+            for which, rule in zip("AB", rules, strict=True)
+        ),
+    ]
+
+
+def _tie_of_one(view: _View, k: int) -> list[Sentence]:
+    """Say which rules would take the pair of the one whose rule is not known."""
+    n_more = (view.own.n_tied or 2) - 2
+    more = "" if not n_more else f", and so {_do(n_more)}"
+    tie = f"It is a tie: both pairs occur {_times(view.count)}{more}."
+    rule = TIE_BREAKS[view.replay.tie_break or "first"]
+    own = f"The rule of {view.which}, “{rule.name}”, takes {rule.title}."
+    state = view.replay.state(k - 1)
+    best = {name: state.top_pairs(1, name)[0] for name in TIE_BREAKS}
+    wanted = view.other.left, view.other.right
+    takers = [name for name, pair in best.items() if (pair.left, pair.right) == wanted]
+    if not takers:
+        return [(tie,), (own,), (*_pair(view.other), " is what no known rule takes.")]
+    return [
+        (tie,),
+        (own,),
+        *(
+            (
+                *_pair(view.other),
+                f" is what the rule “{name}” takes: {TIE_BREAKS[name].title} "
+                f"(as {TIE_BREAKS[name].source}).",
+            )
+            for name in takers
+        ),
+    ]
+
+
+def _do(n: int) -> str:
+    return "does one other" if n == 1 else f"do {n:,} others"
+
+
+def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
+    """List what is different about two trainings."""
+    rows = [
+        ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
+        ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
+    ]
+    if a.has_counts and b.has_counts:
+        rows += [
+            ("bytes of the corpus", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
+            ("different pieces", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
+            ("rule for ties", f"{a.tie_break}", f"{b.tie_break}"),
+            ("lowest count", f"{a.min_count}", f"{b.min_count}"),
+        ]
+    patterns = a.tokenizer.split_pattern.regex, b.tokenizer.split_pattern.regex
+    return [
+        row
+        for row in rows
+        if row[1] != row[2] or (row[0] == "split pattern" and patterns[0] != patterns[1])
+    ]

@@ -1,0 +1,168 @@
+"""What is said about one merge: pure functions from a step to rows of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from tokviz.bpe.replay_steps import MergeStep
+from tokviz.bpe.trace import LineageNode, render_lineage
+from tokviz.tui.dialogs.row_list import Cell
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.screens.replay.frames import Candidate
+from tokviz.tui.screens.replay.position import Position
+from tokviz.tui.widgets.card_rows import label_of, sentence_words
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
+
+_MOST_LABEL = 48
+_BAR = "█"
+_PART_BLOCKS = " ▏▎▍▌▋▊▉"
+
+
+def card_rows(
+    step: MergeStep | None,
+    why: Sequence[Sequence[str | bytes]],
+    position: Position,
+    n_bytes: int | None,
+    width: int,
+) -> list[Row]:
+    """Draw a merge: the pair and the token, the numbers, and why it was this pair.
+
+    Args:
+        step: The merge; None at the start, before the first one.
+        why: Why it was this pair: sentences of words and tokens.
+        position: Which frame is shown.
+        n_bytes: The bytes of the corpus, None if there is none.
+        width: Columns of a row.
+    """
+    if step is None:
+        corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
+        start = f"The start: every byte is a token of its own.{corpus}"
+        return flow(words_of(start), width)
+    reasons = [word for sentence in why for word in sentence_words(sentence)]
+    numbers = _numbers(step)
+    return [
+        *flow(_equation(step, position), width),
+        *(flow(numbers, width) if numbers else ()),
+        *flow(reasons, width),
+    ]
+
+
+def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
+    token = Span(_label(step.token), "result" if position.merged else "made", _copy(step.token))
+    if step.is_reached:
+        left = Span(_label(step.left), "made" if position.merged else "left", ToToken(step.left_id))
+        right = Span(
+            _label(step.right), "made" if position.merged else "right", ToToken(step.right_id)
+        )
+        yield (left, Span(" + "), right)
+        yield (Span("→ "), token)
+    else:
+        yield (token,)
+    yield (Span(" id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
+    n_bytes = len(step.token)
+    yield (Span(f" {n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
+
+
+def _numbers(step: MergeStep) -> list[Word]:
+    """Give the numbers of a merge, with commas between them."""
+    if step.count is None:
+        return []
+    words: list[list[Span]] = [[Span("count ", "dim"), Span(f"{step.count:,}", "heading")]]
+    if step.n_tied is not None and step.n_tied > 1:
+        words.append([Span(f"tie of {step.n_tied:,} pairs", "warning")])
+    elif step.margin is not None and step.runner_up is not None:
+        share = step.margin / max(step.count, 1)
+        words.append([Span("ahead by ", "dim"), Span(f"{step.margin:,} ({share:.1%})")])
+    if step.n_tokens_before is not None and step.n_tokens_after is not None:
+        tokens = f"{step.n_tokens_before:,} → {step.n_tokens_after:,}"
+        words.append([Span("tokens ", "dim"), Span(tokens)])
+    return [[*word, Span("," if word is not words[-1] else "", "dim")] for word in words]
+
+
+def _label(token: bytes) -> str:
+    return fit(label_of(token), _MOST_LABEL)
+
+
+def _copy(token: bytes) -> Copy:
+    return Copy(token.decode("utf-8", "replace"), "token text")
+
+
+def paint_candidate(row: Candidate, width: int) -> list[Cell]:
+    """Draw a candidate for the next merge as a bar: mark, pair, bar, count, the merge that came.
+
+    The bar's length is the count relative to the first candidate's.
+    """
+    mark = "▸ " if row.is_next else "  "
+    count = f"{row.count:,}"
+    later = "" if row.is_next or row.number is None else f"at {row.number:,}"
+    room = width - len(mark) - row.count_width - 2
+    later_width = 11 if room >= 40 else 0
+    room -= later_width
+    pair_width = max(8, min(room * 2 // 5, 26))
+    bar_width = room - pair_width - 1
+    pair = fit(f"{token_label(row.left)} + {token_label(row.right)}", pair_width)
+    pair += " " * (pair_width - cell_len(pair))
+    role = "accent" if row.is_next else "muted"
+    cells: list[Cell] = [(mark, "accent"), (pair, "strong" if row.is_next else "")]
+    if bar_width > 2:
+        cells += [(" ", ""), (_bar(row.share, bar_width), role)]
+    cells.append((f" {count:>{row.count_width}} ", "strong" if row.is_next else ""))
+    if later_width:
+        cells.append((f"{later:>{later_width}}", "muted"))
+    return cells
+
+
+def _bar(share: float, width: int) -> str:
+    """Draw a bar with a resolution of an eighth of a cell; never quite nothing."""
+    eighths = max(round(share * width * 8), 1)
+    whole, part = divmod(eighths, 8)
+    return (_BAR * whole + (_PART_BLOCKS[part] if part else "")).ljust(width)
+
+
+def paint_merge(step: MergeStep, width: int) -> list[Cell]:
+    """Draw a row of the list of merges: number, token, parts, count."""
+    number = f"{step.k:>7,} "
+    count = "" if step.count is None else f" {step.count:,}×"
+    room = width - len(number) - len(count)
+    token = label_of(step.token)
+    if room < 14:
+        return [(number, "muted"), (fit(token, room), "strong")]
+    token_width = max(6, min(room // 2, 28))
+    token = fit(token, token_width)
+    cells: list[Cell] = [
+        (number, "muted"),
+        (token + " " * (token_width - cell_len(token)), "strong"),
+    ]
+    parts = f"{label_of(step.left)} + {label_of(step.right)}" if step.is_reached else "no merge"
+    parts = fit(parts, room - token_width - 1)
+    padding = " " * (room - token_width - 1 - cell_len(parts))
+    return [*cells, (" " + parts, "muted"), (padding, ""), (count, "muted")]
+
+
+def lineage_rows(node: LineageNode, width: int) -> list[Row]:
+    """Draw the merges that made a token, as a tree of tokens with their ids."""
+    rows: list[Row] = []
+    for row in render_lineage(node):
+        count = f" ×{row.times}" if row.times > 1 else ""
+        name = "" if row.node.id is None else f" {row.node.id}"
+        room = max(1, width - cell_len(row.prefix) - len(count) - len(name))
+        action = None if row.node.id is None else ToToken(row.node.id)
+        rows.append(
+            (
+                Span(row.prefix, "tree"),
+                Span(fit(label_of(row.node.token), room), "made", action),
+                Span(count),
+                Span(name, "dim"),
+            )
+        )
+    return rows
+
+
+def merge_text(step: MergeStep) -> str:
+    """Put a merge in a line to copy: number, parts, token, id, count."""
+    parts = f"{step.left!r} + {step.right!r} -> {step.token!r}"
+    count = "" if step.count is None else f", count {step.count}"
+    return f"merge {step.k}: {parts}, id {step.new_id}{count}"

@@ -1,0 +1,147 @@
+"""What there is to say about two trainings or vocabularies: rows of words, by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.tui.glyphs import safe
+from tokviz.tui.widgets.card_rows import label_of, sentence_words
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
+
+if TYPE_CHECKING:
+    from tokviz.bpe.replay import Replay
+    from tokviz.compare.text_effect import TextEffect
+    from tokviz.compare.trainings import MergesDiff
+
+_MOST_TOKENS = 200
+_MOST_PLACES = 40
+_MOST_LABEL = 32
+
+NOTHING = (
+    "Compare this training or vocabulary with another one, or with a file of merges: CS336's, "
+    "GPT-2's merges.txt, a tokenizer.json or tiktoken's ranks. Ctrl+D chooses."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a replay is compared with.
+
+    Attributes:
+        name: What to call it.
+        other: What to call the other one.
+        diff: Where they part.
+        effect: What becomes of the user's text; None if that is not known.
+        revision: Which of the user's texts that is.
+    """
+
+    name: str
+    other: str
+    diff: MergesDiff
+    effect: TextEffect | None
+    revision: int
+
+    @property
+    def first_number(self) -> int | None:
+        """The merge at which they part, None if they do not."""
+        found = self.diff.first_difference
+        return None if found is None else found.k
+
+
+def nothing_rows(width: int) -> list[Row]:
+    """Say how to compare."""
+    return flow(words_of(NOTHING, "dim"), width)
+
+
+def waiting_rows(other: str, width: int) -> list[Row]:
+    """Say that it is being compared."""
+    return flow(words_of(f"Comparing with {safe(other)}…", "dim"), width)
+
+
+def comparison_rows(comparison: Comparison, width: int) -> list[Row]:
+    """Draw a comparison: who is who, where they part and why, the text, the tokens."""
+    diff = comparison.diff
+    rows = [
+        *flow(((Span("A ", "heading"), Span(safe(comparison.name))),), width),
+        *flow(((Span("B ", "heading"), Span(safe(comparison.other))),), width),
+    ]
+    for what, in_a, in_b in diff.settings:
+        rows += flow(words_of(f"{what}: {safe(in_a)} in A, {safe(in_b)} in B", "dim"), width)
+    rows.append(())
+    rows += _parting(comparison, width)
+    if comparison.effect is not None:
+        rows += [(), *_effect_rows(comparison.effect, width)]
+    rows += [(), *_token_rows("only in A", diff.only_in_a, diff.a, width, leads=True)]
+    rows += [(), *_token_rows("only in B", diff.only_in_b, diff.b, width, leads=False)]
+    return [
+        *rows,
+        (),
+        *flow(words_of(f"{diff.n_shared:,} merged tokens are in both.", "dim"), width),
+    ]
+
+
+def _parting(comparison: Comparison, width: int) -> Iterator[Row]:
+    diff = comparison.diff
+    found = diff.first_difference
+    if found is None:
+        yield from flow(words_of(f"All {diff.n_equal:,} merges are equal.", "heading"), width)
+        return
+    go: Action = ToMerge(min(found.k, diff.a.n_merges))
+    equal = f"after {diff.n_equal:,} equal ones" if diff.n_equal else "the very first one"
+    yield from flow(
+        (
+            (Span("They part at merge", "heading"),),
+            (Span(f"{found.k:,}", "link", go), Span(",")),
+            *words_of(f"{equal}.", "dim"),
+        ),
+        width,
+    )
+    for sentence in found.sentences:
+        yield from flow(sentence_words(sentence), width)
+
+
+def _effect_rows(effect: TextEffect, width: int) -> Iterator[Row]:
+    n_a, n_b = effect.n_tokens_a, effect.n_tokens_b
+    n_places = len(effect.spans)
+    places = "the same ones" if not n_places else f"they differ in {n_places:,} places"
+    if n_places == 1:
+        places = "they differ in one place"
+    yield from flow(
+        (
+            (Span("Your text:", "heading"),),
+            *words_of(f"{n_a:,} tokens in A, {n_b:,} in B; {places}."),
+        ),
+        width,
+    )
+    for index in range(min(n_places, _MOST_PLACES)):
+        in_a, in_b = effect.place(index)
+        yield from flow((*_chips(in_a), (Span("│", "tree"),), *_chips(in_b)), width, (Span("  "),))
+    if n_places > _MOST_PLACES:
+        yield (Span(f"  … {n_places - _MOST_PLACES:,} more", "dim"),)
+
+
+def _chips(tokens: Sequence[bytes]) -> list[Word]:
+    return [
+        (Span(fit(label_of(token), _MOST_LABEL), "token", None, index % 2),)
+        for index, token in enumerate(tokens)
+    ]
+
+
+def _token_rows(
+    title: str, tokens: Sequence[bytes], replay: Replay, width: int, *, leads: bool
+) -> Iterator[Row]:
+    """Draw tokens that only one has; a click leads to their merges if that is what is shown."""
+    count = f"{len(tokens):,} token{'s' * (len(tokens) != 1)} {title}"
+    yield (Span(count, "heading"),)
+    words: list[Word] = []
+    for token in tokens[:_MOST_TOKENS]:
+        token_id = replay.tokenizer.token_id(token) if leads else None
+        action = None if token_id is None else ToToken(token_id)
+        words.append((Span(fit(label_of(token), _MOST_LABEL), "made", action),))
+    if len(tokens) > _MOST_TOKENS:
+        words += words_of(f"… {len(tokens) - _MOST_TOKENS:,} more", "dim")
+    if words:
+        yield from flow(words, width)

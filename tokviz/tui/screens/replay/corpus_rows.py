@@ -1,0 +1,151 @@
+"""The corpus as tokens: rows of words from a frame, by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tokviz.live.hues_by_id import hues_of
+from tokviz.tui.glyphs import token_label
+from tokviz.tui.screens.replay.frames import Frame, ShownPiece
+from tokviz.tui.screens.replay.position import Position
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Role, Row, Span, ToToken, Word, flow, words_of
+
+TokenBytes = Callable[[int], bytes]
+
+MOST_DRAWN_BYTES = 200
+"""A corpus up to this size is drawn anew for every merge, one below the other."""
+_MOST_LABEL = 40
+
+
+def chips(
+    piece: ShownPiece, position: Position, pair: tuple[int, int, int] | None, token: TokenBytes
+) -> list[Span]:
+    """Draw the tokens of a piece, a column apart; the merged ones are lit up.
+
+    Args:
+        piece: The piece.
+        position: Which frame is shown.
+        pair: The ids of the merged pair and of the token it makes; None at the start.
+        token: Gives the bytes of a token.
+    """
+    ids = piece.after if position.merged else piece.before
+    roles = _roles(ids, position, pair if piece.is_changed else None)
+    spans: list[Span] = []
+    for token_id, hue, role in zip(ids, hues_of(ids, 0, len(ids)), roles, strict=True):
+        label = fit(token_label(token(token_id)), _MOST_LABEL)
+        if spans:
+            spans.append(Span(" "))
+        lit = role != "token"
+        spans.append(Span(label, role, ToToken(token_id), -1 if lit else hue))
+    return spans
+
+
+def _roles(ids: Sequence[int], position: Position, pair: tuple[int, int, int] | None) -> list[Role]:
+    roles: list[Role] = ["token"] * len(ids)
+    if pair is None:
+        return roles
+    left, right, made = pair
+    index = 0
+    while index < len(ids):
+        if position.merged:
+            if ids[index] == made:
+                roles[index] = "result"
+        elif index + 1 < len(ids) and ids[index] == left and ids[index + 1] == right:
+            roles[index], roles[index + 1] = "left", "right"
+            index += 1
+        index += 1
+    return roles
+
+
+def corpus_rows(
+    frame: Frame,
+    position: Position,
+    pair: tuple[int, int, int] | None,
+    token: TokenBytes,
+    *,
+    is_whole: bool,
+    width: int,
+) -> list[Row]:
+    """Draw the pieces that a merge changes, and the beginning of the corpus.
+
+    Args:
+        frame: What there is to draw.
+        position: Which frame is shown.
+        pair: The ids of the merged pair and of the token it makes; None at the start.
+        token: Gives the bytes of a token.
+        is_whole: Whether the pieces of the frame are all there are.
+        width: Columns of a row.
+    """
+    rows: list[Row] = []
+    if frame.changed:
+        rows += _listed(frame.changed, position, pair, token, width)
+        rows.append(())
+    if not frame.pieces:
+        return rows
+    if is_whole:
+        return rows + _listed(frame.pieces, position, pair, token, width)
+    rows += flow(words_of("The first different pieces of the corpus", "label"), width)
+    words: list[Word] = []
+    for piece in frame.pieces:
+        words += _words(chips(piece, position, pair, token))
+        words.append((Span("│", "tree"),))
+    return rows + flow(words[:-1], width)
+
+
+def _words(spans: Sequence[Span]) -> list[Word]:
+    return [(span,) for span in spans if span.text != " "]
+
+
+def _listed(
+    pieces: Sequence[ShownPiece],
+    position: Position,
+    pair: tuple[int, int, int] | None,
+    token: TokenBytes,
+    width: int,
+) -> list[Row]:
+    """Draw one piece a row, with its count."""
+    columns = max((len(f"{piece.count:,}") for piece in pieces), default=1)
+    rows: list[Row] = []
+    for piece in pieces:
+        count = Span(f"{piece.count:>{columns},}× ", "label")
+        rows += flow(_words(chips(piece, position, pair, token)), width, (count,))
+    return rows
+
+
+def drawing_rows(
+    states: Sequence[Sequence[ShownPiece]],
+    position: Position,
+    steps: Sequence[tuple[int, int, int]],
+    token: TokenBytes,
+    width: int,
+) -> list[Row]:
+    """Draw a tiny corpus as textbooks do: its tokens after every merge, one below the other.
+
+    Args:
+        states: For every merge the pieces before and after it; the first are those of the start.
+        position: Where the drawing ends.
+        steps: The ids of the pair and of the new token of every merge, that of the start too.
+        token: Gives the bytes of a token.
+        width: Columns of a row.
+    """
+    digits = len(str(len(states) - 1))
+    rows: list[Row] = []
+    for number in range(position.n_done + 1):
+        here = number == position.n_done
+        is_lit = here and not position.merged
+        shown = Position(number + 1, False) if is_lit else Position(number)
+        # The pieces before the next merge are those after this one, with its pair to light up.
+        pieces = states[number + 1] if is_lit else states[number]
+        pair = steps[number + 1] if is_lit else steps[number] if here and number else None
+        words: list[Word] = []
+        for piece in pieces:
+            if words:
+                words.append((Span("│", "tree"),))
+            if piece.count > 1:
+                words.append((Span(f"{piece.count:,}×", "dim"),))
+            words += _words(chips(piece, shown, pair, token))
+        mark = "▸" if here else " "
+        label = Span(f"{mark} {number:>{digits}}  ", "heading" if here else "label")
+        rows += flow(words, width, (label,))
+    return rows

@@ -1,0 +1,202 @@
+"""What the screen shows of one merge, gathered in a worker. Knows no widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.tui.widgets.token_text import TextTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.bpe.replay import PairCount, Replay
+    from tokviz.bpe.replay_corpus import PieceTokens
+    from tokviz.bpe.replay_steps import MergeStep
+    from tokviz.bpe.replay_text import ReplayText, TokensAt
+
+N_CANDIDATES = 10
+N_PIECES = 60
+"""Pieces of a large corpus that are shown."""
+TINY_PIECES = 2_000
+"""All pieces of a tiny one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that could be merged.
+
+    Attributes:
+        left: The bytes of its left token.
+        right: Those of the right one.
+        count: How often it occurs.
+        share: Its count relative to the highest one.
+        is_next: Whether it is the one that is merged.
+        number: The merge that takes it, now or later; None if none does.
+        count_width: The digits of the highest count, with separators.
+    """
+
+    left: bytes
+    right: bytes
+    count: int
+    share: float
+    is_next: bool
+    number: int | None
+    count_width: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPiece:
+    """A piece of the corpus before and after a merge.
+
+    Attributes:
+        count: How often it occurs.
+        before: The ids of its tokens before the merge.
+        after: Those after it.
+    """
+
+    count: int
+    before: Sequence[int]
+    after: Sequence[int]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the merge happens in it."""
+        return len(self.before) != len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFrame:
+    """The user's text before and after a merge; the merged stretches are lit up in both."""
+
+    before: TextTokens
+    after: TextTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything about one merge that takes a moment to work out.
+
+    Attributes:
+        number: The merge; 0 is the start, where before and after are the same.
+        candidates: The most frequent pairs before it; empty without counts.
+        changed: The pieces in which it happens, the most frequent first.
+        pieces: Pieces of the corpus in the order of their first occurrence.
+        own: The user's text; None if there is none.
+        revision: Which of the user's texts that is.
+    """
+
+    number: int
+    candidates: tuple[Candidate, ...]
+    changed: tuple[ShownPiece, ...]
+    pieces: tuple[ShownPiece, ...]
+    own: OwnFrame | None
+    revision: int
+
+
+def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: int) -> Frame:
+    """Work out what a merge does. Only for the worker: it moves the replay's state.
+
+    Args:
+        replay: The replay.
+        number: The merge, 0 for the start.
+        text: The user's text.
+        revision: Which of the user's texts that is.
+    """
+    before = replay.state(max(number - 1, 0))
+    step = replay.step(number) if number else None
+    candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
+    holding = before.pieces_of_next(N_PIECES) if number and not replay.is_tiny else []
+    n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
+    own = None
+    if text is not None:
+        own = own_frame(text.at(before.k), text.at(number))
+    return Frame(
+        number,
+        candidates,
+        tuple(_shown(piece, step) for piece in holding),
+        tuple(_shown(piece, step) for piece in before.pieces(0, n_shown)),
+        own,
+        revision,
+    )
+
+
+def _candidates(replay: Replay, pairs: Sequence[PairCount]) -> tuple[Candidate, ...]:
+    highest = max((pair.count for pair in pairs), default=1)
+    return tuple(
+        Candidate(
+            pair.left,
+            pair.right,
+            pair.count,
+            pair.count / max(highest, 1),
+            pair.is_next,
+            merge_of_pair(replay, pair.left, pair.right),
+            len(f"{highest:,}"),
+        )
+        for pair in pairs
+    )
+
+
+def merge_of_pair(replay: Replay, left: bytes, right: bytes) -> int | None:
+    """Find the merge that takes a pair, None if none does."""
+    token_id = replay.tokenizer.token_id(left + right)
+    number = None if token_id is None else replay.merge_of_token(token_id)
+    if number is None or replay.token(number) != left + right:
+        return None
+    return number if replay.step(number).left == left else None
+
+
+def _shown(piece: PieceTokens, step: MergeStep | None) -> ShownPiece:
+    if step is None:
+        return ShownPiece(piece.count, piece.ids, piece.ids)
+    after = merged(piece.ids, step.left_id, step.right_id, step.new_id)
+    return ShownPiece(piece.count, piece.ids, after)
+
+
+def merged(ids: Sequence[int], left_id: int, right_id: int, new_id: int) -> list[int]:
+    """Merge a pair wherever it stands, from the left.
+
+    >>> merged([1, 1, 1, 2], 1, 1, 9)
+    [9, 1, 2]
+    """
+    made: list[int] = []
+    index = 0
+    while index < len(ids):
+        if index + 1 < len(ids) and ids[index] == left_id and ids[index + 1] == right_id:
+            made.append(new_id)
+            index += 2
+        else:
+            made.append(ids[index])
+            index += 1
+    return made
+
+
+def own_frame(before: TokensAt, after: TokensAt) -> OwnFrame:
+    """Compare a text's tokens before and after a merge, and light up what is merged."""
+    lit = lit_stretches(before.byte_ends, after.byte_ends)
+    return OwnFrame(
+        TextTokens(before.ids, before.byte_ends, *lit),
+        TextTokens(after.ids, after.byte_ends, *lit),
+    )
+
+
+def lit_stretches(
+    before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the borders that a merge takes away: where the stretches begin, divide and end.
+
+    Args:
+        before: Where the tokens end before the merge; shape (n,).
+        after: Where they end after it, some of them; shape (m,).
+    """
+    import numpy as np
+
+    places = np.searchsorted(after, before)
+    kept = after[np.minimum(places, max(len(after) - 1, 0))] == before if len(after) else places < 0
+    middles = before[~kept]
+    last = places[~kept]
+    starts = np.where(last > 0, after[np.maximum(last - 1, 0)], 0)
+    return starts.astype(np.int64), middles, after[last]

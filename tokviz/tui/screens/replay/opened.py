@@ -1,0 +1,161 @@
+"""What is worked out once when something is opened for a replay. Knows no widget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.replay import Replay
+from tokviz.compare.merge_sources import open_merges
+from tokviz.errors import TokvizError
+from tokviz.formats.run import is_run
+from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
+from tokviz.tui.screens.replay.frames import TINY_PIECES, ShownPiece, merged
+from tokviz.tui.widgets.cursor_curve import Curve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tokviz.bpe.replay_text import ReplayText
+    from tokviz.tui.screens.replay.sources import Source
+
+N_POINTS = 160
+"""Points of a curve, evenly spread over its logarithmic scale."""
+
+NO_COUNTS = (
+    "This vocabulary came without the corpus that it was trained on: no counts, no candidates and "
+    "no ties are known. What is shown is your text."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A tiny corpus after every merge.
+
+    Attributes:
+        states: For every merge the pieces before and after it; the first are those of the start.
+        steps: The ids of the pair and of the new token of every merge; the first stands for none.
+    """
+
+    states: tuple[tuple[ShownPiece, ...], ...]
+    steps: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Something that is replayed.
+
+    Attributes:
+        source: What was asked for.
+        replay: Its states.
+        compression: The curve of its corpus; empty without counts.
+        counts: The curve of the merges' counts; empty without counts.
+        drawing: The tiny corpus after every merge, None if it is not tiny.
+    """
+
+    source: Source
+    replay: Replay
+    compression: Curve
+    counts: Curve
+    drawing: Drawing | None
+
+
+def open_source(source: Source) -> Opened:
+    """Open what can be replayed. Takes a moment: for a worker.
+
+    The states of a large training are made ready with the first frame (`Replay.prepare`), so that
+    its merges and curves can be seen before.
+
+    Raises:
+        TokvizError: If it is damaged, foreign or missing.
+    """
+    is_training = isinstance(source.opens, str) and is_run(source.opens)
+    replay = Replay.open(source.opens, prepare=False) if is_training else open_merges(source.opens)
+    if not replay.n_merges:
+        raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")
+    return Opened(source, replay, corpus_compression(replay), merge_counts(replay), draw(replay))
+
+
+def log_spaced(last: int, n_points: int = N_POINTS) -> list[int]:
+    """Spread whole numbers from 1 to `last` over a logarithmic scale.
+
+    >>> log_spaced(1000, 4)
+    [1, 10, 100, 1000]
+    """
+    if last < 1:
+        return []
+    shares = (index / max(n_points - 1, 1) for index in range(n_points))
+    return sorted({min(round(last**share), last) for share in shares})
+
+
+def _compression(title: str, n_bytes: int, count: Callable[[int], int], last: int) -> Curve:
+    points = [(float(k), n_bytes / max(count(k), 1)) for k in log_spaced(last)]
+    top = max(2.0, math.ceil(max((ratio for _, ratio in points), default=2.0) * 2) / 2)
+    return Curve(title, points, (1.0, top), ("1.0", f"{top:.1f}"), last)
+
+
+def corpus_compression(replay: Replay) -> Curve:
+    """Give the curve of the corpus's bytes per token over the merges."""
+    title = "Bytes per token"
+    n_bytes = replay.n_bytes
+    if not replay.has_counts or n_bytes is None:
+        return Curve(title, last_x=replay.n_merges, nothing="No corpus is known.")
+    return _compression(
+        title, n_bytes, lambda k: replay.step(k).n_tokens_after or 1, replay.n_merges
+    )
+
+
+def text_compression(text: ReplayText, last: int) -> Curve:
+    """Give the curve of the user's text, which stands in where there is no corpus."""
+    title = "Bytes per token of your text"
+    if not text.data:
+        return Curve(title, last_x=last, nothing="Your text is empty.")
+    return _compression(title, len(text.data), text.n_tokens, last)
+
+
+def merge_counts(replay: Replay) -> Curve:
+    """Give the curve of the merges' counts, both axes logarithmic."""
+    title = "Count of each merge"
+    if not replay.has_counts:
+        nothing = "Not known: the vocabulary came without its corpus."
+        return Curve(title, last_x=replay.n_merges, nothing=nothing)
+    counts = [(float(k), replay.step(k).count or 1) for k in log_spaced(replay.n_merges)]
+    top = max(count for _, count in counts)
+    points = [(k, math.log10(max(count, 1))) for k, count in counts]
+    y_range = (0.0, max(math.log10(max(top, 1)), 0.1))
+    return Curve(title, points, y_range, ("1", short_number(top)), replay.n_merges)
+
+
+def short_number(number: int) -> str:
+    """Spell a number in at most five characters.
+
+    >>> short_number(950), short_number(12_345), short_number(4_200_000)
+    ('950', '12k', '4.2M')
+    """
+    if number < 1000:
+        return str(number)
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            value = number / size
+            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+    return str(number)
+
+
+def draw(replay: Replay) -> Drawing | None:
+    """Work out a tiny corpus after every merge."""
+    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > MOST_DRAWN_BYTES:
+        return None
+    pieces = replay.state(0).pieces(0, TINY_PIECES)
+    counts = [piece.count for piece in pieces]
+    ids: list[Sequence[int]] = [list(piece.ids) for piece in pieces]
+    states = [tuple(map(ShownPiece, counts, ids, ids))]
+    steps = [(-1, -1, -1)]
+    for number in range(1, replay.n_merges + 1):
+        step = replay.step(number)
+        pair = (step.left_id, step.right_id, step.new_id)
+        after: list[Sequence[int]] = [merged(piece, *pair) for piece in ids]
+        states.append(tuple(map(ShownPiece, counts, ids, after)))
+        steps.append(pair)
+        ids = after
+    return Drawing(tuple(states), tuple(steps))

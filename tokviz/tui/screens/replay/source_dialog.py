@@ -1,0 +1,204 @@
+"""Choosing what to replay, or what to compare it with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from tokviz.formats.run import is_run
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.dialogs.folder import cleaned_path
+from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.glyphs import safe
+from tokviz.tui.screens.replay.sources import Source, builtin_sources, fitting, trained_sources
+from tokviz.tui.widgets.fit import fit
+
+
+class SourceDialog(Dialog[Source]):
+    """Lists what there is; a path can be typed, pasted or looked for."""
+
+    DEFAULT_CSS = """
+    SourceDialog {
+        #empty { height: 1fr; color: $text-muted; display: none; }
+        &.-empty #empty { display: block; }
+        &.-empty RowList { display: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("ctrl+o", "browse", show=False, priority=True),
+    ]
+
+    class Listed(Message):
+        """The runs have been looked for."""
+
+        def __init__(self, sources: list[Source]) -> None:
+            """Take them."""
+            super().__init__()
+            self.sources = sources
+
+    def __init__(
+        self, title: str, first: Sequence[Source], runs: Path | None, *, takes_files: str
+    ) -> None:
+        """Take what is known already.
+
+        Args:
+            title: What the choice is for.
+            first: What to list first.
+            runs: The folder of the trainings; None if there is none.
+            takes_files: What else can be chosen, in words.
+        """
+        super().__init__()
+        self.dialog_title = title
+        self._first = list(first)
+        self._runs = runs
+        self._takes_files = takes_files
+        self._sources = [*self._first, *self._others()]
+
+    def _others(self) -> list[Source]:
+        known = {source.opens for source in self._first if isinstance(source.opens, str)}
+        known |= {source.name for source in self._first if not isinstance(source.opens, str)}
+        return [source for source in builtin_sources() if source.opens not in known]
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the field, the list and the hints."""
+        with Horizontal(classes="field-row"):
+            yield Static("›", classes="prompt")
+            yield Field(placeholder="Name, or a path")
+        yield Static(classes="error")
+        yield Static("─" * 200, classes="rule")
+        yield RowList[Source](paint_source, id="sources")
+        yield Static(Content(safe(f"Nothing of that name. {self._takes_files}")), id="empty")
+        yield Static("─" * 200, classes="rule")
+        yield HintBar(self._hints())
+
+    def _hints(self) -> list[Hint]:
+        return [
+            ("Enter", "choose", "choose"),
+            ("Esc", "cancel", "cancel"),
+            ("Ctrl+O", "look for a file or folder", "browse"),
+            ("↑↓", "move", ""),
+        ]
+
+    def on_mount(self) -> None:
+        """Show what is known, and look for the rest."""
+        self._show()
+        if self._runs is not None:
+            self._look(self._runs)
+
+    @work(thread=True, exclusive=True, group="runs", exit_on_error=False)
+    def _look(self, runs: Path) -> None:
+        worker = get_current_worker()
+        sources = trained_sources(runs, lambda: worker.is_cancelled)
+        self.post_message(self.Listed(sources))
+
+    @on(Listed)
+    def _take_listed(self, event: Listed) -> None:
+        known = {source.opens for source in self._first if isinstance(source.opens, str)}
+        new = [source for source in event.sources if source.opens not in known]
+        chosen = self._list.row
+        self._sources = [*self._first, *new, *self._others()]
+        self._show(chosen)
+
+    def wanted_height(self) -> int:
+        """Take a good part of the screen."""
+        return 18
+
+    @property
+    def _list(self) -> RowList[Source]:
+        return self.query_one("#sources", RowList)
+
+    @property
+    def _typed(self) -> str:
+        return self.query_one(Field).value.strip()
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self.show_error("")
+        self._show()
+
+    def _show(self, chosen: Source | None = None) -> None:
+        found = fitting(self._sources, self._typed)
+        self.set_class(not found, "-empty")
+        at = found.index(chosen) if chosen in found else 0
+        self._list.show(found, at if found else None)
+
+    @on(RowList.Clicked)
+    def _clicked(self) -> None:
+        self._finish()
+
+    @on(Input.Submitted)
+    def action_choose(self) -> None:
+        """End with what is highlighted, or with the path that is typed."""
+        typed = os.path.expanduser(cleaned_path(self._typed))
+        if typed and os.path.lexists(typed):
+            path = Path(typed).absolute()
+            self.dismiss(Source(path.name, "", str(path)))
+            return
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._list.row is not None:
+            self.dismiss(self._list.row)
+        else:
+            self.show_error(f"{self._typed}: neither in the list nor a file or folder")
+
+    def action_browse(self) -> None:
+        """Look for a file or a folder."""
+        self.app.push_screen(OpenSourceDialog(), self._browsed)
+
+    def _browsed(self, path: Path | None) -> None:
+        if path is not None:
+            self.dismiss(Source(path.name, "", str(path)))
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self._list.move(step)
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self._list.move(step * self._list.page)
+
+
+def paint_source(source: Source, width: int) -> list[Cell]:
+    """Draw a row: the name and what it is."""
+    name_width = max(8, min(30, width // 2))
+    name = fit(safe(source.name), name_width)
+    about = fit(safe(source.about), max(0, width - name_width - 4))
+    padding = " " * (name_width - cell_len(name))
+    return [("  ", ""), (name, "strong"), (padding + "  ", ""), (about, "muted")]
+
+
+class OpenSourceDialog(OpenFileDialog):
+    """Its result is a run folder, or a file of any kind."""
+
+    dialog_title = "Open a run folder or a file"
+
+    def _take(self, path: Path, is_folder: bool) -> None:
+        """End with a run folder; go into any other."""
+        if is_folder and is_run(path):
+            FileDialog.last_folder = path.parent
+            self.dismiss(path)
+        else:
+            super()._take(path, is_folder)
+
+    def _check(self, path: Path) -> None:  # type: ignore[override]
+        """Take any file: whoever opens it says what is wrong with it."""
+        self.finish(path)

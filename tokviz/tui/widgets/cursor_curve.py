@@ -1,0 +1,206 @@
+"""A curve over a logarithmic scale with a cursor that can be moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokviz.tui.widgets.curve import curve_rows
+from tokviz.tui.widgets.fit import fit
+
+AXIS_COLUMNS = 7
+"""Columns at the left for the labels of the y axis and the axis itself."""
+
+Cells = list[tuple[str, str]]
+"""A row: stretches of (text, role)."""
+
+
+class Curve(NamedTuple):
+    """What is drawn.
+
+    Attributes:
+        title: What the y axis is.
+        points: (x, y) with growing x, from 1 on.
+        y_range: The bottom and the top.
+        y_labels: What they are called.
+        last_x: The right edge of the scale.
+        nothing: What to say if there are no points.
+    """
+
+    title: str
+    points: Sequence[tuple[float, float]] = ()
+    y_range: tuple[float, float] = (0.0, 1.0)
+    y_labels: tuple[str, str] = ("", "")
+    last_x: int = 1
+    nothing: str = ""
+
+
+class CursorCurve(Widget):
+    """Draws a curve and the place where one is; a click or a drag goes elsewhere."""
+
+    DEFAULT_CSS = """
+    CursorCurve {
+        & > .cursor-curve--past { color: $text-accent; }
+        & > .cursor-curve--future { color: $text-disabled; }
+        & > .cursor-curve--cursor { color: $text-warning; text-style: bold; }
+        & > .cursor-curve--axis { color: $text-muted; }
+        & > .cursor-curve--value { text-style: bold; }
+    }
+    """
+    ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis", "value")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"cursor-curve--{role}" for role in ROLES}
+
+    class Moved(Message):
+        """The user pointed out a place."""
+
+        def __init__(self, x: int) -> None:
+            """Take the x of the place."""
+            super().__init__()
+            self.x = x
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place matters."""
+            return isinstance(message, CursorCurve.Moved)
+
+    def __init__(self, *, id: str | None = None) -> None:
+        """Begin without a curve."""
+        super().__init__(id=id)
+        self._curve = Curve("")
+        self._cursor = 0
+        self._value = ""
+        self._drawn: tuple[tuple[int, int], list[str]] | None = None
+        self._dragging = False
+
+    def show(self, curve: Curve) -> None:
+        """Show another curve."""
+        self._curve = curve
+        self._drawn = None
+        self.refresh()
+
+    def set_cursor(self, x: int, value: str) -> None:
+        """Put the cursor at an x, and say the value there."""
+        if (x, value) == (self._cursor, self._value):
+            return
+        width, last_x = self.size.width - AXIS_COLUMNS, self._curve.last_x
+        moved = column_of(x, last_x, width) != column_of(self._cursor, last_x, width)
+        self._cursor, self._value = x, value
+        if moved:
+            self.refresh()
+        else:
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def _blocks(self) -> list[str]:
+        size = (self.size.width, self.size.height)
+        if self._drawn is None or self._drawn[0] != size:
+            curve = self._curve
+            rows = curve_rows(
+                curve.points,
+                max(size[0] - AXIS_COLUMNS, 0),
+                max(size[1] - 2, 0),
+                x_range=(1, max(curve.last_x, 2)),
+                y_range=curve.y_range,
+            )
+            self._drawn = (size, rows)
+        return self._drawn[1]
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row."""
+        base = self.rich_style
+        width, height = self.size
+        cells = curve_line(self._curve, self._blocks(), self._cursor, self._value, y, width, height)
+        segments = [
+            Segment(
+                text,
+                base + self.get_component_rich_style(f"cursor-curve--{role}", partial=True),
+            )
+            for text, role in cells
+        ]
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go there."""
+        if event.button == 1 and self._curve.points:
+            event.stop()
+            self._dragging = True
+            self.capture_mouse()
+            self._go(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while it is pressed."""
+        if self._dragging:
+            self._go(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Stay here."""
+        if self._dragging:
+            event.stop()
+            self._dragging = False
+            self.release_mouse()
+
+    def _go(self, column: int) -> None:
+        x = x_of(column - AXIS_COLUMNS, self._curve.last_x, self.size.width - AXIS_COLUMNS)
+        if x != self._cursor:
+            self.post_message(self.Moved(x))
+
+
+def curve_line(
+    curve: Curve, blocks: Sequence[str], cursor: int, value: str, y: int, width: int, height: int
+) -> Cells:
+    """Draw one row: the title and the value, a row of the curve, or the x axis."""
+    if y == 0:
+        return [(fit(curve.title, width), "axis"), (f"  {value}" if value else "", "value")]
+    if not curve.points:
+        words = curve.nothing.split(" ")
+        return [(line, "axis") for line in _wrapped(words, width)[y - 1 : y]]
+    if height < 3 or width <= AXIS_COLUMNS + 4:
+        return []
+    if y == height - 1:
+        first, last = "1", f"{curve.last_x:,}"
+        gap = " " * max(1, width - AXIS_COLUMNS - len(first) - len(last))
+        return [(" " * AXIS_COLUMNS + first + gap + last, "axis")]
+    label = curve.y_labels[1] if y == 1 else curve.y_labels[0] if y == height - 2 else ""
+    row = blocks[y - 1]
+    column = column_of(cursor, curve.last_x, width - AXIS_COLUMNS)
+    mark = row[column] if row[column] != " " else "│"
+    return [
+        (f"{label:>{AXIS_COLUMNS - 1}}▕", "axis"),
+        (row[:column], "past"),
+        (mark, "cursor"),
+        (row[column + 1 :], "future"),
+    ]
+
+
+def _wrapped(words: Sequence[str], width: int) -> list[str]:
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def column_of(x: int, last_x: int, width: int) -> int:
+    """Say in which column of a logarithmic scale from 1 to `last_x` an x stands."""
+    if x <= 1 or last_x <= 1 or width <= 1:
+        return 0
+    return min(math.ceil(math.log(x) / math.log(last_x) * width - 1e-9) - 1, width - 1)
+
+
+def x_of(column: int, last_x: int, width: int) -> int:
+    """Say which x a column stands for: the right edge's, as the curve is drawn.
+
+    >>> [x_of(column, 256, 8) for column in (-1, 0, 3, 7, 9)]
+    [1, 2, 16, 256, 256]
+    """
+    if column < 0 or last_x <= 1 or width <= 1:
+        return 1
+    share = min(column + 1, width) / width
+    return min(max(round(math.exp(share * math.log(last_x))), 1), last_x)

@@ -1,0 +1,300 @@
+"""A text drawn as the tokens that it is told; some of them can be lit up."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.cache import LRUCache
+from textual.message import Message
+from textual.strip import Strip
+
+from tokviz import bytetext
+from tokviz.live.document import LiveDocument
+from tokviz.live.hues_by_id import hues_of
+from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.tui.glyphs import Glyphs
+from tokviz.tui.widgets.editor.cells import glyph_table
+from tokviz.tui.widgets.editor.document import ExactDocument
+from tokviz.tui.widgets.editor.painting import (
+    HOVERED,
+    PINNED,
+    LookStyles,
+    Marks,
+    paint,
+    row_looks,
+)
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.tui.palette import TokenPalette
+
+_STRIPS_KEPT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class TextTokens:
+    """The tokens of a text, and those to light up.
+
+    Attributes:
+        ids: The token ids; shape (n,).
+        byte_ends: Where each token ends, in bytes; shape (n,).
+        lit_starts: Where each lit stretch begins, ascending; shape (m,).
+        lit_middles: Where it is divided into two tokens, or was; shape (m,).
+        lit_ends: Where it ends; shape (m,).
+    """
+
+    ids: npt.NDArray[np.int64]
+    byte_ends: npt.NDArray[np.int64]
+    lit_starts: npt.NDArray[np.int64]
+    lit_middles: npt.NDArray[np.int64]
+    lit_ends: npt.NDArray[np.int64]
+
+
+class TokenText(QuietScroll):
+    """Shows a text and its tokens. Another tokenization costs as much as the rows in view."""
+
+    DEFAULT_CSS = """
+    TokenText { background: $background; }
+    """
+
+    class Picked(Message):
+        """The user clicked a token."""
+
+        def __init__(self, token_id: int) -> None:
+            """Take the token's id."""
+            super().__init__()
+            self.token_id = token_id
+
+    def __init__(
+        self, palette: TokenPalette, *, show_invisibles: bool = True, id: str | None = None
+    ) -> None:
+        """Begin with an empty text.
+
+        Args:
+            palette: How tokens look.
+            show_invisibles: Whether spaces, line ends and the like are drawn as glyphs.
+            id: The widget's id.
+        """
+        super().__init__(id=id)
+        self._palette = palette
+        self._glyphs: Glyphs = glyph_table(show_invisibles)
+        self._styles: LookStyles | None = None
+        self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
+        self._specials: frozenset[int] = frozenset()
+        self._tokens: TextTokens | None = None
+        self._live = LiveDocument("", None)
+        self._wrapped: ExactWrappedDocument | None = None
+
+    # -- what the screen tells
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        self._palette = palette
+        self._forget()
+
+    def show_text(self, text: str, specials: frozenset[int] = frozenset()) -> None:
+        """Show another byte text, whose tokens are not known yet."""
+        self._live = LiveDocument(text, None)
+        self._specials = specials
+        self._tokens = None
+        self._wrapped = None
+        self.scroll_to(y=0, animate=False)
+        self._fit()
+        self.refresh()
+
+    def show_tokens(self, tokens: TextTokens | None) -> None:
+        """Show other tokens of the text."""
+        if not _are_equal(tokens, self._tokens):
+            self.refresh()
+        self._tokens = tokens
+
+    def reveal_lit(self) -> None:
+        """Scroll to the first lit token if none is in view."""
+        tokens, wrapped = self._tokens, self._wrapped
+        if tokens is None or wrapped is None or not len(tokens.lit_starts) or not self.size.height:
+            return
+        top = self._start_byte(self.top_row)
+        below = self._start_byte(self.top_row + self.size.height)
+        first = int(tokens.lit_starts.searchsorted(top))
+        if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
+            return
+        target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
+        low, high = 0, wrapped.height - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._start_byte(middle) <= target:
+                low = middle
+            else:
+                high = middle - 1
+        self.show_row(low)
+
+    def _start_byte(self, row: int) -> int:
+        wrapped = self._wrapped
+        if wrapped is None or row >= wrapped.height:
+            return self._live.n_bytes + 1
+        return self._live.byte_offset(self._start_char(wrapped.row_part(row)))
+
+    def _start_char(self, part: RowPart) -> int:
+        return self._live.line_start(part.line) + part.start
+
+    # -- drawing
+
+    def _fit(self) -> None:
+        """Break the text into rows of the present width."""
+        width = self.row_width
+        if width > 0 and (self._wrapped is None or self._wrapped.width != width):
+            self._wrapped = ExactWrappedDocument(ExactDocument(self._live), width, self._glyphs)
+            self.set_row_count(self._wrapped.height)
+
+    def on_resize(self) -> None:
+        """Break the text for the new width."""
+        self._fit()
+
+    def on_show(self) -> None:
+        """Catch up with what happened while the text was hidden."""
+        self._fit()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the view."""
+        self._fit()
+        if self._styles is None:
+            self._styles = LookStyles(self._palette, self.rich_style)
+        wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
+        if wrapped is None or row >= wrapped.height:
+            return Strip.blank(width, self._styles.base)
+        part = wrapped.row_part(row, 0, width)
+        lines = wrapped.document.lines
+        has_line_feed = part.line + 1 < len(lines) and part.end == len(lines[part.line])
+        text = part.text + "\n" if has_line_feed else part.text
+        looks = self._looks(text, self._start_char(part))
+        key: object = (part.text, tuple(looks), width)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = paint(
+                part.text, part.cells, looks, self._glyphs, self._styles, width
+            )
+        return strip
+
+    def _looks(self, text: str, start: int) -> list[int]:
+        tokens = self._tokens
+        if tokens is None:
+            spans = [TokenSpan(start, start + len(text), -1, -1, -1, 0)] if text else []
+            return row_looks(start, len(text), spans, (), Marks())
+        first_byte = self._live.byte_offset(start)
+        offsets = char_offsets(text, first_byte)
+        spans = spans_in(tokens, offsets, start)
+        looks = row_looks(start, len(text), spans, self._specials, Marks())
+        for first, last, bit in lit_chars(tokens, offsets):
+            for index in range(first, last):
+                looks[index] |= bit
+        return looks
+
+    def _forget(self) -> None:
+        self._styles = None
+        self._strips.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Draw everything again when the theme changed."""
+        super().notify_style_update()
+        self._forget()
+
+    # -- the mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which token was clicked."""
+        place = event.get_content_offset(self)
+        wrapped, tokens = self._wrapped, self._tokens
+        if place is None or wrapped is None or tokens is None:
+            return
+        row = self.top_row + place.y
+        if row >= wrapped.height:
+            return
+        part = wrapped.row_part(row, 0, self.row_width)
+        if place.x > part.cells.width:
+            return
+        byte = self._live.byte_offset(self._start_char(part) + part.cells.index_at(place.x))
+        index = int(tokens.byte_ends.searchsorted(byte, "right"))
+        if index < len(tokens.ids):
+            self.post_message(self.Picked(int(tokens.ids[index])))
+
+
+def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
+    """Tell whether two tokenizations of a text look the same."""
+    if tokens is None or others is None:
+        return tokens is others
+    return all(
+        len(mine) == len(theirs) and bool((mine == theirs).all())
+        for mine, theirs in (
+            (tokens.ids, others.ids),
+            (tokens.byte_ends, others.byte_ends),
+            (tokens.lit_middles, others.lit_middles),
+        )
+    )
+
+
+def char_offsets(text: str, first_byte: int) -> list[int]:
+    """Give the byte offset of every character of a stretch, and of its end."""
+    if text.isascii():
+        return list(range(first_byte, first_byte + len(text) + 1))
+    return list(accumulate(map(bytetext.n_bytes, text), initial=first_byte))
+
+
+def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSpan]:
+    """Give the tokens that touch a stretch of text, clipped to it.
+
+    Args:
+        tokens: The tokens of the whole text.
+        offsets: The byte offset of every character of the stretch, and of its end.
+        start: The first character of the stretch in the whole text.
+    """
+    if offsets[0] == offsets[-1]:
+        return []
+    first = int(tokens.byte_ends.searchsorted(offsets[0], "right"))
+    last = min(int(tokens.byte_ends.searchsorted(offsets[-1], "left")) + 1, len(tokens.ids))
+    ids = tokens.ids
+    spans: list[TokenSpan] = []
+    begin = int(tokens.byte_ends[first - 1]) if first else 0
+    for index, hue in enumerate(hues_of(ids, first, last), first):
+        end = int(tokens.byte_ends[index])
+        first_char = max(bisect_right(offsets, begin) - 1, 0)
+        last_char = min(bisect_left(offsets, end), len(offsets) - 1)
+        split = BEGINS_INSIDE * (begin > offsets[0] and offsets[first_char] != begin)
+        split |= ENDS_INSIDE * (end < offsets[-1] and offsets[last_char] != end)
+        if last_char > first_char:
+            spans.append(
+                TokenSpan(start + first_char, start + last_char, index, int(ids[index]), hue, split)
+            )
+        begin = end
+    return spans
+
+
+def lit_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
+    """Give the lit characters of a stretch: first, behind last, and the bit of their look.
+
+    Where a lit stretch is two tokens, they look different, so that the border between shows.
+    """
+    first = int(tokens.lit_ends.searchsorted(offsets[0], "right"))
+    last = int(tokens.lit_starts.searchsorted(offsets[-1], "left"))
+    found: list[tuple[int, int, int]] = []
+    for index in range(first, last):
+        start, middle, end = (
+            int(places[index])
+            for places in (tokens.lit_starts, tokens.lit_middles, tokens.lit_ends)
+        )
+        border = int(tokens.byte_ends.searchsorted(middle))
+        is_two = border < len(tokens.byte_ends) and tokens.byte_ends[border] == middle
+        halves = [(start, middle, PINNED), (middle, end, HOVERED)] if is_two else []
+        for low, high, bit in halves or [(start, end, PINNED)]:
+            first_char = max(bisect_right(offsets, low) - 1, 0)
+            last_char = min(bisect_left(offsets, high), len(offsets) - 1)
+            found.append((first_char, last_char, bit))
+    return found
