@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.merge_list import MergeListModel
@@ -25,8 +24,7 @@ AllowedSpecial = Literal["all", "none"] | Collection[str]
 """Which special tokens are recognised in a text; the others are plain text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokenization:
+class Tokenization(NamedTuple):
     """The tokens of one text.
 
     Attributes:

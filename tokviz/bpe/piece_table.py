@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting_kernels import (
@@ -31,8 +31,7 @@ _FIRST_DATA_BYTES = 1 << 20
 _BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(NamedTuple):
     """The pieces' lengths, and sums over all their occurrences; see `PieceCounts`."""
 
     lengths: memoryview

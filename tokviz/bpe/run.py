@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from array import array
-from dataclasses import asdict, dataclass, field
 from importlib.machinery import PathFinder
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import tokviz
 from tokviz.bpe.counting import PieceCounts
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-@dataclass(frozen=True, slots=True)
-class TrainTimings:
+class TrainTimings(NamedTuple):
     """Seconds of a training by phase."""
 
     reading: float
@@ -32,8 +30,7 @@ class TrainTimings:
     merging: float
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRun:
+class TrainingRun(NamedTuple):
     """What a training gives.
 
     Attributes:
@@ -53,7 +50,7 @@ class TrainingRun:
     settings: TrainSettings
     timings: TrainTimings
     stopped_early: str | None = None
-    sources: tuple[str, ...] = field(default=())
+    sources: tuple[str, ...] = ()
     engine: Literal["python", "compiled"] = "python"
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
@@ -122,7 +119,7 @@ class TrainingRun:
             "n_merges": len(self.history),
             "stopped_early": self.stopped_early,
             "engine": self.engine,
-            "seconds": asdict(self.timings),
+            "seconds": self.timings._asdict(),
             "versions": {
                 "tokviz": tokviz.__version__,
                 "python": sys.version.partition(" ")[0],

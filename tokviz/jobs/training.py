@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +82,7 @@ class Training:
             on_progress=self._take_progress,
             should_stop=self._should_stop,
         )
-        self._seconds.update(asdict(self._run.timings))
+        self._seconds.update(self._run.timings._asdict())
 
     def save(self) -> None:
         """Write the run folder.
@@ -126,8 +125,7 @@ class Training:
 
     def report(self) -> TrainReport:
         """Say how far it is now."""
-        return replace(
-            self._last,
+        return self._last._replace(
             seconds=time.monotonic() - self._started,
             memory_bytes=memory_bytes(),
             peak_memory_bytes=peak_memory_bytes(),
@@ -136,13 +134,13 @@ class Training:
     def _take_progress(self, progress: TrainProgress) -> None:
         fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
         newest = tuple(NewMerge(*merge) for merge in progress.newest)
-        self._last = replace(self._last, **fields, newest=newest)
+        self._last = self._last._replace(**fields, newest=newest)
         self._on_report(self.report())
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
         """Time a short phase and report its beginning."""
-        self._last = replace(self._last, phase=name, fraction=0.0, eta_seconds=None)
+        self._last = self._last._replace(phase=name, fraction=0.0, eta_seconds=None)
         self._on_report(self.report())
         started = time.perf_counter()
         yield
