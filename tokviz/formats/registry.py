@@ -5,7 +5,6 @@ To build one in, add an entry to `BUILTIN_TOKENIZERS`.
 
 from __future__ import annotations
 
-import difflib
 import os
 from os import PathLike
 from threading import Lock
@@ -146,6 +145,8 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
     if found is None:
+        import difflib
+
         raise UnknownTokenizerError(name, difflib.get_close_matches(wanted, _BY_NAME, n=3))
     return found
 

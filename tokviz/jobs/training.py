@@ -12,7 +12,6 @@ from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
-from tokviz.formats.registry import load
 from tokviz.formats.run import check_target
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 
@@ -162,6 +161,8 @@ _SHARED_FIELDS = (
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
+    from tokviz.formats.registry import load
+
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes = sum(map(len, texts))
     return HeldOut(
