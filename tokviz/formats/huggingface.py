@@ -29,11 +29,10 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     """
     specials = set(tokenizer.special_tokens.values())
     tokens = {
-        token: (token_id, to_characters(token))
-        for token_id, token in tokenizer.vocab.items()
-        if token_id not in specials
+        token_id: token for token_id, token in tokenizer.vocab.items() if token_id not in specials
     }
-    vocab = {characters: token_id for token_id, characters in tokens.values()}
+    vocab = dict(zip(map(to_characters, tokens.values()), tokens, strict=True))
+    characters = dict(zip(tokens.values(), vocab, strict=True))
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -64,7 +63,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": False,
         },
     }
-    merges = [f"{tokens[left][1]} {tokens[right][1]}" for left, right in tokenizer.merges]
+    merges = [f"{characters[left]} {characters[right]}" for left, right in tokenizer.merges]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
     vocab_text = _one_a_line(dict(sorted(vocab.items(), key=lambda item: item[1])))
     text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {_one_a_line(merges)}\n }}\n}}'
