@@ -8,6 +8,7 @@ than one of the two Unicode versions.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring as quoted
 from os import PathLike
 from typing import Any
 
@@ -63,17 +64,18 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": False,
         },
     }
-    merges = [f"{characters[left]} {characters[right]}" for left, right in tokenizer.merges]
+    ids = [f"{quoted(text)}: {vocab[text]}" for text in sorted(vocab, key=vocab.__getitem__)]
+    merges = [quoted(f"{characters[left]} {characters[right]}") for left, right in tokenizer.merges]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
-    vocab_text = _one_a_line(dict(sorted(vocab.items(), key=lambda item: item[1])))
-    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {_one_a_line(merges)}\n }}\n}}'
+    # As `json.dumps` does it with an indent, which its code in C does not know.
+    vocab_text, merges_text = _one_a_line("{", ids, "}"), _one_a_line("[", merges, "]")
+    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {merges_text}\n }}\n}}'
     return text.encode()
 
 
-def _one_a_line(items: dict[str, int] | list[str]) -> str:
-    """Write items as `json.dumps` does with an indent, but by its code in C, which knows none."""
-    text = json.dumps(items, ensure_ascii=False, separators=(",\n   ", ": "))
-    return f"{text[0]}\n   {text[1:-1]}\n  {text[-1]}" if items else text
+def _one_a_line(opening: str, items: list[str], closing: str) -> str:
+    text = ",\n   ".join(items)
+    return f"{opening}\n   {text}\n  {closing}" if items else opening + closing
 
 
 def _added_token(text: str, token_id: int) -> Json:
