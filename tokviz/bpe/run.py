@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from importlib.machinery import PathFinder
@@ -20,6 +21,8 @@ from tokviz.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+_ABOUT_A_PACKAGE = ".dist-info"
 
 
 class TrainTimings(NamedTuple):
@@ -211,5 +214,7 @@ def _version(package: str) -> str | None:
     spec = PathFinder.find_spec(package)
     if spec is None or spec.origin is None:
         return None
-    found = Path(spec.origin).parent.parent.glob(f"{package}-*.dist-info")
-    return next((folder.name.split("-")[1].removesuffix(".dist") for folder in found), None)
+    for name in os.listdir(Path(spec.origin).parent.parent):
+        if name.startswith(f"{package}-") and name.endswith(_ABOUT_A_PACKAGE):
+            return name.removesuffix(_ABOUT_A_PACKAGE).partition("-")[2]
+    return None
