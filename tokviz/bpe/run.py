@@ -81,8 +81,10 @@ class TrainingRun(NamedTuple):
         Raises:
             OutputFileError: If anything fails; what was there before is untouched.
         """
+        from tokviz.formats.run_writer import write_run
+
         pieces = self.piece_counts
-        run_folder.write_run(
+        write_run(
             folder,
             self.tokenizer,
             about=self._about(),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.train import train
@@ -131,6 +133,9 @@ class Training:
         )
 
     def _take_progress(self, progress: TrainProgress) -> None:
+        if progress.phase == "merging" and self._last.phase != "merging":
+            # The merge loop keeps one processor busy; another may load what saves.
+            Thread(target=import_module, args=["tokviz.formats.run_writer"], daemon=True).start()
         fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
         newest = tuple(NewMerge(*merge) for merge in progress.newest)
         self._last = self._last._replace(**fields, newest=newest)
