@@ -206,10 +206,10 @@ class _Training:
         return False
 
     def _take_merges(self, engine: Engine) -> None:
-        for left, right, count in engine.merges_from(self._now.n_merges):
-            left_bytes, right_bytes = self._tokens[left], self._tokens[right]
-            self._tokens.append(left_bytes + right_bytes)
-            self._newest.append((left_bytes, right_bytes, count))
+        merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
+        for left, right, _ in merges:
+            tokens.append(tokens[left] + tokens[right])
+        self._newest += [(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]]
         del self._newest[:-N_NEWEST]
         self._now = self._now._replace(
             n_merges=engine.n_merges,
