@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from tokviz.errors import InputFileError, OutputFileError
@@ -70,6 +69,8 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, private: bool = Fal
     Raises:
         OutputFileError: If anything fails; the old content is then still there.
     """
+    import tempfile
+
     target = Path(os.path.realpath(path))
     temporary: str | None = None
     try:

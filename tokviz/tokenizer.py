@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.merge_list import MergeListModel
@@ -30,8 +29,7 @@ AllowedSpecial = Literal["all", "none"] | Collection[str]
 """Which special tokens are recognised in a text; the others are plain text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokenization:
+class Tokenization(NamedTuple):
     """The tokens of one text.
 
     Attributes:

@@ -31,8 +31,8 @@ TIMES = TrainTimings(0.0, 0.0, 0.0)
 
 
 def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=()):
-    asked = dataclasses.replace(
-        train_settings(rule, n_merges), special_tokens=tuple(specials), special_ids="first"
+    asked = train_settings(rule, n_merges)._replace(
+        special_tokens=tuple(specials), special_ids="first"
     )
     counted = piece_counts(pieces, counts)
     history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
@@ -298,7 +298,7 @@ def test_a_history_of_other_pieces_is_refused(column, way) -> None:
     columns[column][4] += 1  # type: ignore[operator]
     history = TrainingHistory.from_arrays(columns)
     with pytest.raises(TokvizError, match="first at merge 5"):
-        Replay.open(dataclasses.replace(run, history=history)).prepare()
+        Replay.open(run._replace(history=history)).prepare()
 
 
 def test_a_run_is_a_training_run() -> None:

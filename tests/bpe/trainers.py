@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -25,7 +24,7 @@ SETTINGS = TrainSettings.checked(
 
 
 def settings(rule: str, n_merges: int, min_count: int = 1) -> TrainSettings:
-    return replace(SETTINGS, vocab_size=256 + n_merges, tie_break=rule, min_count=min_count)
+    return SETTINGS._replace(vocab_size=256 + n_merges, tie_break=rule, min_count=min_count)
 
 
 def piece_counts(pieces: Sequence[bytes], counts: Sequence[int]) -> PieceCounts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import pytest
 
@@ -28,18 +27,18 @@ def test_merging_shows_the_time_left_the_compression_and_the_newest_token():
 
 
 def test_reading_shows_what_was_read():
-    text = progress_text(replace(MERGING, phase="reading", n_bytes=2_500_000), 120)
+    text = progress_text(MERGING._replace(phase="reading", n_bytes=2_500_000), 120)
     assert text.endswith("2.5 MB  7 different pieces")
 
 
 def test_compiling_says_that_it_is_for_once():
-    text = progress_text(replace(MERGING, phase="compiling", eta_seconds=None), 120)
+    text = progress_text(MERGING._replace(phase="compiling", eta_seconds=None), 120)
     assert text.endswith("the first time only")
 
 
 @pytest.mark.parametrize("width", [10, 40, 60, 79])
 def test_the_line_fits_the_terminal(width):
-    wide = replace(MERGING, newest=(NewMerge("你好".encode(), "世界".encode(), 1),))
+    wide = MERGING._replace(newest=(NewMerge("你好".encode(), "世界".encode(), 1),))
     text = progress_text(wide, width)
     assert len(text) + sum(char in "你好世界" for char in text) <= width
 
@@ -54,7 +53,7 @@ def test_times_are_written_as_on_a_clock(seconds, shown):
 def test_the_line_is_drawn_over_itself_and_leaves_no_trace():
     terminal = _Terminal()
     line = ProgressLine(terminal)
-    line.show(replace(MERGING, phase="reading"))
+    line.show(MERGING._replace(phase="reading"))
     line.show(MERGING)
     line.clear()
     drawn = terminal.getvalue().split("\r")

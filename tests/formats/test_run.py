@@ -17,6 +17,7 @@ import pytest
 
 import tokviz
 from tokviz.formats import run as run_folder
+from tokviz.formats import run_writer
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 
@@ -152,9 +153,9 @@ def test_a_rename_that_fails_brings_the_old_run_back(run, tmp_path, monkeypatch)
 KILLED_WHILE_SAVING = """
 import os, signal, sys
 import tokviz
-from tokviz.formats import run as run_folder
+from tokviz.formats import run_writer
 run = tokviz.train(["abab"], 300)
-run_folder.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+run_writer.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 run.save(sys.argv[1])
 """
 
@@ -175,7 +176,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_save(run, tmp_path):
 
 def test_what_a_living_process_writes_is_left_alone(run, tmp_path, monkeypatch):
     folder = tmp_path / "run"
-    write_npy = run_folder.write_npy
+    write_npy = run_writer.write_npy
     found: list[Path] = []
 
     def save_another(path, items):
@@ -185,7 +186,7 @@ def test_what_a_living_process_writes_is_left_alone(run, tmp_path, monkeypatch):
             run.save(folder)
             assert path.exists()
 
-    monkeypatch.setattr(run_folder, "write_npy", save_another)
+    monkeypatch.setattr(run_writer, "write_npy", save_another)
     run.save(folder)
     assert [*tmp_path.iterdir()] == [folder]
 

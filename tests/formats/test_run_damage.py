@@ -15,6 +15,7 @@ import tokviz
 from tokviz.bpe.replay import Replay
 from tokviz.errors import TokvizError
 from tokviz.formats import run as run_folder
+from tokviz.formats import run_arrays
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 CHANGES = 400
@@ -48,7 +49,7 @@ def refused(folder: Path, words: str = "") -> None:
 
 
 def arrays(folder: Path, name: str) -> dict[str, np.ndarray]:
-    return {key: array.copy() for key, array in run_folder.read_arrays(folder, name).items()}
+    return {key: array.copy() for key, array in run_arrays.read_arrays(folder, name).items()}
 
 
 @pytest.mark.parametrize(

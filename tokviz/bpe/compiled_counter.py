@@ -108,11 +108,11 @@ class CompiledCounter:
         """
         if not (block.is_open and len(block.starts) == 1 and self._undecided):
             return False
-        self._undecided.append(block.data[block.starts[0] : block.ends[0]])
-        if sum(map(len, self._undecided)) < self._scan_at:
-            return True
-        self._undecided.pop()
-        return False
+        start, end = block.starts[0], block.ends[0]
+        if sum(map(len, self._undecided)) + end - start >= self._scan_at:
+            return False
+        self._undecided.append(block.data[start:end])
+        return True
 
     def _with_undecided(self, block: TextBlock) -> TextBlock:
         """Put the undecided bytes before a block."""

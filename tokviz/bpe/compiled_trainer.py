@@ -123,8 +123,9 @@ class CompiledTrainer:
         n = self.n_merges
         if self._state is None:
             return []
-        merges, counts = self._state.merges, self._state.merge_count
-        return [(merges[2 * i], merges[2 * i + 1], counts[i]) for i in range(first, n)]
+        ids = self._state.merges[2 * first : 2 * n].tolist()
+        counts = self._state.merge_count[first:n].tolist()
+        return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""

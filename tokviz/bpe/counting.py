@@ -12,10 +12,9 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from operator import mul, sub
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
@@ -114,8 +113,7 @@ class PieceCounts:
             yield data[offsets[index] : offsets[index + 1]], n
 
 
-@dataclass(frozen=True, slots=True)
-class CountProgress:
+class CountProgress(NamedTuple):
     """How far counting has come.
 
     Attributes:

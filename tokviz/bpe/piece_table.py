@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting_kernels import (
@@ -32,8 +32,7 @@ _FIRST_DATA_BYTES = 1 << 20
 _BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(NamedTuple):
     """The pieces' lengths, and sums over all their occurrences; see `PieceCounts`."""
 
     lengths: memoryview

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Phase = Literal["reading", "compiling", "merging", "saving"]
 N_NEWEST = 12
 _SECONDS_OF_PACE = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class TrainProgress:
+class TrainProgress(NamedTuple):
     """A moment of a training.
 
     Attributes:

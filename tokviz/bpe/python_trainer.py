@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.bpe.ties import Pair, Position, TieBreak
 
@@ -32,8 +31,7 @@ Entry = tuple[int, Any, Pair]
 """A pair in the heap: its count below zero, its key for ties, the pair. The least is the best."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """One merge, and what else could have been merged.
 
     Attributes:
@@ -46,7 +44,7 @@ class Merge:
     """
 
     pair: Pair
-    count: int
+    count: int  # type: ignore[assignment]  # not the method of tuples
     n_tied: int
     runner_up: Pair | None
     runner_up_count: int

@@ -17,7 +17,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -200,7 +199,7 @@ class _Process:
                     )
                 except OSError as error:
                     raise JobError(f"no process can be started: {error}") from error
-                self._write(asdict(self._pattern))
+                self._write(self._pattern._asdict())
             return not self._killed
 
     def _ask(self, request: dict[str, Any], data: bytes = b"") -> dict[str, Any] | None:

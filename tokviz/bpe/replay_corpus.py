@@ -11,7 +11,8 @@ from tokviz.bpe.replay_pairs import CorpusPairs, CorpusTimes, PlainPairs
 from tokviz.bpe.replay_times import join_times
 from tokviz.bpe.settings import N_BYTES
 from tokviz.errors import TokvizError
-from tokviz.formats.run import PIECES, stored_bytes
+from tokviz.formats.run import PIECES
+from tokviz.formats.run_arrays import stored_bytes
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from importlib.machinery import PathFinder
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import tokviz
 from tokviz.bpe.counting import PieceCounts
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+_ABOUT_A_PACKAGE = ".dist-info"
 
-@dataclass(frozen=True, slots=True)
-class TrainTimings:
+
+class TrainTimings(NamedTuple):
     """Seconds of a training by phase."""
 
     reading: float
@@ -35,8 +36,7 @@ class TrainTimings:
     merging: float
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRun:
+class TrainingRun(NamedTuple):
     """What a training gives.
 
     Attributes:
@@ -56,7 +56,7 @@ class TrainingRun:
     settings: TrainSettings
     timings: TrainTimings
     stopped_early: str | None = None
-    sources: tuple[str, ...] = field(default=())
+    sources: tuple[str, ...] = ()
     engine: Literal["python", "compiled"] = "python"
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
@@ -84,8 +84,10 @@ class TrainingRun:
         Raises:
             OutputFileError: If anything fails; what was there before is untouched.
         """
+        from tokviz.formats.run_writer import write_run
+
         pieces = self.piece_counts
-        run_folder.write_run(
+        write_run(
             folder,
             self.tokenizer,
             about=self._about(),
@@ -125,7 +127,7 @@ class TrainingRun:
             "n_merges": len(self.history),
             "stopped_early": self.stopped_early,
             "engine": self.engine,
-            "seconds": asdict(self.timings),
+            "seconds": self.timings._asdict(),
             "versions": {
                 "tokviz": tokviz.__version__,
                 "python": sys.version.partition(" ")[0],
@@ -150,10 +152,12 @@ class TrainingRun:
         Raises:
             InputFileError: If it is no run, or damaged; it names the file.
         """
+        from tokviz.formats.run_arrays import read_arrays
+
         about = run_folder.read_about(folder)
         columns = TrainingHistory.empty().memory
-        history = run_folder.read_arrays(folder, run_folder.HISTORY, columns)
-        pieces = run_folder.read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
+        history = read_arrays(folder, run_folder.HISTORY, columns)
+        pieces = read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
         try:
             parts = (
                 TrainingHistory.from_arrays(history),
@@ -227,5 +231,7 @@ def _version(package: str) -> str | None:
     spec = PathFinder.find_spec(package)
     if spec is None or spec.origin is None:
         return None
-    found = Path(spec.origin).parent.parent.glob(f"{package}-*.dist-info")
-    return next((folder.name.split("-")[1].removesuffix(".dist") for folder in found), None)
+    for name in os.listdir(Path(spec.origin).parent.parent):
+        if name.startswith(f"{package}-") and name.endswith(_ABOUT_A_PACKAGE):
+            return name.removesuffix(_ABOUT_A_PACKAGE).partition("-")[2]
+    return None

@@ -92,14 +92,14 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     lefts = map(tokens.__getitem__, (history.left_id - first).tolist())
     rights = map(tokens.__getitem__, (history.right_id - first).tolist())
     parts = list(zip(lefts, rights, strict=True))
-    ids = list(map(tokenizer.token_id, tokens))
-    if parts != merges or ids[N_BYTES:] != new_ids.tolist():
-        fits = zip(parts, merges, ids[N_BYTES:], new_ids.tolist(), strict=True)
+    token_ids = list(map(tokenizer.token_id, tokens))
+    if parts != merges or token_ids[N_BYTES:] != new_ids.tolist():
+        fits = zip(parts, merges, token_ids[N_BYTES:], new_ids.tolist(), strict=True)
         number = next(
             number
             for number, (pair, merge, found, wanted) in enumerate(fits, 1)
             if pair != merge or found != wanted
         )
         raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
-    if ids[:N_BYTES] != list(range(first, first + N_BYTES)):
+    if token_ids[:N_BYTES] != list(range(first, first + N_BYTES)):
         raise TokvizError("does not fit the tokenizer: its bytes have other ids")

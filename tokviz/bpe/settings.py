@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tokviz.bpe.ties import TieBreakName, get_tie_break
 from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
@@ -15,8 +14,7 @@ N_BYTES = 256
 LARGEST_VOCABULARY = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class TrainSettings:
+class TrainSettings(NamedTuple):
     """The settings of a training.
 
     Attributes:
@@ -89,7 +87,7 @@ class TrainSettings:
         """Give the settings as plain values."""
         pattern = self.split_pattern
         return {
-            **asdict(self),
+            **self._asdict(),
             "split_pattern": pattern.regex if pattern.name == "custom" else pattern.name,
             "special_tokens": list(self.special_tokens),
         }

@@ -10,8 +10,7 @@ its order too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tokviz.errors import TokvizError
 
@@ -24,8 +23,7 @@ Position = tuple[int, int]
 """Where a pair first occurs: the index of the piece and the byte offset in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TieBreak:
+class TieBreak(NamedTuple):
     """A rule for ties.
 
     Attributes:

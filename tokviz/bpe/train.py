@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,8 +161,8 @@ class _Training:
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text: there is nothing to learn from")
-        self._now = replace(
-            self._now, n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
+        self._now = self._now._replace(
+            n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
@@ -207,13 +206,12 @@ class _Training:
         return False
 
     def _take_merges(self, engine: Engine) -> None:
-        for left, right, count in engine.merges_from(self._now.n_merges):
-            left_bytes, right_bytes = self._tokens[left], self._tokens[right]
-            self._tokens.append(left_bytes + right_bytes)
-            self._newest.append((left_bytes, right_bytes, count))
+        merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
+        for left, right, _ in merges:
+            tokens.append(tokens[left] + tokens[right])
+        self._newest += [(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]]
         del self._newest[:-N_NEWEST]
-        self._now = replace(
-            self._now,
+        self._now = self._now._replace(
             n_merges=engine.n_merges,
             newest=tuple(self._newest),
             tokens_now=engine.n_tokens,
@@ -234,8 +232,7 @@ class _Training:
         total = progress.n_bytes_total
         if self._now.phase != "reading":
             self._start_phase("reading")
-        self._now = replace(
-            self._now,
+        self._now = self._now._replace(
             n_bytes=progress.n_bytes_read,
             n_pieces=progress.n_unique,
         )
@@ -246,13 +243,12 @@ class _Training:
 
     def _start_phase(self, phase: Phase) -> None:
         self._end_phase()
-        self._now = replace(self._now, phase=phase)
+        self._now = self._now._replace(phase=phase)
         self._report(0.0)
 
     def _report(self, fraction: float) -> None:
         if self._on_progress is not None:
-            self._now = replace(
-                self._now,
+            self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
                 eta_seconds=self._clock.eta(fraction),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 import unicodedata
@@ -33,6 +32,8 @@ class ProgressLine:
             return
         self._next = now + _REDRAW_SECONDS
         self._phase = report.phase
+        import shutil
+
         width = shutil.get_terminal_size().columns
         self._write(f"\r{progress_text(report, width - 1)}{_CLEAR_TO_END}")
 

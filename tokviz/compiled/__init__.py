@@ -145,9 +145,10 @@ def kernels_of(module: ModuleType) -> list[Kernel]:
 
 def is_compiled(kernel: Kernel) -> bool:
     """Tell whether a kernel is ready to run, so that nobody waits for a compiler."""
-    from tokviz.compiled.store import is_stored
+    from tokviz.compiled.store import load_stored
 
-    return kernel._run is not None or is_stored(kernel.module)
+    with _loading:
+        return kernel._run is not None or load_stored(kernel.module)
 
 
 def _parameters_of(function: FunctionType) -> Iterator[str]:

@@ -11,12 +11,11 @@ are compiled anew and put in its place in one step. So processes may do that at 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
+from importlib.util import find_spec, source_hash
 from pathlib import Path
 from types import ModuleType
 
@@ -24,7 +23,6 @@ from tokviz import compiled
 from tokviz.compiled import machine_code
 from tokviz.compiled.machine_code import Addresses
 
-_KEY_LENGTH = 24
 _KEPT_FILES = 12
 """How many files of one module stay: those of several versions or processors."""
 
@@ -33,28 +31,31 @@ _loaded: dict[str, Addresses] = {}
 
 def load(module: ModuleType) -> Addresses:
     """Load the kernels of a module, compile them before if need be, and say where they are."""
-    name = module.__name__
-    if name not in _loaded:
-        names = [kernel.name for kernel in compiled.kernels_of(module)]
-        _loaded[name] = _load_stored(module, names) or _compile(module, names)
-    return _loaded[name]
+    if not load_stored(module):
+        _loaded[module.__name__] = _compile(module)
+    return _loaded[module.__name__]
 
 
-def is_stored(module: ModuleType) -> bool:
-    """Tell whether a module's kernels need no compiler."""
-    return module.__name__ in _loaded or any(True for _ in _stored(module))
+def load_stored(module: ModuleType) -> bool:
+    """Load the kernels of a module if that needs no compiler, and tell whether it did not."""
+    if module.__name__ not in _loaded:
+        names = _names(module)
+        for path, code in _stored(module):
+            with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
+                _loaded[module.__name__] = (
+                    machine_code.load_library(path, names)
+                    if path.suffix == ".so"
+                    else machine_code.load_object(code, names)
+                )
+                break
+    return module.__name__ in _loaded
 
 
-def _load_stored(module: ModuleType, names: list[str]) -> Addresses | None:
-    for path, code in _stored(module):
-        with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-            if path.suffix == ".so":
-                return machine_code.load_library(path, names)
-            return machine_code.load_object(code, names)
-    return None
+def _names(module: ModuleType) -> list[str]:
+    return [kernel.name for kernel in compiled.kernels_of(module)]
 
 
-def _compile(module: ModuleType, names: list[str]) -> Addresses:
+def _compile(module: ModuleType) -> Addresses:
     from tokviz.compiled import build
 
     code = build.compile_module(module)
@@ -65,7 +66,7 @@ def _compile(module: ModuleType, names: list[str]) -> Addresses:
         if library is not None:
             _write(stem, ".so", library)
         _forget_old(module.__name__)
-    return machine_code.load_object(code, names)
+    return machine_code.load_object(code, _names(module))
 
 
 def _stored(module: ModuleType) -> Iterator[tuple[Path, bytes]]:
@@ -82,7 +83,7 @@ def _stored(module: ModuleType) -> Iterator[tuple[Path, bytes]]:
         path = folder / name
         with contextlib.suppress(OSError):
             code = path.read_bytes()
-            if path.stem == start + _digest(code) and _is_private(path, stat.S_ISREG):
+            if path.stem == start + _hash(code) and _is_private(path, stat.S_ISREG):
                 yield path, code
 
 
@@ -93,7 +94,7 @@ def _write(stem: str, ending: str, code: bytes) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(handle, "wb") as file:
         file.write(code)
-    os.replace(temporary, folder / f"{stem}-{_digest(code)}{ending}")
+    os.replace(temporary, folder / f"{stem}-{_hash(code)}{ending}")
 
 
 def _forget_old(module_name: str) -> None:
@@ -118,23 +119,22 @@ def _is_private(path: Path, is_of_kind: object) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _digest(code: bytes) -> str:
-    return hashlib.sha256(code).hexdigest()[:32]
+def _hash(content: bytes) -> str:
+    """Tell contents apart as Python does for its own cache; OpenSSL's library loads slowly."""
+    return source_hash(content).hex()
 
 
 def _key(module: ModuleType) -> str:
     """Name all that the machine code depends on."""
-    key = hashlib.sha256()
-    key.update(f"{sys.platform} {sys.maxsize} {os.name}\n".encode())
-    key.update(machine_code.describe_processor().encode())
-    for path in sorted(_compilers()):
-        key.update(b"\n" + path.read_bytes())
+    parts = [f"{sys.platform} {sys.maxsize} {os.name}".encode()]
+    parts.append(machine_code.describe_processor().encode())
+    parts += (path.read_bytes() for path in _compilers())
     for part in sorted(_modules_of(module), key=lambda part: part.__name__):
-        key.update(b"\n" + Path(str(part.__file__)).read_bytes())
+        parts.append(Path(str(part.__file__)).read_bytes())
         for name, value in sorted(vars(part).items()):
             if isinstance(value, int):
-                key.update(f"\n{name} {value}".encode())
-    return key.hexdigest()[:_KEY_LENGTH]
+                parts.append(f"{name} {value}".encode())
+    return _hash(b"\n".join(parts))
 
 
 def _modules_of(module: ModuleType) -> set[ModuleType]:

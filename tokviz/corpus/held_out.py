@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from tokviz.corpus.corpus import Corpus
@@ -49,9 +48,11 @@ def hold_out(block: TextBlock, wanted: int) -> tuple[TextBlock, list[bytes]]:
     Returns:
         The block without them, and the texts taken out.
     """
-    rest = replace(block, starts=[], ends=[], ends_document=[])
+    if not block.starts:
+        return block, []
+    rest = TextBlock(block.data, is_open=block.is_open)
     taken: list[bytes] = []
-    middle = (block.starts[0] + block.ends[-1]) // 2 if block.starts else 0
+    middle = (block.starts[0] + block.ends[-1]) // 2
     spans = list(zip(block.starts, block.ends, strict=True))
     for index, (start, end) in enumerate(spans):
         goes_on = block.is_open and index == len(spans) - 1

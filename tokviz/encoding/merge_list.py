@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
+from typing import TypeVar
 
 from tokviz import bytetext
 from tokviz.encoding.merging import merge_piece
@@ -11,6 +13,8 @@ from tokviz.encoding.model import Merge
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import split
+
+Item = TypeVar("Item", bound=Hashable)
 
 _CACHED_PIECES = 65_536
 _LONGEST_CACHED_PIECE = 64
@@ -43,20 +47,26 @@ class MergeListModel:
             VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
                 part or a product that is no token.
         """
-        self._tokens = dict(sorted(vocab.items()))
-        self._id_of = {token: token_id for token_id, token in self._tokens.items()}
+        self._tokens = {token_id: vocab[token_id] for token_id in sorted(vocab)}
+        self._id_of = dict(zip(self._tokens.values(), self._tokens, strict=True))
         self._merges = [(left, right) for left, right in merges]
-        products = [left + right for left, right in self._merges]
-        self._check(products)
-        # Of merges that are listed twice the first counts.
-        latest_first = range(len(products) - 1, -1, -1)
-        self._ranks = dict(zip(reversed(self._merges), latest_first, strict=True))
-        self._rank_of_product = dict(zip(reversed(products), latest_first, strict=True))
+        self._products = [left + right for left, right in self._merges]
+        self._check()
         self._pattern = split_pattern
         self._ignore_merges = ignore_merges
         self._pieces: dict[bytes, list[int]] = {}
 
-    def _check(self, products: Sequence[bytes]) -> None:
+    @cached_property
+    def _ranks(self) -> dict[Merge, int]:
+        """The index of each merge; of those that are listed twice the first counts."""
+        return _first_indexes(self._merges)
+
+    @cached_property
+    def _rank_of_product(self) -> dict[bytes, int]:
+        """The index of the first merge that makes a token."""
+        return _first_indexes(self._products)
+
+    def _check(self) -> None:
         tokens, id_of = self._tokens, self._id_of
         if len(id_of) < len(tokens):
             first: dict[bytes, int] = {}
@@ -68,7 +78,8 @@ class MergeListModel:
             raise VocabularyError(f"token id {min(tokens)} is negative")
         if b"" in id_of:
             raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
-        for index, ((left, right), product) in enumerate(zip(self._merges, products, strict=True)):
+        made = zip(self._merges, self._products, strict=True)
+        for index, ((left, right), product) in enumerate(made):
             if not (left in id_of and right in id_of and product in id_of):
                 missing = next(token for token in (left, right, product) if token not in id_of)
                 raise VocabularyError(
@@ -136,3 +147,8 @@ class MergeListModel:
                     self._pieces.pop(old, None)
             self._pieces[piece] = ids
         return ids
+
+
+def _first_indexes(items: Sequence[Item]) -> dict[Item, int]:
+    latest_first = range(len(items) - 1, -1, -1)
+    return dict(zip(reversed(items), latest_first, strict=True))

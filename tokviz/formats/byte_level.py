@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+
 
 def _byte_characters() -> list[str]:
     """Give each byte its character: itself if visible in Latin-1, else the next from U+0100 on.
@@ -18,7 +20,7 @@ def _byte_characters() -> list[str]:
 
 
 _CHARACTERS = _byte_characters()
-_TABLE = dict(enumerate(_CHARACTERS))
+_DECODING_TABLE = "".join(_CHARACTERS)
 _CHARACTER_SET = frozenset(_CHARACTERS)
 
 # Characters of Latin-1 that stand for no byte become one that is not in it.
@@ -33,7 +35,7 @@ def to_characters(token: bytes) -> str:
     >>> to_characters(b" the")
     'Ġthe'
     """
-    return token.decode("latin-1").translate(_TABLE)
+    return codecs.charmap_decode(token, "strict", _DECODING_TABLE)[0]
 
 
 def from_characters(text: str) -> bytes:

@@ -8,6 +8,7 @@ than one of the two Unicode versions.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring as quoted
 from os import PathLike
 from typing import Any
 
@@ -33,11 +34,10 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     """
     specials = set(tokenizer.special_tokens.values())
     tokens = {
-        token: (token_id, to_characters(token))
-        for token_id, token in tokenizer.vocab.items()
-        if token_id not in specials
+        token_id: token for token_id, token in tokenizer.vocab.items() if token_id not in specials
     }
-    vocab = {characters: token_id for token_id, characters in tokens.values()}
+    vocab = dict(zip(map(to_characters, tokens.values()), tokens, strict=True))
+    characters = dict(zip(tokens.values(), vocab, strict=True))
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -68,17 +68,21 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    merges = [f"{tokens[left][1]} {tokens[right][1]}" for left, right in listed_merges(tokenizer)]
+    ids = [f"{quoted(text)}: {vocab[text]}" for text in sorted(vocab, key=vocab.__getitem__)]
+    merges = [
+        quoted(f"{characters[left]} {characters[right]}")
+        for left, right in listed_merges(tokenizer)
+    ]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
-    vocab_text = _one_a_line(dict(sorted(vocab.items(), key=lambda item: item[1])))
-    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {_one_a_line(merges)}\n }}\n}}'
+    # As `json.dumps` does it with an indent, which its code in C does not know.
+    vocab_text, merges_text = _one_a_line("{", ids, "}"), _one_a_line("[", merges, "]")
+    text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {merges_text}\n }}\n}}'
     return text.encode()
 
 
-def _one_a_line(items: dict[str, int] | list[str]) -> str:
-    """Write items as `json.dumps` does with an indent, but by its code in C, which knows none."""
-    text = json.dumps(items, ensure_ascii=False, separators=(",\n   ", ": "))
-    return f"{text[0]}\n   {text[1:-1]}\n  {text[-1]}" if items else text
+def _one_a_line(opening: str, items: list[str], closing: str) -> str:
+    text = ",\n   ".join(items)
+    return f"{opening}\n   {text}\n  {closing}" if items else opening + closing
 
 
 def _added_token(text: str, token_id: int) -> Json:

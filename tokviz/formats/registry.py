@@ -5,7 +5,6 @@ To build one in, add an entry to `BUILTIN_TOKENIZERS`.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from os import PathLike
@@ -156,6 +155,8 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
         if _HUB_NAME.fullmatch(name):
             near.insert(0, HUB_PREFIX + name)

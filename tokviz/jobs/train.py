@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from tokviz.child.protocol import Body
@@ -35,7 +34,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     finally:
         # A cancelled run ends here: in the middle of the loop.
         learner.stop()
-    yield {"report": replace(training.report(), phase="saving", fraction=0.0).to_json()}
+    yield {"report": training.report()._replace(phase="saving", fraction=0.0).to_json()}
     # Nothing is answered before it is saved, so that nobody ends the child meanwhile.
     training.save()
     yield {"report": training.report().to_json()}

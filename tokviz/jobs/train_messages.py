@@ -6,14 +6,12 @@ Bytes of tokens are lists of integers, for they need not be text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainRequest:
+class TrainRequest(NamedTuple):
     """A training to do.
 
     Attributes:
@@ -49,26 +47,24 @@ class TrainRequest:
 
     def to_json(self) -> Record:
         """Make the body of a request."""
-        return asdict(self)
+        return self._asdict()
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainRequest:
         """Read what `to_json` wrote."""
         made = cls(**record)
-        return replace(made, sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
+        return made._replace(sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
 
 
-@dataclass(frozen=True, slots=True)
-class NewMerge:
+class NewMerge(NamedTuple):
     """A merge just learned: the bytes of its two tokens, and how often the pair occurred."""
 
     left: bytes
     right: bytes
-    count: int
+    count: int  # type: ignore[assignment]  # not the method of tuples
 
 
-@dataclass(frozen=True, slots=True)
-class TrainReport:
+class TrainReport(NamedTuple):
     """How far a training is.
 
     Attributes:
@@ -107,7 +103,7 @@ class TrainReport:
     def to_json(self) -> Record:
         """Make the body of an answer."""
         newest = [[list(merge.left), list(merge.right), merge.count] for merge in self.newest]
-        return {name: getattr(self, name) for name in self.__slots__} | {"newest": newest}
+        return self._asdict() | {"newest": newest}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainReport:
@@ -118,8 +114,7 @@ class TrainReport:
         return cls(**{**record, "newest": tuple(newest)})
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOut(NamedTuple):
     """How a new tokenizer and well-known ones compress text that it has not learned from.
 
     Attributes:
@@ -131,8 +126,7 @@ class HeldOut:
     bytes_per_token: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainSummary:
+class TrainSummary(NamedTuple):
     """What a training came to.
 
     Attributes:
@@ -181,7 +175,10 @@ class TrainSummary:
 
     def to_json(self) -> Record:
         """Make the body of the last answer."""
-        return asdict(self) | {"longest_token": list(self.longest_token)}
+        return self._asdict() | {
+            "longest_token": list(self.longest_token),
+            "held_out": None if self.held_out is None else self.held_out._asdict(),
+        }
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainSummary:

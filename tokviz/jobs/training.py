@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
-from tokviz.formats.registry import load
 from tokviz.formats.run import check_target
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 
@@ -83,7 +83,7 @@ class Training:
             on_progress=self._take_progress,
             should_stop=self._should_stop,
         )
-        self._seconds.update(asdict(self._run.timings))
+        self._seconds.update(self._run.timings._asdict())
 
     def save(self) -> None:
         """Write the run folder.
@@ -126,23 +126,25 @@ class Training:
 
     def report(self) -> TrainReport:
         """Say how far it is now."""
-        return replace(
-            self._last,
+        return self._last._replace(
             seconds=time.monotonic() - self._started,
             memory_bytes=memory_bytes(),
             peak_memory_bytes=peak_memory_bytes(),
         )
 
     def _take_progress(self, progress: TrainProgress) -> None:
+        if progress.phase == "merging" and self._last.phase != "merging":
+            # The merge loop keeps one processor busy; another may load what saves.
+            Thread(target=import_module, args=["tokviz.formats.run_writer"], daemon=True).start()
         fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
         newest = tuple(NewMerge(*merge) for merge in progress.newest)
-        self._last = replace(self._last, **fields, newest=newest)
+        self._last = self._last._replace(**fields, newest=newest)
         self._on_report(self.report())
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
         """Time a short phase and report its beginning."""
-        self._last = replace(self._last, phase=name, fraction=0.0, eta_seconds=None)
+        self._last = self._last._replace(phase=name, fraction=0.0, eta_seconds=None)
         self._on_report(self.report())
         started = time.perf_counter()
         yield
@@ -164,6 +166,8 @@ _SHARED_FIELDS = (
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
+    from tokviz.formats.registry import load
+
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes = sum(map(len, texts))
     return HeldOut(

@@ -17,9 +17,8 @@ To add a pattern, add one entry to `SPLIT_PATTERNS`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import PatternError
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from regex import Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class SplitPattern:
+class SplitPattern(NamedTuple):
     r"""A regex that cuts text into pieces (pre-tokens); no merge crosses a piece boundary.
 
     Attributes:

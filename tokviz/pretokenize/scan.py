@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 
@@ -20,8 +20,7 @@ _LAST_CUT = re.compile(rb"(?s:.*)[A-Za-z](?= )")
 _WINDOWS = (1 << 10, 1 << 16)
 
 
-@dataclass(frozen=True, slots=True)
-class Scanner:
+class Scanner(NamedTuple):
     """The compiled twin of a split pattern.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 
 
-@dataclass(frozen=True, slots=True)
 class Split:
     """The pieces of a text.
 
@@ -29,9 +27,13 @@ class Split:
         n_zero_width: Number of matches without any character.
     """
 
-    ends: array[int]
-    gaps: tuple[int, ...] = ()
-    n_zero_width: int = 0
+    __slots__ = ("ends", "gaps", "n_zero_width")
+
+    def __init__(self, ends: array[int], gaps: tuple[int, ...] = (), n_zero_width: int = 0) -> None:
+        """Take the pieces."""
+        self.ends = ends
+        self.gaps = gaps
+        self.n_zero_width = n_zero_width
 
     def __len__(self) -> int:
         """Count the pieces."""

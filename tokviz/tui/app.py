@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.signal import Signal
 
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.palette import ActionProvider
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.opening import Opening
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from tokviz.bpe.replay_request import ReplayRequest
 
 
+def _action_provider() -> type[Provider]:
+    from tokviz.tui.actions.palette import ActionProvider
+
+    return ActionProvider
+
+
 class TokvizApp(App[None]):
     """See what a tokenizer does."""
 
@@ -35,10 +41,9 @@ class TokvizApp(App[None]):
     # Textual does not read the CSS_PATH of a default screen, so it stands here.
     CSS_PATH: ClassVar[Any] = [
         "app.tcss",
-        "command_palette.tcss",
         "screens/tokens/screen.tcss",
     ]
-    COMMANDS: ClassVar[set[Any]] = {ActionProvider}
+    COMMANDS: ClassVar[set[Any]] = {_action_provider}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("app")]
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
@@ -163,6 +168,13 @@ class TokvizApp(App[None]):
         """Change between dark and light."""
         self.theme = LIGHT if self.current_theme.dark else DARK
         self.change_settings(theme=self.theme)
+
+    def action_command_palette(self) -> None:
+        """Offer all actions."""
+        from tokviz.tui.actions.palette import ActionPalette
+
+        if not isinstance(self.screen, ActionPalette):
+            self.push_screen(ActionPalette())
 
     def action_help(self) -> None:
         """Show the help of the screen."""

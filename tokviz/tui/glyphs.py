@@ -50,6 +50,7 @@ _BRAILLE_BLANK = "\u2800"
 _MARKS_PER_BASE = 2
 _CACHE_SIZE = 16_384
 _SPACING_MARK, _ENCLOSING_MARK, _SIMPLE_MARK = "Mc", "Me", "Mn"
+_NEVER_EMPTY = {"Lu", "Ll", "So"}  # Rich gives all of them a width, and need not be asked
 # The letters of a decomposed Korean syllable and their look-alikes that stand alone.
 _JAMO_VOWELS = {0x1161 + i: chr(0x314F + i) for i in range(21)}
 _FINAL_LETTERS = "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
@@ -218,7 +219,7 @@ def _part_glyph(char: str, style: GlyphStyle) -> str:
         return _JAMO[code]
     if style.blanks and (category == "Zs" or char == _BRAILLE_BLANK):
         return _name(code)
-    return "" if category in ("Lu", "Ll") or _cells(char) else one_cell
+    return "" if category in _NEVER_EMPTY or _cells(char) else one_cell
 
 
 def _cells(char: str) -> int:

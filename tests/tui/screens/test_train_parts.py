@@ -156,8 +156,8 @@ def test_rows_fit_any_width_and_hold_nothing_a_terminal_obeys() -> None:
 def test_merges_are_numbered_and_none_is_shown_twice() -> None:
     learning = Learning()
     merges = tuple(NewMerge(b"a", bytes([number]), 9) for number in range(98, 102))
-    learning.take(replace(REPORT, n_merges=3, newest=merges[:3]))
-    learning.take(replace(REPORT, n_merges=4, newest=merges[1:]))
+    learning.take(REPORT._replace(n_merges=3, newest=merges[:3]))
+    learning.take(REPORT._replace(n_merges=4, newest=merges[1:]))
     assert [(row.number, row.merge.right) for row in learning.newest] == [
         (4, b"e"), (3, b"d"), (2, b"c"), (1, b"b"),
     ]  # fmt: skip
@@ -165,15 +165,15 @@ def test_merges_are_numbered_and_none_is_shown_twice() -> None:
 
 def test_the_curve_begins_with_a_token_for_every_byte() -> None:
     learning = Learning()
-    learning.take(replace(REPORT, phase="reading", n_merges=0, tokens_now=0))
-    learning.take(replace(REPORT, n_merges=10, tokens_now=500))
+    learning.take(REPORT._replace(phase="reading", n_merges=0, tokens_now=0))
+    learning.take(REPORT._replace(n_merges=10, tokens_now=500))
     assert learning.points == [(256.0, 1.0), (266.0, 2.0)]
 
 
 def test_a_long_training_keeps_its_curve_small() -> None:
     learning = Learning()
     for number in range(20_000):
-        learning.take(replace(REPORT, n_merges=number + 1, tokens_now=500))
+        learning.take(REPORT._replace(n_merges=number + 1, tokens_now=500))
     assert len(learning.points) < 5_000
     assert learning.points[0] == (256.0, 1.0)
     assert learning.points[-1][0] == 20_256
@@ -192,9 +192,9 @@ def test_the_curve_names_its_scale() -> None:
 def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     learning = Learning()
     assert phases_content(learning, 40).plain.count("waiting") == 2
-    learning.take(replace(REPORT, phase="reading", fraction=0.25))
+    learning.take(REPORT._replace(phase="reading", fraction=0.25))
     assert "25 %" in phases_content(learning, 40).plain
-    learning.take(replace(REPORT, memory_bytes=70_000_000))
+    learning.take(REPORT._replace(memory_bytes=70_000_000))
     lines = phases_content(learning, 40).plain.splitlines()
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
@@ -203,7 +203,7 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
 
 def test_compiling_is_explained() -> None:
     learning = Learning()
-    learning.take(replace(REPORT, phase="compiling", fraction=0.0))
+    learning.take(REPORT._replace(phase="compiling", fraction=0.0))
     assert "only once" in phases_content(learning, 60).plain
 
 
@@ -218,7 +218,7 @@ def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
 
 
 def test_a_summary_says_what_is_odd() -> None:
-    odd = replace(SUMMARY, stopped_early="no pair is left", n_merges=7, n_invalid=3, held_out=None)
+    odd = SUMMARY._replace(stopped_early="no pair is left", n_merges=7, n_invalid=3, held_out=None)
     text = summary_content(odd, 60).plain
     assert "7 of 43 merges: no pair is left" in text
     assert "3 bytes, learned as they are" in text

@@ -1,16 +1,22 @@
-"""The actions in the command palette."""
+"""The command palette: every action that can be done now. Imported when it is first opened."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
 from tokviz.tui.actions.action import Action, key_label
 from tokviz.tui.actions.registry import APP, actions_of, groups
+
+
+class ActionPalette(CommandPalette):
+    """The command palette in the look of our own dialogs."""
+
+    CSS_PATH = "command_palette.tcss"
 
 
 class ActionProvider(Provider):

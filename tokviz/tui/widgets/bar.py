@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -35,10 +34,10 @@ class BarItem(NamedTuple):
         return sum(cell_len(text) for text, _ in self.words)
 
 
-@dataclass(eq=False, slots=True)
 class _Slot:
-    item: BarItem
-    on_left: bool
+    def __init__(self, item: BarItem, on_left: bool) -> None:
+        self.item = item
+        self.on_left = on_left
 
 
 class PlacedItem(NamedTuple):

@@ -92,7 +92,8 @@ def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
     Raises:
         TokvizError: If the run cannot be read.
     """
-    from tokviz.formats.run import HISTORY, read_arrays
+    from tokviz.formats.run import HISTORY
+    from tokviz.formats.run_arrays import read_arrays
 
     counts = read_arrays(folder, HISTORY)["n_tokens"].tolist()
     step = max(1, len(counts) // _MOST_POINTS)

@@ -1,0 +1,160 @@
+"""Writing a run folder (see `tokviz.formats.run`) in one step, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokviz.errors import OutputFileError
+from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.formats.npy import write_npy, write_npz
+from tokviz.formats.run import (
+    ABOUT,
+    FORMAT_VERSION,
+    HISTORY,
+    PIECES,
+    RUN_FILES,
+    TOKEN_LENGTHS,
+    TOKENIZER,
+    check_target,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from tokviz.formats.npy import Items
+    from tokviz.tokenizer import Tokenizer
+
+_MARK = "saving"
+"""A file in the folder of a run that is being written."""
+
+
+def write_run(
+    folder: str | PathLike[str],
+    tokenizer: Tokenizer,
+    *,
+    about: Mapping[str, Any],
+    history: Mapping[str, Items],
+    pieces: Mapping[str, Items],
+    token_lengths: Items,
+) -> None:
+    """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
+
+    A run that is there is replaced; files in its folder that belong to no run stay.
+
+    Args:
+        folder: The folder; folders above it are made.
+        tokenizer: The trained tokenizer.
+        about: What `run.json` says beside the version of the format.
+        history: The columns of the history by name.
+        pieces: `data` (uint8), `lengths` and `counts` (int64).
+        token_lengths: The bytes of every token by id; int32.
+
+    Raises:
+        OutputFileError: If anything fails; what was there before is untouched.
+    """
+    check_target(folder)
+    target = Path(os.path.realpath(folder))
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(target)
+        temporary = tempfile.mkdtemp(dir=target.parent, prefix=_hidden(target))
+        os.chmod(temporary, 0o777 & ~_umask())
+        new = Path(temporary)
+        text = json.dumps(
+            {"format": "tokviz run", "version": FORMAT_VERSION, **about},
+            ensure_ascii=False,
+            indent=1,
+        )
+        with _marked(new):
+            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+            (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
+            write_npz(new / HISTORY, history)
+            write_npz(new / PIECES, pieces)
+            write_npy(new / TOKEN_LENGTHS, token_lengths)
+            for name in RUN_FILES:
+                _sync(new / name)
+        _swap(new, target)
+        temporary = None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise OutputFileError(folder, reason or str(error)) from None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _hidden(target: Path) -> str:
+    """Begin the name of a folder beside a run."""
+    return f".{target.name[:80]}."
+
+
+@contextlib.contextmanager
+def _marked(folder: Path) -> Iterator[None]:
+    """Have a file in a folder that is locked as long as this process writes there."""
+    if fcntl is None:
+        yield
+        return
+    new, mark = folder / f"{_MARK}.new", folder / _MARK
+    with open(new, "wb") as file:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(new, mark)
+        yield
+        for name in (new, mark):
+            name.unlink(missing_ok=True)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what processes have left that were killed while they saved a run."""
+    if fcntl is None:
+        return
+    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{_MARK}"):
+        with contextlib.suppress(OSError), open(mark, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(mark.parent, ignore_errors=True)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put a new folder in the place of an old one, which comes back if that fails."""
+    if not target.exists():
+        os.rename(new, target)
+        return
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}old."))
+    old = aside / "run"
+    try:
+        os.rename(target, old)
+        try:
+            os.rename(new, target)
+        except OSError:
+            os.rename(old, target)
+            raise
+        for entry in old.iterdir():
+            if entry.name not in RUN_FILES:
+                os.rename(entry, target / entry.name)
+    finally:
+        if target.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
