@@ -37,7 +37,6 @@ SHOTS = {
     "splits": Shot("tokens", "tokviz-light", "splits", ("down", "down", "down")),
     "token": Shot("tokens", "tokviz-dark", "token", tuple(["right"] * 39)),
     "chat": Shot("chat", "tokviz-dark", keys=("down", "down", "down", *["right"] * 12)),
-    "replay": Shot("replay", "tokviz-dark", keys=("ctrl+g", *"300", "enter")),
     "vocabulary": Shot("vocabulary", "tokviz-light", keys=(*"token", "enter", "alt+t")),
 }
 """File name → what is on it."""
@@ -54,27 +53,28 @@ async def export(shot: Shot) -> str:
         return app.export_screenshot()
 
 
-async def export_training() -> str:
-    """Train on the project's own sources on the Train screen and return the result as SVG."""
-    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True)
+async def export_training() -> tuple[str, str]:
+    """Train on the project's own sources and replay that; return both screens as SVG."""
+    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True, screen="train")
     app = TokvizApp(opening, Settings(), remember=False)
     home = Path(tempfile.mkdtemp())
     shutil.copytree(FOLDER.parent.parent / "tokviz", home / "sources")
     os.environ["HOME"] = str(home)
     async with app.run_test(size=SIZE) as pilot:
-        app.action_show_screen("train")
         await pilot.pause(1)
         await pilot.press(*"~/sources", "enter")
         await pilot.pause(2)
         await pilot.press("ctrl+r")
-        for _ in range(120):
+        while "Written" not in app.export_screenshot():
             await pilot.pause(0.5)
-            svg = app.export_screenshot()
-            if "Written" in svg:
-                break
         await pilot.pause(8)  # the notice about the first compilation goes
+        training = app.export_screenshot()
+        await pilot.press("ctrl+y")
+        await pilot.pause(3)
+        await pilot.press("ctrl+g", *"300", "enter")
+        await pilot.pause(8)
         shutil.rmtree(home)
-        return app.export_screenshot()
+        return training, app.export_screenshot()
 
 
 def draw(svg: str, target: Path) -> None:
@@ -108,4 +108,6 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name, shot in SHOTS.items():
         draw(asyncio.run(export(shot)), FOLDER / f"{name}.png")
-    draw(asyncio.run(export_training()), FOLDER / "train.png")
+    training, replay = asyncio.run(export_training())
+    draw(training, FOLDER / "train.png")
+    draw(replay, FOLDER / "replay.png")

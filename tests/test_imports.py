@@ -78,6 +78,13 @@ def test_commands_import_neither_numpy_nor_a_screen_library(tmp_path):
     assert not run_command("tokenizers") & heavy
 
 
+def test_a_short_training_does_not_wait_for_what_it_does_not_use(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("low lower lowest " * 9)
+    found = run_command("train", text, "-o", tmp_path / "run", "--vocab-size", 260)
+    assert not found & {"textual", "rich", "numpy", "dataclasses", "inspect", "_hashlib"}
+
+
 def test_the_import_contract_names_every_part_of_the_core():
     contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     (no_screen,) = [contract for contract in contracts if contract["type"] == "forbidden"]
