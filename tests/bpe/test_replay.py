@@ -270,6 +270,22 @@ def test_a_folder_is_opened_from_its_files_alone(tmp_path, way) -> None:
     assert replay.state(9).top_pairs() == Replay.open(run).state(9).top_pairs()
 
 
+@pytest.mark.parametrize("wrong", [-1, 256 + 4, 10**6])
+def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong, monkeypatch) -> None:
+    """It would write beside its memory."""
+    monkeypatch.setattr(replay_corpus, "SMALL_CORPUS_BYTES", 0)
+    run = tokviz.train([TEXT], 300)
+    columns = run.history.arrays()
+    columns["right_id"] = columns["right_id"].copy()
+    columns["right_id"][4] = wrong
+    ahead = replay_corpus.CorpusAhead()
+    ahead.begin(TrainingHistory.from_arrays(columns), run.piece_counts, run.settings)
+    assert ahead.result() is None
+    ahead.begin(run.history, run.piece_counts, run.settings)
+    found = ahead.result()
+    assert found is not None and found.times.n_merges == len(run.history)
+
+
 def test_names_that_are_nothing_are_refused(tmp_path) -> None:
     with pytest.raises(UnknownTokenizerError):
         Replay.open("gpt5000")

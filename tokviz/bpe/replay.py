@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
-from tokviz.bpe.replay_corpus import PieceTokens, ReplayCorpus, open_corpus
+from tokviz.bpe.replay_corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.bpe.replay_pairs import TieOrder
 from tokviz.bpe.replay_steps import (
     ListedSteps,
@@ -107,6 +107,7 @@ class Replay:
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None
+        self._ahead: CorpusAhead | None = None
         self._tie_orders: dict[str, TieOrder] = {}
         self._lock = RLock()
 
@@ -133,8 +134,10 @@ class Replay:
         elif (
             not (isinstance(source, str) and is_builtin(source)) and (Path(source) / ABOUT).exists()
         ):
-            run = TrainingRun.load(source)
+            ahead = CorpusAhead()
+            run = TrainingRun.load(source, on_parts=ahead.begin)
             replay = cls(run.tokenizer, run, os.fspath(source))
+            replay._ahead = ahead
         else:
             tokenizer = load(source)
             try:
@@ -335,7 +338,9 @@ class Replay:
                 offset = self.run.settings.first_byte_id
                 pieces = self.run.piece_counts
                 try:
-                    self._corpus = open_corpus(pieces, self.tokenizer, self._steps, offset)
+                    self._corpus = open_corpus(
+                        pieces, self.tokenizer, self._steps, offset, self._ahead
+                    )
                 except TokvizError as error:
                     raise TokvizError(f"{self.name}: {error}") from None
             return self._corpus

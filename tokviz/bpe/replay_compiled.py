@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tokviz.bpe import replay_pair_kernels as pairing
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.replay_pairs import CorpusTimes, CountedPair, TieOrder, ranked
-from tokviz.bpe.replay_table import FREE, new_table, slots_for
+from tokviz.bpe.replay_table import empty_table, new_table, slots_for
 from tokviz.compiled import Kernel, is_compiled
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KERNELS: tuple[Kernel, ...] = (
     joining.index_merges,
     joining.join,
+    joining.number_pieces,
     joining.sort_by_merge,
     pairing.count_pairs,
     pairing.walk,
@@ -51,57 +52,67 @@ def compile_kernels() -> None:
         kernel.load()
 
 
-def compiled_times(
+class CompiledCorpus(NamedTuple):
+    """A large corpus.
+
+    Attributes:
+        times: When its bytes come together.
+        removed: By merge number the tokens that the merge removes from the corpus; the last number
+            stands for the bytes that no merge joins.
+        pairs: Its pairs before the first merge.
+    """
+
+    times: CorpusTimes
+    removed: Int64s
+    pairs: CompiledPairs
+
+
+def compiled_corpus(
     pieces: PieceCounts, history: TrainingHistory, first_byte_id: int
-) -> tuple[CorpusTimes, Int64s]:
-    """Work out when the bytes of a corpus come together.
+) -> CompiledCorpus:
+    """Work out when the bytes of a corpus come together, and count its pairs.
 
     Args:
         pieces: The pieces of the corpus.
         history: The merges.
         first_byte_id: What the ids in the history are ahead of the tokens' numbers.
-
-    Returns:
-        The times, and by merge number the tokens that the merge removes from the corpus; the last
-        number stands for the bytes that no merge joins.
     """
     lefts = (history.left_id - first_byte_id).astype(np.int32)
     rights = (history.right_id - first_byte_id).astype(np.int32)
-    return joined_by(pieces, lefts, rights)
+    times, removed = joined_by(pieces, lefts, rights)
+    pairs = CompiledPairs(times)
+    pairs.move_to(0)
+    return CompiledCorpus(times, removed, pairs)
 
 
 def joined_by(
     pieces: PieceCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
 ) -> tuple[CorpusTimes, Int64s]:
-    """Do what `compiled_times` does, for merges of token numbers."""
+    """Find the times and what each merge removes, for merges of token numbers."""
     n_merges = len(lefts)
     table = new_table(slots_for(n_merges), 2)
     joining.index_merges(lefts, rights, n_merges, table, len(table))
     data, offsets = pieces.data, pieces.offsets
     chunks = _chunks(offsets, chunk_bytes)
-    room = max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0)
+    room = int(np.diff(offsets[chunks]).max(initial=0))
     cells = np.empty((room, joining.N_CELL), np.int32)
     queues = np.full((n_merges, 2), joining.NONE, np.int32)
     joined = np.empty(len(data), np.int32)
     removed = np.zeros(n_merges + 2, np.int64)
-    for first, last in chunks:
-        joining.join(
-            data, offsets, pieces.counts, first, last, n_merges, table, len(table), queues, cells,
-            joined, removed,
-        )  # fmt: skip
+    joining.join(
+        data, offsets, pieces.counts, chunks, len(chunks) - 1, n_merges, table, len(table), queues,
+        cells, joined, removed,
+    )  # fmt: skip
     return CorpusTimes(data, offsets, pieces.counts, joined, n_merges), removed
 
 
-def _chunks(offsets: Int64s, chunk_bytes: int) -> list[tuple[int, int]]:
-    """Cut the pieces into stretches of about so many bytes: give (first, last) of each."""
-    chunks = []
-    first, n_pieces = 0, len(offsets) - 1
-    while first < n_pieces:
+def _chunks(offsets: Int64s, chunk_bytes: int) -> Int64s:
+    """Cut the pieces into stretches of about so many bytes: where each begins, and the end."""
+    chunks, n_pieces = [0], len(offsets) - 1
+    while (first := chunks[-1]) < n_pieces:
         last = int(np.searchsorted(offsets, offsets[first] + chunk_bytes, side="right")) - 1
-        last = min(max(last, first + 1), n_pieces)
-        chunks.append((first, last))
-        first = last
-    return chunks
+        chunks.append(min(max(last, first + 1), n_pieces))
+    return np.array(chunks, np.int64)
 
 
 class CompiledPairs:
@@ -109,8 +120,9 @@ class CompiledPairs:
 
     def __init__(self, times: CorpusTimes) -> None:
         """Take the corpus."""
-        n_merges, lengths = times.n_merges, np.diff(times.offsets)
-        piece_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        n_merges = times.n_merges
+        piece_of = np.empty(len(times.data), np.int32)
+        joining.number_pieces(times.offsets, len(times.counts), piece_of)
         arrays: tuple[Any, ...] = (
             *(times.data, times.offsets, times.counts),
             *(piece_of, times.joined),
@@ -121,7 +133,7 @@ class CompiledPairs:
         self._places = np.empty(int((times.joined <= n_merges).sum()), np.int32)
         joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
         n_slots = max(_LEAST_SLOTS, 1 << (self._n_bytes // _BYTES_PER_SLOT).bit_length())
-        self._table = new_table(n_slots, pairing.N_COLUMNS)
+        self._table = empty_table(n_slots, pairing.N_COLUMNS)
         self._tokens = np.empty(256 + n_merges, np.int64)
         self._numbers = np.zeros(pairing.N_NUMBERS, np.int64)
         self._numbers[pairing.K] = -1
@@ -156,14 +168,10 @@ class CompiledPairs:
 
     def _count(self, k: int) -> None:
         """Count all pairs anew; the table grows until less than half of it is used."""
-        while True:
-            self._table[:] = (FREE, 0, 0)
-            self._tokens.fill(0)
-            self._numbers[pairing.N_PAIRS] = 0
-            n_slots = len(self._table)
-            if pairing.count_pairs(self._times, self._n_pieces, k, self._counts, n_slots):
-                break
-            self._table = new_table(2 * n_slots, pairing.N_COLUMNS)
+        while not pairing.count_pairs(
+            self._times, self._n_pieces, k, self._counts, len(self._table), len(self._tokens)
+        ):
+            self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
         self._least_wanted = 0
 
     def pair_count(self, left: int, right: int) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.replay_pairs import CorpusPairs, CorpusTimes, PlainPairs
 from tokviz.bpe.replay_times import join_times
+from tokviz.bpe.settings import N_BYTES
 from tokviz.errors import TokvizError
 from tokviz.formats.run import PIECES
 from tokviz.formats.run_arrays import stored_bytes
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokviz.bpe.counting import PieceCounts
+    from tokviz.bpe.history import TrainingHistory
+    from tokviz.bpe.replay_compiled import CompiledCorpus
     from tokviz.bpe.replay_steps import RecordedSteps
+    from tokviz.bpe.settings import TrainSettings
     from tokviz.tokenizer import Tokenizer
 
 SMALL_CORPUS_BYTES = 150_000
@@ -98,17 +103,61 @@ class ReplayCorpus:
         return chosen
 
 
+class CorpusAhead:
+    """Works on a large corpus in a thread while the tokenizer of its run is read.
+
+    The compiled loops leave the interpreter to others meanwhile.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to do."""
+        self._found: Future[CompiledCorpus] | None = None
+
+    def begin(self, history: TrainingHistory, pieces: PieceCounts, settings: TrainSettings) -> None:
+        """Begin, if the corpus is large and its history is sound enough for the loops."""
+        import numpy as np
+
+        first = settings.first_byte_id
+        new_ids = first + N_BYTES + np.arange(len(history))
+        for ids in (history.left_id, history.right_id):
+            if ((ids < first) | (ids >= new_ids)).any():
+                return
+        if _is_plain(len(pieces.data)):
+            return
+        from tokviz.bpe.replay_compiled import compiled_corpus
+
+        pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
+        self._found = pool.submit(compiled_corpus, pieces, history, first)
+        pool.shutdown(wait=False)
+
+    def result(self) -> CompiledCorpus | None:
+        """Wait for what has been found; None if nothing was begun."""
+        return None if self._found is None else self._found.result()
+
+
 def open_corpus(
-    pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps, first_byte_id: int
+    pieces: PieceCounts,
+    tokenizer: Tokenizer,
+    steps: RecordedSteps,
+    first_byte_id: int,
+    ahead: CorpusAhead | None = None,
 ) -> ReplayCorpus:
     """Work out when the bytes of a corpus come together, and check the history by it.
+
+    Args:
+        pieces: The pieces of the corpus.
+        tokenizer: What was learned from it.
+        steps: The merges, which are sound.
+        first_byte_id: What the ids in the history are ahead of the tokens' numbers.
+        ahead: What has been begun of that.
 
     Raises:
         TokvizError: If the pieces are not those of the history.
     """
     import numpy as np
 
-    if _is_plain(len(pieces.data)):
+    found = None if ahead is None else ahead.result()
+    if found is None and _is_plain(len(pieces.data)):
         times = _plain_times(pieces, tokenizer, steps)
         lengths = np.diff(pieces.offsets)
         weights = np.repeat(pieces.counts, lengths)
@@ -116,10 +165,9 @@ def open_corpus(
         np.add.at(removed, times.joined, weights)
         pairs: CorpusPairs = PlainPairs(times)
     else:
-        from tokviz.bpe.replay_compiled import CompiledPairs, compiled_times
+        from tokviz.bpe.replay_compiled import compiled_corpus
 
-        times, removed = compiled_times(pieces, steps.history, first_byte_id)
-        pairs = CompiledPairs(times)
+        times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
     _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
     return ReplayCorpus(times, pairs, first_byte_id)
 

@@ -78,8 +78,8 @@ def join(
     data: Bytes,
     offsets: Int64s,
     counts: Int64s,
-    first_piece: int,
-    last_piece: int,
+    chunks: Int64s,
+    n_chunks: int,
     n_merges: int,
     table: Int64s,
     n_slots: int,
@@ -88,27 +88,53 @@ def join(
     joined: Int32s,
     removed: Int64s,
 ) -> None:
-    """Replay all merges over some pieces, and note when their bytes come together.
+    """Replay all merges over the pieces, and note when their bytes come together.
 
-    Every place between two tokens waits in the queue of the merge that joins them, if there is one.
-    The queues are emptied in the order of the merges. A merge makes a token that only later merges
-    take, so what it appends belongs to later queues. Places are appended from left to right in each
-    queue, so that of overlapping occurrences the leftmost is merged, as it should be.
+    That is done for a few pieces at a time, so that what is needed for them stays in the cache.
 
     Args:
         data: The bytes of all pieces.
         offsets: Where each piece starts, and the last one ends.
         counts: How often each piece occurs.
-        first_piece: The first piece to look at.
-        last_piece: One behind the last piece.
-        n_merges: How many merges there are.
+        chunks: The first piece of each chunk, and one behind the last piece.
+        n_chunks: How many chunks there are.
+        n_merges: How many merges there are, each of bytes and of what merges before it make.
         table: The table of `index_merges`.
         n_slots: How many slots it has.
         queues: Shape (merges, 2), all -1, and again at the end.
-        cells: Shape (n, N_CELL): room for as many bytes as the pieces have.
+        cells: Shape (n, N_CELL): room for as many bytes as any chunk has.
         joined: By byte of `data`, to be filled with the number of the merge that joins it to the
             byte before; one more than there are merges if none does.
         removed: By merge number, grows by the tokens that it removes from the corpus.
+    """
+    for chunk in range(n_chunks):
+        first = chunks[chunk]
+        last = chunks[chunk + 1]
+        _join_pieces(data, offsets, first, last, n_merges, table, n_slots, queues, cells, joined)
+        for piece in range(first, last):
+            for at in range(offsets[piece] + 1, offsets[piece + 1]):
+                removed[joined[at]] += counts[piece]
+
+
+@helper
+def _join_pieces(
+    data: Bytes,
+    offsets: Int64s,
+    first_piece: int,
+    last_piece: int,
+    n_merges: int,
+    table: Int64s,
+    n_slots: int,
+    queues: Int32s,
+    cells: Int32s,
+    joined: Int32s,
+) -> None:
+    """Do what `join` does for one chunk.
+
+    Every place between two tokens waits in the queue of the merge that joins them, if there is one.
+    The queues are emptied in the order of the merges. A merge makes a token that only later merges
+    take, so what it appends belongs to later queues. Places are appended from left to right in each
+    queue, so that of overlapping occurrences the leftmost is merged, as it should be.
     """
     base = offsets[first_piece]
     for piece in range(first_piece, last_piece):
@@ -141,9 +167,14 @@ def join(
                 cells[N_CELL * right + PREVIOUS] = left
                 _leave(cells, queues, right)
                 _wait(table, n_slots, cells, queues, right, token, cells[N_CELL * right + TOKEN])
-    for piece in range(first_piece, last_piece):
-        for at in range(offsets[piece] + 1, offsets[piece + 1]):
-            removed[joined[at]] += counts[piece]
+
+
+@kernel
+def number_pieces(offsets: Int64s, n_pieces: int, piece_of: Int32s) -> None:
+    """Note for every byte which piece it is in."""
+    for piece in range(n_pieces):
+        for at in range(offsets[piece], offsets[piece + 1]):
+            piece_of[at] = piece
 
 
 @kernel

@@ -64,19 +64,29 @@ def _add(counts: Counts, n_slots: int, left: int, right: int, change: int, place
 
 
 @kernel
-def count_pairs(times: Times, n_pieces: int, k: int, counts: Counts, n_slots: int) -> int:
+def count_pairs(
+    times: Times, n_pieces: int, k: int, counts: Counts, n_slots: int, n_tokens: int
+) -> int:
     """Count all pairs and tokens after k merges.
 
     Args:
         times: The corpus.
         n_pieces: How many pieces it has.
         k: The number of merges.
-        counts: To be filled: a table without pairs, and zeros.
+        counts: To be filled anew.
         n_slots: How many slots the table has.
+        n_tokens: How many tokens there are.
 
     Returns:
         1; 0 if the table is too small, and the counts are worth nothing.
     """
+    for slot in range(n_slots):
+        counts.table[N_COLUMNS * slot] = FREE
+        counts.table[N_COLUMNS * slot + COUNT] = 0
+        counts.table[N_COLUMNS * slot + FIRST] = 0
+    for token in range(n_tokens):
+        counts.tokens[token] = 0
+    counts.numbers[N_PAIRS] = 0
     for piece in range(n_pieces):
         end = times.offsets[piece + 1]
         start = times.offsets[piece]

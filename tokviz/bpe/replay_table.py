@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokviz.compiled import Int64s, helper, integer, word
+from tokviz.compiled.memory import zeros
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +22,16 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 def new_table(n_slots: int, n_columns: int) -> npt.NDArray[np.int64]:
     """Make a table without pairs; its other columns are 0."""
-    import numpy as np
-
-    table = np.zeros((n_slots, n_columns), np.int64)
+    table = empty_table(n_slots, n_columns)
     table[:, 0] = FREE
     return table
+
+
+def empty_table(n_slots: int, n_columns: int) -> npt.NDArray[np.int64]:
+    """Take memory for a table that is filled with zeros."""
+    import numpy as np
+
+    return np.asarray(zeros(n_slots * n_columns, "q")).reshape(n_slots, n_columns)
 
 
 def slots_for(n_pairs: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
+from collections.abc import Callable
 from importlib.machinery import PathFinder
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from tokviz.bpe.run_checks import check_history, pieces_of_arrays
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
+from tokviz.formats.collecting import no_collecting
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -134,8 +136,18 @@ class TrainingRun(NamedTuple):
         }
 
     @classmethod
-    def load(cls, folder: str | PathLike[str]) -> TrainingRun:
+    def load(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
+    ) -> TrainingRun:
         """Read a run folder.
+
+        Args:
+            folder: The folder.
+            on_parts: Told of what is read first, and not yet checked against the tokenizer, so
+                that work on it can begin while the tokenizer is read.
 
         Raises:
             InputFileError: If it is no run, or damaged; it names the file.
@@ -143,16 +155,22 @@ class TrainingRun(NamedTuple):
         from tokviz.formats.run_arrays import read_arrays
 
         about = run_folder.read_about(folder)
-        tokenizer = run_folder.load_run_tokenizer(folder)
         columns = TrainingHistory.empty().memory
         history = read_arrays(folder, run_folder.HISTORY, columns)
         pieces = read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
         try:
-            run = cls(
-                tokenizer,
+            parts = (
                 TrainingHistory.from_arrays(history),
                 pieces_of_arrays(pieces, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
+            )
+            if on_parts is not None:
+                on_parts(*parts)
+            with no_collecting():
+                tokenizer = run_folder.load_run_tokenizer(folder)
+            run = cls(
+                tokenizer,
+                *parts,
                 TrainTimings(**about["seconds"]),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
@@ -160,10 +178,13 @@ class TrainingRun(NamedTuple):
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
+        except InputFileError:
+            raise
         except TokvizError as error:
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
-            check_history(run.history, tokenizer, run.settings)
+            with no_collecting():
+                check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run

@@ -88,11 +88,18 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     if len(wrong):
         raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} makes no sense")
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
-    for number, (pair, merge) in enumerate(zip(history.pairs(), merges, strict=True), 1):
-        parts = tokens[pair[0] - first], tokens[pair[1] - first]
-        token = parts[0] + parts[1]
-        if parts != merge or tokenizer.token_id(token) != first + N_BYTES - 1 + number:
-            raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
-        tokens.append(token)
-    if any(tokenizer.token_id(tokens[byte]) != first + byte for byte in range(N_BYTES)):
+    tokens += [left + right for left, right in merges]
+    lefts = map(tokens.__getitem__, (history.left_id - first).tolist())
+    rights = map(tokens.__getitem__, (history.right_id - first).tolist())
+    parts = list(zip(lefts, rights, strict=True))
+    token_ids = list(map(tokenizer.token_id, tokens))
+    if parts != merges or token_ids[N_BYTES:] != new_ids.tolist():
+        fits = zip(parts, merges, token_ids[N_BYTES:], new_ids.tolist(), strict=True)
+        number = next(
+            number
+            for number, (pair, merge, found, wanted) in enumerate(fits, 1)
+            if pair != merge or found != wanted
+        )
+        raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
+    if token_ids[:N_BYTES] != list(range(first, first + N_BYTES)):
         raise TokvizError("does not fit the tokenizer: its bytes have other ids")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike, fspath
 
 from tokviz.errors import InputFileError
 from tokviz.files import read_file
+from tokviz.formats.collecting import no_collecting
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.huggingface import load_tokenizer_json
 from tokviz.formats.json_file import read_json
@@ -38,23 +36,11 @@ def load_path(
     place = os.path.expanduser(path)
     found = find(place)
     try:
-        with _no_collecting():
+        with no_collecting():
             tokenizer = _load(found, split_pattern, fspath(path))
         return checked(tokenizer)
     except MemoryError:
         raise InputFileError(path, "needs more memory than there is") from None
-
-
-@contextmanager
-def _no_collecting() -> Iterator[None]:
-    """Look for no garbage: a vocabulary is a million objects, and none of them is any."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def checked(tokenizer: Tokenizer) -> Tokenizer:
