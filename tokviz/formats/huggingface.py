@@ -14,11 +14,6 @@ from typing import Any
 
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.draft import build
-from tokviz.formats.foreign import load_foreign
-from tokviz.formats.hf_native import read_native
-from tokviz.formats.hf_pattern import NotNativeError
-from tokviz.formats.json_file import read_json
 from tokviz.formats.rank_order import listed_merges
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -137,11 +132,19 @@ def load_tokenizer_json(
         InputFileError: If the file cannot be read, is damaged, or is more than the child's limits
             allow.
     """
+    # Saving a training needs none of this.
+    from tokviz.formats.draft import build
+    from tokviz.formats.hf_native import read_native
+    from tokviz.formats.hf_pattern import NotNativeError
+    from tokviz.formats.json_file import read_json
+
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise InputFileError(path, "is no tokenizer.json: its key 'model' is no object")
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:
+        from tokviz.formats.foreign import load_foreign
+
         return load_foreign(path, content, str(reason), name=name or str(path))
     return build(draft, name or str(path))
