@@ -98,7 +98,7 @@ def main() -> None:
     rows: list[list[str | float]] = [
         [
             name,
-            sizes.get(name, 0.0),
+            sizes.get(name, ""),
             median([shown for shown, _, _ in times[name]]),
             median(each),
             p95(each),
