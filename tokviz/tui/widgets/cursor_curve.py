@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
-from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tokviz.tui.widgets.curve import curve_rows
+from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.fit import fit
 
 AXIS_COLUMNS = 7
@@ -43,7 +42,7 @@ class Curve(NamedTuple):
     nothing: str = ""
 
 
-class CursorCurve(Widget):
+class CursorCurve(Dragged):
     """Draws a curve and the place where one is; a click or a drag goes elsewhere."""
 
     DEFAULT_CSS = """
@@ -77,7 +76,6 @@ class CursorCurve(Widget):
         self._cursor = 0
         self._value = ""
         self._drawn: tuple[tuple[int, int], list[str]] | None = None
-        self._dragging = False
 
     def show(self, curve: Curve) -> None:
         """Show another curve."""
@@ -125,27 +123,12 @@ class CursorCurve(Widget):
         ]
         return Strip(segments).adjust_cell_length(width, base)
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Go there."""
-        if event.button == 1 and self._curve.points:
-            event.stop()
-            self._dragging = True
-            self.capture_mouse()
-            self._go(event.x)
+    def can_go(self) -> bool:
+        """Without points there is no place on the curve."""
+        return bool(self._curve.points)
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while it is pressed."""
-        if self._dragging:
-            self._go(event.x)
-
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Stay here."""
-        if self._dragging:
-            event.stop()
-            self._dragging = False
-            self.release_mouse()
-
-    def _go(self, column: int) -> None:
+    def go(self, column: int) -> None:
+        """Go to the merge at a column."""
         x = x_of(column - AXIS_COLUMNS, self._curve.last_x, self.size.width - AXIS_COLUMNS)
         if x != self._cursor:
             self.post_message(self.Moved(x))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
+
+from tokviz.tui.widgets.dragged import Dragged
 
 
-class Scrubber(Widget, can_focus=True):
+class Scrubber(Dragged, can_focus=True):
     """Shows a value between 0 and a last one; a click or a drag changes it.
 
     The arrow keys are left to the screen, which knows what one step is.
@@ -53,7 +53,6 @@ class Scrubber(Widget, can_focus=True):
         super().__init__(id=id)
         self._value = self._last = 0
         self._mark: int | None = None
-        self._dragging = False
 
     def show(self, value: int, last: int, mark: int | None = None) -> None:
         """Show a value, the end of the range, and perhaps a mark at another value."""
@@ -82,28 +81,8 @@ class Scrubber(Widget, can_focus=True):
             [Segment(c, styles[role]) for c, role in zip(cells, roles, strict=True)], width
         )
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take the handle there."""
-        if event.button != 1:
-            return
-        event.stop()
-        self._dragging = True
-        self.capture_mouse()
-        self._go(event.x)
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag the handle."""
-        if self._dragging:
-            self._go(event.x)
-
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let the handle go."""
-        if self._dragging:
-            event.stop()
-            self._dragging = False
-            self.release_mouse()
-
-    def _go(self, column: int) -> None:
+    def go(self, column: int) -> None:
+        """Take the handle to a column."""
         value = value_of(column, self._last, self.size.width)
         if value != self._value:
             self.show(value, self._last, self._mark)

@@ -1,0 +1,40 @@
+"""A widget on which a press of the mouse goes somewhere and a drag follows the pointer."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widget import Widget
+
+
+class Dragged(Widget):
+    """Turns presses and drags into columns."""
+
+    _is_dragged = False
+
+    def can_go(self) -> bool:
+        """Tell whether there is anywhere to go."""
+        return True
+
+    def go(self, column: int) -> None:
+        """Go where the pointer is; the column may lie outside the widget."""
+        raise NotImplementedError
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go there."""
+        if event.button == 1 and self.can_go():
+            event.stop()
+            self._is_dragged = True
+            self.capture_mouse()
+            self.go(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while it is pressed."""
+        if self._is_dragged:
+            self.go(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Stay here."""
+        if self._is_dragged:
+            event.stop()
+            self._is_dragged = False
+            self.release_mouse()
