@@ -10,12 +10,14 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.files import read_file, write_file
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 FILE_NAME = "models.toml"
 _MAX_BYTES = 1_000_000
@@ -122,6 +124,7 @@ def make_prices_file(path: Path | None = None) -> Path:
 def cost_text(model: ModelPrice, n_tokens: int) -> str:
     """Say what a text costs and how much of the window it takes; empty if the table knows neither.
 
+    >>> from decimal import Decimal
     >>> cost_text(ModelPrice("m", "", 1000, Decimal("2.5")), 100)
     '0.00025 USD, 10 % of 1,000'
     """
@@ -137,6 +140,7 @@ def cost_text(model: ModelPrice, n_tokens: int) -> str:
 def short_cost(cost: Decimal) -> str:
     """Write a cost with cents, a smaller one with two digits that count.
 
+    >>> from decimal import Decimal
     >>> short_cost(Decimal("1234.5")), short_cost(Decimal("0.000123")), short_cost(Decimal(0))
     ('1,234.50', '0.00012', '0')
     """
@@ -226,6 +230,8 @@ class _Reader:
             raise self._wrong(
                 number, "price", "is to be the price of 1,000,000 tokens, a number without quotes"
             )
+        from decimal import Decimal
+
         return Decimal(str(value))
 
     def _wrong(self, number: int, key: str, what: str) -> InputFileError:

@@ -6,10 +6,7 @@ import os
 
 from textual import work
 
-from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.tokenizer_rows import typed_source
 from tokviz.tui.messages import Pasted
-from tokviz.tui.places import HUB, place_words
 from tokviz.tui.screens.base import TokvizScreen
 
 _LONGEST_PATH = 4096
@@ -28,6 +25,8 @@ class TakesDropped(TokvizScreen):
     @work(thread=True, exclusive=True, group="pasted", exit_on_error=False)
     def _look_at_pasted(self, text: str) -> None:
         from tokviz.formats.recognise import recognise
+        from tokviz.tui.dialogs.tokenizer_rows import typed_source
+        from tokviz.tui.places import HUB
 
         source = typed_source(text)
         if source is None or source.startswith(HUB) or not os.path.isabs(source):
@@ -37,6 +36,9 @@ class TakesDropped(TokvizScreen):
             self.call_here(self._offer_pasted, source, kind)
 
     def _offer_pasted(self, source: str, kind: str) -> None:
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
+        from tokviz.tui.places import place_words
+
         if not self.is_current:
             return
         name, where = place_words(source)
