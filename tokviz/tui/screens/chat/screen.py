@@ -10,9 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
-from textual.content import Content
 from textual.geometry import Size
-from textual.style import Style
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
@@ -27,7 +25,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
+from tokviz.tui.screens.bars import border_tabs, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
@@ -311,13 +309,9 @@ class ChatScreen(
             # A new title would draw all of the side again, at every key.
             return
         self._drawn_tabs = drawn
-        parts: list[Content | str] = []
-        for view, title, action in tabs:
-            look = "bold $foreground" if view == self.left_view else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.{action}"})
-            parts += ["│"] if parts else []
-            parts.append(Content.styled(f" {title} ", look).stylize(click))
-        self.left.border_title = Content.assemble(*parts)
+        self.left.border_title = border_tabs(
+            (title, action, view == self.left_view) for view, title, action in tabs
+        )
 
     def action_escape(self) -> None:
         """Stop checking rows, or go back to the messages."""

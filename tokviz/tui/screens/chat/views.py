@@ -8,7 +8,6 @@ from typing import NamedTuple
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -16,6 +15,7 @@ from tokviz.chat.lint import Finding
 from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.tui.glyphs import safe
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
@@ -116,15 +116,15 @@ class ChatViews(Container):
         self.show_view(ids[(ids.index(self.shown) + by) % len(ids)])
 
     def _draw_tabs(self) -> None:
-        parts: list[Content | str] = []
-        for kind in VIEWS:
-            if parts:
-                parts.append("│")
-            look = "bold $foreground" if kind.id == self.shown else "$text-muted"
-            count = f" {len(self._findings)}" if kind.id == "findings" and self._findings else ""
-            click = Style.from_meta({"@click": f"screen.show_view('{kind.id}')"})
-            parts.append(Content.styled(f" {kind.title}{count} ", look).stylize(click))
-        self.border_title = Content.assemble(*parts)
+        count = f" {len(self._findings)}" if self._findings else ""
+        self.border_title = border_tabs(
+            (
+                kind.title + (count if kind.id == "findings" else ""),
+                f"show_view('{kind.id}')",
+                kind.id == self.shown,
+            )
+            for kind in VIEWS
+        )
 
     # -- what is shown
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from textual.content import Content
 from textual.geometry import Size
-from textual.style import Style
 from textual.widget import Widget
 
+from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.screens.replay.base import ReplayBase
 
 NARROW_COLUMNS = 110
@@ -87,16 +87,15 @@ class Views(ReplayBase):
         return view == next(recent for recent in self._recent if recent in ids)
 
     def _title(self, shown: View) -> Content:
-        parts: list[Content | str] = []
         group = next(group for group in self._tabs if shown in group)
-        for view in group:
-            if parts:
-                parts.append("│")
-            look = "bold $foreground" if view is shown else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.show_{view.id}"})
-            title = self._candidates_title if view is CANDIDATES else view.title
-            parts.append(Content.styled(f" {title} ", look).stylize(click))
-        return Content.assemble(*parts)
+        return border_tabs(
+            (
+                self._candidates_title if view is CANDIDATES else view.title,
+                f"show_{view.id}",
+                view is shown,
+            )
+            for view in group
+        )
 
     def show_view(self, view: str, *, focus: bool = True) -> None:
         """Bring a view to the front."""

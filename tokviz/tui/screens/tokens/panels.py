@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from textual.containers import Container
-from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.screens.bars import border_tabs
 
 
 class Panel(Protocol):
@@ -147,14 +146,9 @@ class SidePanels(Container):
         return widget
 
     def _draw_tabs(self) -> None:
-        parts: list[Content | str] = []
-        for kind in PANELS:
-            if parts:
-                parts.append("│")
-            look = "bold $foreground" if kind.id == self._shown else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.show_{kind.id}"})
-            parts.append(Content.styled(f" {kind.title} ", look).stylize(click))
-        self.border_title = Content.assemble(*parts)
+        self.border_title = border_tabs(
+            (kind.title, f"show_{kind.id}", kind.id == self._shown) for kind in PANELS
+        )
 
 
 class TokenDetail(Container):

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.containers import Container
-from textual.content import Content
-from textual.style import Style
 
+from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.widgets.flow import Row
 from tokviz.tui.widgets.link_rows import LinkRows
 
@@ -64,14 +63,9 @@ class SidePages(Container):
         self.rows.show(rows, anew=anew)
 
     def _draw_tabs(self) -> None:
-        parts: list[Content | str] = []
-        for page in PAGES:
-            if parts:
-                parts.append("│")
-            look = "bold $foreground" if page.id == self.shown else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.{page.action}"})
-            parts.append(Content.styled(f" {page.title} ", look).stylize(click))
-        self.border_title = Content.assemble(*parts)
+        self.border_title = border_tabs(
+            (page.title, page.action, page.id == self.shown) for page in PAGES
+        )
 
 
 class TokenBeside(Container):
