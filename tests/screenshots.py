@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tokviz
+from tokviz.opening import Opening, sample_text
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.opening import Opening, sample_text
-from tokviz.tui.settings import Settings
 
 FOLDER = Path(__file__).parent.parent / "assets" / "screenshots"
 SIZE = (120, 34)

@@ -56,7 +56,7 @@ def test_no_module_of_the_core_imports_a_screen_library():
         "import tokviz.live",
         "import tokviz.child.runner",
         "import tokviz.tui.run",
-        "import tokviz.tui.glyphs",
+        "import tokviz.glyphs",
     ],
 )
 def test_numpy_and_screen_libraries_wait_until_they_are_needed(code):

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 import tokviz
 from tests.oracles.nasty import byte_texts
 from tokviz import bytetext
-from tokviz.bpe.replay import Replay
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.merge_sources import open_merges
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, UnknownTokenizerError, VocabularyError
+from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
 
 RANDOM = random.Random(8)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import tokviz
-from tokviz.bpe.replay import Replay
 from tokviz.errors import TokvizError
 from tokviz.formats import run as run_folder
 from tokviz.formats import run_arrays
+from tokviz.replay.replay import Replay
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 CHANGES = 400

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
+from tokviz.bpe import compiled_counter, compiled_trainer
 from tokviz.jobs.compile_kernels import answer
+from tokviz.replay import compiled as replay_compiled
 
 MODULES = (compiled_counter, compiled_trainer, replay_compiled)
 

@@ -9,10 +9,10 @@ import pytest
 from textual._compositor import LayoutUpdate
 
 import tokviz
+from tokviz.opening import Opening
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.opening import Opening
 from tokviz.tui.screens.train import TrainScreen
-from tokviz.tui.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import tokviz
-from tokviz.bpe.describe import CutCharacter
-from tokviz.bpe.trace import why_not_one_token
-from tokviz.tui.glyphs import UNSAFE
+from tokviz.explain.describe import CutCharacter
+from tokviz.explain.facts import Occurrences, Place, SelectedTokens, entry_of
+from tokviz.explain.trace import why_not_one_token
+from tokviz.glyphs import UNSAFE
 from tokviz.tui.widgets.card_rows import selection_rows, token_rows
 from tokviz.tui.widgets.flow import Copy, GoTo, Row, Step
-from tokviz.tui.widgets.token_facts import Occurrences, Place, SelectedTokens, entry_of
 
 TOK = tokviz.load("gpt2")
 PLACE = Place(12, 311, 2, (34, 38), (36, 40), 2, 4, ())

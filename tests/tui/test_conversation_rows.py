@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.glyphs import HIDDEN, SHOWN
+from tokviz.glyphs import HIDDEN, SHOWN
 from tokviz.tui.widgets.conversation.header import action_at, add_words, header_words
 from tokviz.tui.widgets.conversation.rows import (
     MOST_ROWS,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.oracles.nasty import byte_texts, texts
-from tokviz.tui.glyphs import HIDDEN, SHOWN, Glyphs
+from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.tui.widgets.editor import breaks as breaks_module
 from tokviz.tui.widgets.editor.breaks import breaks, fits, safe_cut, width_bound
 from tokviz.tui.widgets.editor.cells import lay_out

@@ -9,9 +9,9 @@ from rich.style import Style
 
 import tokviz
 from tests.oracles.nasty import byte_texts, texts
+from tokviz.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.live.document import LiveDocument
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
-from tokviz.tui.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.tui.palette import N_HUES, token_palette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from textual.geometry import Offset
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tokviz.glyphs import HIDDEN, SHOWN
 from tokviz.live.document import LiveDocument
-from tokviz.tui.glyphs import HIDDEN, SHOWN
 from tokviz.tui.widgets.editor import wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine

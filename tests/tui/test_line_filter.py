@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.color import Color
 
 from tests.oracles.nasty import byte_texts
-from tokviz.tui.glyphs import UNSAFE
+from tokviz.glyphs import UNSAFE
 from tokviz.tui.line_filter import SafeLineFilter
 
 BACKGROUND = Color.parse("black")

@@ -7,11 +7,11 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
+from tokviz.opening import Opening
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.opening import Opening
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets import mask_panel
 from tokviz.tui.widgets.mask_panel import MaskPanel
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import Rendering, render
-from tokviz.tui.glyphs import token_label
+from tokviz.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import part_counts, percent, virtual_sentence

@@ -5,7 +5,7 @@ from textual.app import App
 from textual.color import Color
 from textual.theme import Theme
 
-from tokviz.tui.settings import Settings
+from tokviz.settings import Settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES
 
 

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tokviz.explain.facts import entry_of
 from tokviz.formats.report import Finding, Report
+from tokviz.glyphs import UNSAFE
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.glyphs import UNSAFE
 from tokviz.tui.screens.vocabulary.columns import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
 from tokviz.tui.screens.vocabulary.overview import bar_text, length_value, overview_rows
 from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.flow import Row
-from tokviz.tui.widgets.token_facts import entry_of
 from tokviz.vocabulary.index import VocabularyIndex
 from tokviz.vocabulary.query import parse_query
 from tokviz.vocabulary.search import LengthCount, Searcher

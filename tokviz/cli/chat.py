@@ -16,7 +16,7 @@ from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset

@@ -13,7 +13,7 @@ from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import InputSize, text_blocks
 from tokviz.errors import InputFileError
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.prices import ModelPrice

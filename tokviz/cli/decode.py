@@ -132,7 +132,7 @@ def _load(tokenizer: str) -> Tokenizer:
 
 def _show(datas: Iterable[bytes]) -> None:
     """Print bytes on a terminal, through the sanitizer, and end the last line."""
-    from tokviz.tui.glyphs import safe_lines
+    from tokviz.glyphs import safe_lines
 
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     end = "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 
 
 def report(message: object) -> None:

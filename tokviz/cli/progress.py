@@ -7,8 +7,8 @@ import time
 import unicodedata
 from typing import TextIO
 
+from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
-from tokviz.tui.glyphs import token_label
 
 _REDRAW_SECONDS = 0.1
 _BAR_CELLS = 24

@@ -18,8 +18,8 @@ from tokviz.errors import TokvizError
 from tokviz.files import read_file
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay import Replay
-    from tokviz.bpe.replay_text import ReplayText
+    from tokviz.replay.replay import Replay
+    from tokviz.replay.text import ReplayText
 
 _N_STEPS = 10
 _NOTES = """\
@@ -114,8 +114,8 @@ def _read_text(text: str | None) -> str | None:
 
 
 def _open_app(source: str, at: int | None, text: str | None, other: str | None) -> int:
-    from tokviz.bpe.replay_request import ReplayRequest
     from tokviz.formats.registry import is_builtin, resolve_name
+    from tokviz.replay.request import ReplayRequest
     from tokviz.tui.run import run as run_app
 
     for name in filter(None, (source, other)):

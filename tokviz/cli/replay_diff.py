@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.bpe.replay import Replay
-from tokviz.bpe.replay_steps import MergeStep
 from tokviz.cli.replay_frames import label, said
 from tokviz.compare.text_effect import TextEffect
 from tokviz.compare.trainings import MergesDiff
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
+from tokviz.replay.replay import Replay
+from tokviz.replay.steps import MergeStep
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10

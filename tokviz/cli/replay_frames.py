@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.bpe.replay import PairCount, Replay
-from tokviz.bpe.replay_corpus import PieceTokens
-from tokviz.bpe.replay_steps import MergeStep, TokenPair
-from tokviz.bpe.replay_text import ReplayText
-from tokviz.bpe.replay_why import Sentence
-from tokviz.tui.glyphs import token_label
+from tokviz.glyphs import token_label
+from tokviz.replay.corpus import PieceTokens
+from tokviz.replay.replay import PairCount, Replay
+from tokviz.replay.steps import MergeStep, TokenPair
+from tokviz.replay.text import ReplayText
+from tokviz.replay.why import Sentence
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from tokviz.cli import options
 from tokviz.cli.command import Command
 from tokviz.cli.output import print_json
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 
 _NOTES = """\
 output: the name, the number of tokens, the models, and other names it goes by.

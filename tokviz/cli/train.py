@@ -12,8 +12,8 @@ from tokviz.cli.command import Command
 from tokviz.cli.interruption import Interruption
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
+from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-from tokviz.tui.glyphs import safe, token_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from base64 import b64decode
 from collections.abc import Sequence
 from os import PathLike
 
-from tokviz.bpe.replay import Replay
 from tokviz.bpe.run import TrainingRun
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
@@ -17,6 +16,7 @@ from tokviz.formats.merge_files import parse_merges
 from tokviz.formats.minbpe import MAGIC as MINBPE
 from tokviz.formats.registry import is_builtin, load
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
 
 Source = str | PathLike[str] | Replay | TrainingRun | Tokenizer | Sequence[Merge]

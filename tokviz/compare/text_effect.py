@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.bpe.replay import Replay
+    from tokviz.replay.replay import Replay
 
     Int64s = npt.NDArray[np.int64]
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokviz.bpe.replay import Replay
-from tokviz.bpe.replay_steps import MergeStep
-from tokviz.bpe.replay_why import Sentence
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.merge_sources import Source, open_merges
 from tokviz.compare.text_effect import TextEffect, text_effect
+from tokviz.replay.replay import Replay
+from tokviz.replay.steps import MergeStep
+from tokviz.replay.why import Sentence
 
 Kind = Literal["end", "parts", "tie", "counts", "unknown"]
 """Why two trainings part: one of them ends; they make the same token of other parts; several pairs

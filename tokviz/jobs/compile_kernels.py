@@ -14,7 +14,8 @@ from tokviz.child.protocol import Body
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Compile what is not in the cache."""
-    from tokviz.bpe import compiled_counter, compiled_trainer, replay_compiled
+    from tokviz.bpe import compiled_counter, compiled_trainer
+    from tokviz.replay import compiled as replay_compiled
 
     can_count = compiled_counter.kernels_are_compiled()
     can_train = compiled_trainer.kernels_are_compiled()

@@ -14,18 +14,18 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.signal import Signal
 
+from tokviz.opening import Opening
+from tokviz.settings import Settings, save_settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.opening import Opening
 from tokviz.tui.palette import TokenPalette, token_palette
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.settings import Settings, save_settings
 from tokviz.tui.themes import DARK, LIGHT, THEMES
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay_request import ReplayRequest
+    from tokviz.replay.request import ReplayRequest
 
 
 def _action_provider() -> type[Provider]:

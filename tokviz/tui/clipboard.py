@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tokviz.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
 from tokviz.errors import OutputFileError
 from tokviz.files import write_file
-from tokviz.tui.state import state_folder
+from tokviz.folders import state_folder
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tokviz.tui.glyphs import HIDDEN, UNSAFE, display
+from tokviz.glyphs import HIDDEN, UNSAFE, display
 
 
 def is_safe(text: str) -> bool:
@@ -23,7 +23,7 @@ def mend(text: str) -> str:
 
     Most unsafe characters were measured as no cells, so a mended text loses its last cells; that
     is the price of a line that stays in place. Widgets that know their text to be foreign call
-    `tokviz.tui.glyphs.safe` before they measure and lose nothing.
+    `tokviz.glyphs.safe` before they measure and lose nothing.
     """
     return set_cell_size("".join(display(text, HIDDEN)), cell_len(text))
 

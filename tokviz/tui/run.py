@@ -10,8 +10,8 @@ from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import read_file
 from tokviz.formats.registry import load
+from tokviz.opening import Opening, notes_about, sample_text
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.opening import Opening, notes_about, sample_text
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -43,7 +43,7 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
-    from tokviz.tui.settings import load_settings
+    from tokviz.settings import load_settings
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 

@@ -5,9 +5,9 @@ import unicodedata
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.glyphs import UNSAFE
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog, paint_character
-from tokviz.tui.glyphs import UNSAFE
 
 
 @pytest.mark.parametrize(

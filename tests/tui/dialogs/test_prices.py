@@ -6,11 +6,11 @@ import pytest
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.opening import Opening
 from tokviz.prices import TEMPLATE, prices_path
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
-from tokviz.tui.opening import Opening
-from tokviz.tui.settings import Settings
 
 TABLE = """\
 [[model]]

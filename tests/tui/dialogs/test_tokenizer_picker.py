@@ -8,6 +8,9 @@ import pytest
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.formats.registry import builtin_names
+from tokviz.opening import Opening
+from tokviz.places import place_words, short_name
+from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.row_list import RowList
@@ -19,9 +22,6 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     rank,
     typed_source,
 )
-from tokviz.tui.opening import Opening
-from tokviz.tui.places import place_words, short_name
-from tokviz.tui.settings import Settings, load_settings, save_settings
 
 
 def ranked(query: str) -> list[str]:

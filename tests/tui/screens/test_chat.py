@@ -12,12 +12,12 @@ import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
+from tokviz.opening import Opening
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.pick import PickDialog
-from tokviz.tui.opening import Opening
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.views import VIEWS
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
 

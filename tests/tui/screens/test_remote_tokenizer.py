@@ -10,10 +10,10 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
+from tokviz.opening import Opening
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.opening import Opening
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.settings import Settings
 
 hf = pytest.importorskip("tokenizers")
 

@@ -12,7 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
-from tokviz.bpe.replay_request import ReplayRequest
+from tokviz.replay.request import ReplayRequest
+from tokviz.settings import Settings
 from tokviz.tui.actions.registry import actions_of
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.run import Opening
@@ -21,7 +22,6 @@ from tokviz.tui.screens.replay import moving as moving_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
 WAIT = 60.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tokviz
-from tokviz.bpe.replay import Replay
+from tokviz.replay.replay import Replay
 from tokviz.tui.screens.replay.card import (
     card_rows,
     lineage_rows,
@@ -216,7 +216,7 @@ def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
 
 
 def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
-    from tokviz.bpe.trace import lineage
+    from tokviz.explain.trace import lineage
 
     rows = texts(lineage_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40))
     assert rows == ["abab 257", "└─ ab ×2 256", "   ├─ a 97", "   └─ b 98"]

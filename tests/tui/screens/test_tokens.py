@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 
 import tokviz
 from tokviz import bytetext
+from tokviz.opening import Opening, sample_text
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.messages import TokenHovered, TokenPicked
-from tokviz.tui.opening import Opening, sample_text
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits import SplitsPanel
 

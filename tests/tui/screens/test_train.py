@@ -14,14 +14,14 @@ from textual.widgets import Input
 import tokviz
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
+from tokviz.runs import runs_folder
+from tokviz.settings import Settings
 from tokviz.tui.actions.registry import actions_of
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.run import Opening
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.train import screen as train_screen
-from tokviz.tui.screens.train.run_folders import runs_folder
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.choices import Choices
 
 WAIT = 60.0

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
+from tokviz.runs import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
@@ -22,7 +23,6 @@ from tokviz.tui.screens.train.plan import (
     parse_count,
     plan_content,
 )
-from tokviz.tui.screens.train.run_folders import copy_run, remove_run
 from tokviz.tui.screens.train.summary import summary_content
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import actions_of
 from tokviz.tui.app import TokvizApp
@@ -21,7 +22,6 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.run import Opening
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
-from tokviz.tui.settings import Settings
 
 WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""

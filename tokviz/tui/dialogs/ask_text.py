@@ -10,8 +10,8 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
-from tokviz.tui.glyphs import safe
 
 
 class AskDialog(Dialog[str]):

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input, Static
 
-from tokviz.tui.glyphs import UNSAFE, safe
+from tokviz.glyphs import UNSAFE, safe
 
 ResultT = TypeVar("ResultT")
 

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, HintBar
-from tokviz.tui.glyphs import safe
 
 
 class ConfirmDialog(Dialog[bool]):

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from tokviz.errors import InputFileError
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
 from tokviz.tui.dialogs.folder import (
     UP,
@@ -30,7 +31,6 @@ from tokviz.tui.dialogs.folder import (
     time_label,
 )
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 
 

@@ -16,9 +16,9 @@ from textual.style import Style
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from tokviz.glyphs import UNSAFE
 from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
 from tokviz.tui.dialogs.find_text import FindQuery, Matches, escaped, find_all
-from tokviz.tui.glyphs import UNSAFE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tokviz.tui.glyphs import UNSAFE
+from tokviz.glyphs import UNSAFE
 
 MAX_MATCHES = 100_000
 """More matches than this are not counted."""

@@ -14,10 +14,10 @@ from textual.message import Message
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from tokviz.glyphs import token_label
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import token_label
 from tokviz.tui.widgets.fit import fit
 
 

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
+from tokviz.glyphs import safe
 from tokviz.prices import (
     ModelPrice,
     cost_text,
@@ -22,7 +23,6 @@ from tokviz.prices import (
 )
 from tokviz.tui.dialogs.base import Dialog, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 
 _MOST_ROWS = 12

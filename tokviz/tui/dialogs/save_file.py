@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.folder import typed_path
-from tokviz.tui.glyphs import safe
 
 
 class SaveFileDialog(FileDialog):

@@ -13,13 +13,13 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
+from tokviz.glyphs import safe
+from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.dialogs.save_folder import SaveFolderDialog
-from tokviz.tui.glyphs import safe
-from tokviz.tui.places import short_name
 
 
 class SaveTokenizerDialog(Dialog[Path]):

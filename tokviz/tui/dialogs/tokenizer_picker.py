@@ -17,6 +17,8 @@ from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin, load
+from tokviz.glyphs import safe
+from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, Field, HintBar
 from tokviz.tui.dialogs.row_list import Cell, RowList
@@ -28,8 +30,6 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     picker_rows,
     typed_source,
 )
-from tokviz.tui.glyphs import safe
-from tokviz.tui.places import HUB, place_words
 
 _PATIENCE = 0.3
 """Seconds after which a loading is worth a word."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.places import HUB, place_words
 from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.dialogs.row_list import Cell
-from tokviz.tui.places import HUB, place_words
 from tokviz.tui.widgets.fit import fit
 
 _SEPARATORS = re.compile(r"[\s._-]+")

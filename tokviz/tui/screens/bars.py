@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.style import Style
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.action import key_label
 from tokviz.tui.actions.registry import APP, actions_of
-from tokviz.tui.places import short_name
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit

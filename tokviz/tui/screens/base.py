@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from textual.notifications import SeverityLevel
 
+from tokviz.settings import Settings
 from tokviz.tui.screens.sized import SizedScreen
-from tokviz.tui.settings import Settings
 
 if TYPE_CHECKING:
     from tokviz.tui.app import TokvizApp

@@ -25,8 +25,8 @@ class TakesDropped(TokvizScreen):
     @work(thread=True, exclusive=True, group="pasted", exit_on_error=False)
     def _look_at_pasted(self, text: str) -> None:
         from tokviz.formats.recognise import recognise
+        from tokviz.places import HUB
         from tokviz.tui.dialogs.tokenizer_rows import typed_source
-        from tokviz.tui.places import HUB
 
         source = typed_source(text)
         if source is None or source.startswith(HUB) or not os.path.isabs(source):
@@ -36,8 +36,8 @@ class TakesDropped(TokvizScreen):
             self.call_here(self._offer_pasted, source, kind)
 
     def _offer_pasted(self, source: str, kind: str) -> None:
+        from tokviz.places import place_words
         from tokviz.tui.dialogs.confirm import ConfirmDialog
-        from tokviz.tui.places import place_words
 
         if not self.is_current:
             return

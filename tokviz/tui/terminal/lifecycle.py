@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokviz.tui.glyphs import safe_lines
+from tokviz.glyphs import safe_lines
 from tokviz.tui.terminal.modes import SavedTerminal, save_terminal, terminal_fd
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from itertools import accumulate
 
 from rich.cells import cell_len
 
-from tokviz.bpe.describe import CutCharacter
-from tokviz.bpe.trace import EncodeTrace, Explanation, LineageNode, render_lineage
-from tokviz.tui.glyphs import safe, token_label
+from tokviz.explain.describe import CutCharacter
+from tokviz.explain.facts import Entry, Occurrences, Place, SelectedTokens
+from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
+from tokviz.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
-from tokviz.tui.widgets.token_facts import Entry, Occurrences, Place, SelectedTokens
 
 LABEL_COLUMNS = 8
 HINT = "Move the cursor to a token, or point at one."

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from tokviz.tui.glyphs import token_label
+from tokviz.glyphs import token_label
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.widgets.grid_rows import (
     GridLook,

@@ -18,7 +18,7 @@ from textual.worker import get_current_worker
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import MaskedText, mask_text
 from tokviz.errors import TokvizError
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.messages import TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.mask.base import MaskTokenPicked

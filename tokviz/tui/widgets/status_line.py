@@ -12,7 +12,7 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.messages import PricesAsked, SpecialsToggled
 from tokviz.tui.widgets.fit import fit
 

@@ -13,12 +13,7 @@ from textual.cache import LRUCache
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tokviz.bpe.trace import Explanation, why_not_one_token
-from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
-from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
-from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Run, Span, Step, flow, words_of
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
-from tokviz.tui.widgets.token_facts import (
+from tokviz.explain.facts import (
     Entry,
     Occurrences,
     SelectedTokens,
@@ -26,6 +21,11 @@ from tokviz.tui.widgets.token_facts import (
     place_of,
     selected_tokens,
 )
+from tokviz.explain.trace import Explanation, why_not_one_token
+from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
+from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
+from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Run, Span, Step, flow, words_of
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument

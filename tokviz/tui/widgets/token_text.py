@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz import bytetext
+from tokviz.glyphs import Glyphs
 from tokviz.live.document import LiveDocument
 from tokviz.live.hues_by_id import hues_of
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
-from tokviz.tui.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.painting import (

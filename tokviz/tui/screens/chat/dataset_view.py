@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.message import Message
 
 from tokviz.chat.dataset_lint import Lengths
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.counts import percent
 

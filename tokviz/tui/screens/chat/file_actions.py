@@ -10,15 +10,15 @@ from textual import work
 
 from tokviz import bytetext
 from tokviz.assets import asset_path
+from tokviz.autosave import Autosave, Recovered
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import read_file, write_file
-from tokviz.tui.autosave import Autosave, Recovered
+from tokviz.folders import state_folder
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.base import ChatBase
 from tokviz.tui.screens.chat.history import Origin
-from tokviz.tui.state import state_folder
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
 

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tokviz.chat.lint import RULES, Finding
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.flow import flow, words_of
 
 _SIGNS = {"error": "✗", "warning": "!", "note": "i"}

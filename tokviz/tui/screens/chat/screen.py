@@ -20,10 +20,10 @@ from tokviz.chat.render import Rendering
 from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
+from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import border_tabs, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing

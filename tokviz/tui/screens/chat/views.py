@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import MASK_SOURCES, Rendering
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.screens.chat.findings import FindingList

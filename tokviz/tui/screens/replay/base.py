@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
+from tokviz.runs import runs_folder
 from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.replay.position import START, Player, Position
 from tokviz.tui.screens.replay.sources import Source, source_at_hand
-from tokviz.tui.screens.train.run_folders import runs_folder
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay import Replay
+    from tokviz.replay.replay import Replay
     from tokviz.tui.screens.replay.comparison import Comparison
     from tokviz.tui.screens.replay.frames import Frame
     from tokviz.tui.screens.replay.opened import Opened

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from tokviz.bpe.replay_steps import MergeStep
-from tokviz.bpe.trace import LineageNode, render_lineage
+from tokviz.explain.trace import LineageNode, render_lineage
+from tokviz.glyphs import token_label
+from tokviz.replay.steps import MergeStep
 from tokviz.tui.dialogs.row_list import Cell
-from tokviz.tui.glyphs import token_label
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.card_rows import label_of, sentence_words

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay import Replay
     from tokviz.compare.text_effect import TextEffect
     from tokviz.compare.trainings import MergesDiff
+    from tokviz.replay.replay import Replay
 
 _MOST_TOKENS = 200
 _MOST_PLACES = 40

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event
 
-from tokviz.bpe.replay_corpus import waits_for_compiler
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
 from tokviz.jobs.train_client import LIMITS
+from tokviz.replay.corpus import waits_for_compiler
 
 _LOOK_SECONDS = 0.1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tokviz.glyphs import token_label
 from tokviz.live.hues_by_id import hues_of
-from tokviz.tui.glyphs import token_label
 from tokviz.tui.screens.replay.frames import Frame, ShownPiece
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.fit import fit

@@ -22,7 +22,7 @@ from tokviz.tui.screens.replay.card import paint_merge
 from tokviz.tui.widgets.pick_list import PickList
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay import Replay
+    from tokviz.replay.replay import Replay
 
 _MOST_FOUND = 100_000
 

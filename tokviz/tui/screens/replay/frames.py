@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.bpe.replay import PairCount, Replay
-    from tokviz.bpe.replay_corpus import PieceTokens
-    from tokviz.bpe.replay_steps import MergeStep
-    from tokviz.bpe.replay_text import ReplayText, TokensAt
+    from tokviz.replay.corpus import PieceTokens
+    from tokviz.replay.replay import PairCount, Replay
+    from tokviz.replay.steps import MergeStep
+    from tokviz.replay.text import ReplayText, TokensAt
 
 N_CANDIDATES = 10
 N_PIECES = 60

@@ -15,8 +15,8 @@ from tokviz.tui.screens.replay.opened import text_compression
 from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay import Replay
-    from tokviz.bpe.replay_text import ReplayText
+    from tokviz.replay.replay import Replay
+    from tokviz.replay.text import ReplayText
 
 _LARGE_TEXT = 20_000
 """Preparing a text of more characters takes so long that the rest is shown before."""

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokviz.bpe.replay import Replay
 from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
+from tokviz.replay.replay import Replay
 from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
 from tokviz.tui.screens.replay.frames import TINY_PIECES, ShownPiece, merged
 from tokviz.tui.widgets.cursor_curve import Curve
@@ -17,7 +17,7 @@ from tokviz.tui.widgets.cursor_curve import Curve
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokviz.bpe.replay_text import ReplayText
+    from tokviz.replay.text import ReplayText
     from tokviz.tui.screens.replay.sources import Source
 
 N_POINTS = 160

@@ -7,9 +7,9 @@ from pathlib import Path
 from textual import work
 from textual.worker import get_current_worker
 
-from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
+from tokviz.replay.request import ReplayRequest
 from tokviz.tui.screens.replay.base import ReplayBase
 from tokviz.tui.screens.replay.compiling import compile_first
 from tokviz.tui.screens.replay.opened import Opened, open_source

@@ -17,7 +17,7 @@ from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay_text import ReplayText
+    from tokviz.replay.text import ReplayText
     from tokviz.tui.palette import TokenPalette
 
 _ROOMY_COLUMNS = 46

@@ -14,11 +14,11 @@ from textual.geometry import Size
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from tokviz.bpe.replay import Replay
-from tokviz.bpe.replay_request import ReplayRequest
-from tokviz.bpe.trace import lineage
+from tokviz.explain.trace import lineage
+from tokviz.glyphs import safe
+from tokviz.replay.replay import Replay
+from tokviz.replay.request import ReplayRequest
 from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.glyphs import safe
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.replay.card import (
     card_rows,

@@ -18,12 +18,12 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from tokviz.formats.run import is_run
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.screens.replay.sources import Source, builtin_sources, fitting, trained_sources
 from tokviz.tui.widgets.fit import fit
 

@@ -12,11 +12,11 @@ from textual.worker import get_current_worker
 from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
-from tokviz.tui.opening import notes_about, sample_text
+from tokviz.opening import notes_about, sample_text
 from tokviz.tui.screens.tokens.base import TokensBase
 
 if TYPE_CHECKING:
-    from tokviz.tui.autosave import Autosave, Recovered
+    from tokviz.autosave import Autosave, Recovered
 
 AUTOSAVE_SECONDS = 5.0
 """How long a change may wait until it is safe from a crash."""
@@ -153,7 +153,7 @@ class FileActions(TokensBase):
         """Offer what an earlier crash left behind, and keep changes safe from now on."""
         if not self.tokviz.remember:
             return
-        from tokviz.tui.autosave import Autosave
+        from tokviz.autosave import Autosave
 
         self._autosave = Autosave()
         self.set_interval(AUTOSAVE_SECONDS, self._keep_safe)

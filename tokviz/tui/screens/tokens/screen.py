@@ -14,11 +14,12 @@ from textual.geometry import Size
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
+from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.opening import Opening
+from tokviz.settings import Settings
 from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice, Pasted, TokenHovered, TokenPicked
-from tokviz.tui.opening import Opening
 from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.dropped import TakesDropped
 from tokviz.tui.screens.tokens.copy_actions import CopyActions
@@ -27,7 +28,6 @@ from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.find_actions import FindActions
 from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.view_actions import ViewActions
-from tokviz.tui.settings import Settings
 from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState

@@ -10,9 +10,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.folder import home_label, size_label
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.glyphs import safe
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry
 from tokviz.tui.widgets.fit import fit
 

@@ -16,9 +16,9 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.glyphs import safe
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.dialogs.base import Field
-from tokviz.tui.glyphs import safe
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count

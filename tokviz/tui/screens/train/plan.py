@@ -12,10 +12,10 @@ from pathlib import Path
 from textual.content import Content
 
 from tokviz.errors import PatternError
+from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.tui.dialogs.folder import home_label, size_label
-from tokviz.tui.glyphs import safe
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry
 
 N_BYTES = 256

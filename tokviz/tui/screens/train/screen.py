@@ -15,13 +15,14 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
-from tokviz.bpe.replay_request import ReplayRequest
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
+from tokviz.glyphs import safe
 from tokviz.jobs.train_client import LIMITS, TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.replay.request import ReplayRequest
+from tokviz.runs import copy_run, make_room, remove_run, runs_folder
 from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Notice
 from tokviz.tui.screens.bars import key_items, tab_items
 from tokviz.tui.screens.base import TokvizScreen
@@ -36,7 +37,6 @@ from tokviz.tui.screens.train.plan import (
     new_run_folder,
     plan_content,
 )
-from tokviz.tui.screens.train.run_folders import copy_run, make_room, remove_run, runs_folder
 from tokviz.tui.screens.train.summary import summary_content
 from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.push_button import PushButton

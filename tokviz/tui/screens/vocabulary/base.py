@@ -9,13 +9,13 @@ from textual import work
 from textual.worker import get_current_worker
 
 from tokviz.errors import TokvizError
+from tokviz.explain.relations import Children, children_of
 from tokviz.formats.report import Finding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.copying import Copying
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
 from tokviz.vocabulary.query import Query, parse_query
 from tokviz.vocabulary.reachable import unreachable_rows
-from tokviz.vocabulary.relations import Children, children_of
 from tokviz.vocabulary.search import Order, Searcher, Selection
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tokviz.tui.glyphs import token_label
+from tokviz.glyphs import token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.vocabulary.scripts import SCRIPTS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual import on
 
+from tokviz.explain.facts import entry_of
 from tokviz.tui.screens.vocabulary.page_actions import PageActions
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.widgets.card_rows import token_copies
-from tokviz.tui.widgets.token_facts import entry_of
 from tokviz.vocabulary.query import split_words, toggle_word
 from tokviz.vocabulary.search import ORDERS
 

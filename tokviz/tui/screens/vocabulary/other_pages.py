@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokviz.formats.report import Finding, Report
+from tokviz.glyphs import safe
+from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.glyphs import safe
-from tokviz.tui.places import short_name
 from tokviz.tui.widgets.flow import Role, Row, Span, flow, words_of
 from tokviz.vocabulary.query import SYNTAX
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokviz.explain.facts import entry_of
 from tokviz.tui.dialogs.base import Field
 from tokviz.tui.screens.vocabulary.columns import shown_label
 from tokviz.tui.screens.vocabulary.file_actions import VocabularyFiles
@@ -14,12 +15,11 @@ from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Run, Span, flow, words_of
-from tokviz.tui.widgets.token_facts import entry_of
 from tokviz.vocabulary.scripts import SCRIPTS
 
 if TYPE_CHECKING:
+    from tokviz.explain.relations import Children
     from tokviz.vocabulary.index import VocabularyIndex
-    from tokviz.vocabulary.relations import Children
 
 
 class PageActions(VocabularyFiles):

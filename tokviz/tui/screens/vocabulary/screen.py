@@ -13,10 +13,10 @@ from textual.geometry import Size
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
+from tokviz.glyphs import safe
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.dialogs.base import Field
-from tokviz.tui.glyphs import safe
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.dropped import TakesDropped

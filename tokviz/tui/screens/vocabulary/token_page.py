@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tokviz.explain.facts import Entry
 from tokviz.tui.widgets.card_rows import (
     counted,
     field_rows,
@@ -18,7 +19,6 @@ from tokviz.tui.widgets.card_rows import (
 )
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Role, Row, Run, Span, Word, flow, words_of
-from tokviz.tui.widgets.token_facts import Entry
 
 PLACES_LISTED = 30
 _CHILDREN_SHOWN = 120

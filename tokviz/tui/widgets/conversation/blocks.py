@@ -12,7 +12,7 @@ from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.tui.glyphs import Glyphs
+from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.conversation.header import (
     LOOKS,
     Words,

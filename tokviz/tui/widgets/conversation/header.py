@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.fit import fit
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from textual.cache import LRUCache
 
-from tokviz.tui.glyphs import Glyphs
+from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.breaks import breaks
 
 RowKind = Literal["header", "kind", "text", "more", "editor", "add"]
@@ -95,7 +95,7 @@ class Wrapper:
 def wrap_text(text: str, width: int, glyphs: Glyphs) -> WrappedText:
     r"""Break a text into rows.
 
-    >>> from tokviz.tui.glyphs import HIDDEN
+    >>> from tokviz.glyphs import HIDDEN
     >>> wrap_text("one two\nx", 4, HIDDEN).rows
     ((0, 4), (4, 7), (8, 9))
     """

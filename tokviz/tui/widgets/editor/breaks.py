@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from tokviz.tui.glyphs import Glyphs
+from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import lay_out
 
 # Characters of one cell, of two cells, and of at most so many however they are drawn.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import ClassVar, Final, NamedTuple
 
-from tokviz.tui.glyphs import Glyphs
+from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.breaks import breaks, is_plain, safe_cut
 from tokviz.tui.widgets.editor.cells import lay_out
 

@@ -8,8 +8,8 @@ from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
+from tokviz.glyphs import HIDDEN, Glyphs
 from tokviz.live.document import LiveDocument
-from tokviz.tui.glyphs import HIDDEN, Glyphs
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.painting import (

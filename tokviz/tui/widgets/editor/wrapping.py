@@ -10,7 +10,7 @@ from textual.document._document import Location
 from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
 
-from tokviz.tui.glyphs import Glyphs
+from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.breaks import breaks, fits, width_bound
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange

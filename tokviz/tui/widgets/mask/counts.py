@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS

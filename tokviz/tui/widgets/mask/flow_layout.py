@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from tokviz.tui.glyphs import NEWLINE
+from tokviz.glyphs import NEWLINE
 
 _KEPT = 20_000
 

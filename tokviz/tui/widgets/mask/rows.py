@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskView

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
-from tokviz.tui.glyphs import token_label
+from tokviz.glyphs import token_label
 
 _KEPT = 65_536
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tokviz.chat.spans import REASON_NAMES, Reason
-from tokviz.tui.glyphs import safe, token_label
+from tokviz.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.look import MARKS
 

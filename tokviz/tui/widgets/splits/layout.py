@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from tokviz.tui.glyphs import SHOWN, display
+from tokviz.glyphs import SHOWN, display
 
 
 class Cell(NamedTuple):

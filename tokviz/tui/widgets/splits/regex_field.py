@@ -13,9 +13,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import PatternError, TokvizError
+from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tui.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.splits.history import History
 from tokviz.tui.widgets.splits.messages import RegexEdited

@@ -41,6 +41,21 @@ Unicode 17: general categories Cc, Cf, Cs, Zl and Zp, Default_Ignorable_Code_Poi
 noncharacters (DerivedCoreProperties.txt, UnicodeData.txt).
 """
 
+_EMPTY = re.compile(
+    "["
+    "\u0897\u0cf3\u0ece\u1176-\u11a7\u11c3-\u11ff\u1acf-\u1add\u1ae0-\u1aeb\ud7b0-\ud7ff"
+    "\U00010d69-\U00010d6d\U00010efa-\U00010eff\U00011241\U000113b8-\U000113d2"
+    "\U000113e1\U000113e2\U00011b60-\U00011b67\U00011f00-\U00011f03\U00011f34-\U00011f42"
+    "\U00011f5a\U00013440\U00013447-\U00013455\U0001611e-\U0001612f\U0001e08f"
+    "\U0001e4ec-\U0001e4ef\U0001e5ee\U0001e5ef\U0001e6e3\U0001e6e6\U0001e6ee\U0001e6ef"
+    "\U0001e6f5"
+    "]"
+)
+"""Matches what Rich, and so Textual, gives no cell though its category does not say so.
+
+They are letters of old Korean syllables, and marks that are younger than Python's Unicode tables.
+"""
+
 _RING = "◌"
 _DOT = "◦"
 _BOX = "▯"
@@ -50,7 +65,6 @@ _BRAILLE_BLANK = "\u2800"
 _MARKS_PER_BASE = 2
 _CACHE_SIZE = 16_384
 _SPACING_MARK, _ENCLOSING_MARK, _SIMPLE_MARK = "Mc", "Me", "Mn"
-_NEVER_EMPTY = {"Lu", "Ll", "So"}  # Rich gives all of them a width, and need not be asked
 # The letters of a decomposed Korean syllable and their look-alikes that stand alone.
 _JAMO_VOWELS = {0x1161 + i: chr(0x314F + i) for i in range(21)}
 _FINAL_LETTERS = "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
@@ -219,14 +233,7 @@ def _part_glyph(char: str, style: GlyphStyle) -> str:
         return _JAMO[code]
     if style.blanks and (category == "Zs" or char == _BRAILLE_BLANK):
         return _name(code)
-    return "" if category in _NEVER_EMPTY or _cells(char) else one_cell
-
-
-def _cells(char: str) -> int:
-    """Return the width of one character as Rich and so Textual assume it."""
-    from rich.cells import get_character_cell_size
-
-    return get_character_cell_size(char)
+    return one_cell if _EMPTY.match(char) else ""
 
 
 def _name(code: int) -> str:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz.bpe import trace
-from tokviz.bpe.trace import encode_trace, lineage, render_lineage, why_not_one_token
 from tokviz.errors import TokenIdError
+from tokviz.explain import trace
+from tokviz.explain.trace import encode_trace, lineage, render_lineage, why_not_one_token
 from tokviz.tokenizer import Tokenizer
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from tokviz.bpe.replay_pairs import CorpusPairs, CorpusTimes, PlainPairs
-from tokviz.bpe.replay_times import join_times
 from tokviz.bpe.settings import N_BYTES
 from tokviz.errors import TokvizError
 from tokviz.formats.run import PIECES
 from tokviz.formats.run_arrays import stored_bytes
+from tokviz.replay.pairs import CorpusPairs, CorpusTimes, PlainPairs
+from tokviz.replay.times import join_times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from tokviz.bpe.counting import PieceCounts
     from tokviz.bpe.history import TrainingHistory
-    from tokviz.bpe.replay_compiled import CompiledCorpus
-    from tokviz.bpe.replay_steps import RecordedSteps
     from tokviz.bpe.settings import TrainSettings
+    from tokviz.replay.compiled import CompiledCorpus
+    from tokviz.replay.steps import RecordedSteps
     from tokviz.tokenizer import Tokenizer
 
 SMALL_CORPUS_BYTES = 150_000
@@ -124,7 +124,7 @@ class CorpusAhead:
                 return
         if _is_plain(len(pieces.data)):
             return
-        from tokviz.bpe.replay_compiled import compiled_corpus
+        from tokviz.replay.compiled import compiled_corpus
 
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
         self._found = pool.submit(compiled_corpus, pieces, history, first)
@@ -165,7 +165,7 @@ def open_corpus(
         np.add.at(removed, times.joined, weights)
         pairs: CorpusPairs = PlainPairs(times)
     else:
-        from tokviz.bpe.replay_compiled import compiled_corpus
+        from tokviz.replay.compiled import compiled_corpus
 
         times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
     _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
@@ -175,7 +175,7 @@ def open_corpus(
 def _is_plain(n_bytes: int) -> bool:
     if n_bytes <= SMALL_CORPUS_BYTES:
         return True
-    from tokviz.bpe.replay_compiled import kernels_are_compiled
+    from tokviz.replay.compiled import kernels_are_compiled
 
     return n_bytes <= MODERATE_CORPUS_BYTES and not kernels_are_compiled()
 
@@ -187,7 +187,7 @@ def waits_for_compiler(folder: str | PathLike[str]) -> bool:
     """
     if stored_bytes(folder, PIECES, "data") <= MODERATE_CORPUS_BYTES:
         return False
-    from tokviz.bpe.replay_compiled import kernels_are_compiled
+    from tokviz.replay.compiled import kernels_are_compiled
 
     return not kernels_are_compiled()
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 import tokviz
+from tokviz.explain import relations
+from tokviz.explain.relations import children_of
 from tokviz.tokenizer import Tokenizer
-from tokviz.vocabulary import relations
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
 from tokviz.vocabulary.reachable import unreachable_rows
-from tokviz.vocabulary.relations import children_of
 
 
 def merges_tokenizer(*merges: tuple[bytes, bytes], extra: tuple[bytes, ...] = ()) -> Tokenizer:

@@ -1,4 +1,4 @@
-"""Compiled loops that count the pairs of a corpus after k merges; see `replay_table` for tables.
+"""Compiled loops that count the pairs of a corpus after k merges; see `table` for tables.
 
 A table of pairs has three columns: the pair, its count, and where it first occurs: the byte at
 which the right token of the first occurrence starts. While merges are done and undone one by one,
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.bpe.replay_table import FREE, pair_of, row_of
 from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel
+from tokviz.replay.table import FREE, pair_of, row_of
 
 COUNT, FIRST, N_COLUMNS = 1, 2, 3
 

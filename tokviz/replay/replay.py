@@ -1,7 +1,7 @@
 """Time travel through a training, and through any vocabulary: the state after k merges, for any k.
 
 Merges only join tokens. So for every two neighbouring bytes one number, that of the merge that
-joins them, holds the states of all k at once (see `tokviz.bpe.replay_times`); the rest is counting.
+joins them, holds the states of all k at once (see `tokviz.replay.times`); the rest is counting.
 
 >>> import tokviz
 >>> run = tokviz.train(["abababcb"], 259, split_pattern="none")
@@ -24,24 +24,24 @@ from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
-from tokviz.bpe.replay_corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
-from tokviz.bpe.replay_pairs import TieOrder
-from tokviz.bpe.replay_steps import (
-    ListedSteps,
-    MergeStep,
-    MergeSteps,
-    RankedSteps,
-    RecordedSteps,
-)
-from tokviz.bpe.replay_text import ReplayText, TextTimes, spread
-from tokviz.bpe.replay_times import number_of_whole
-from tokviz.bpe.replay_why import MergeReason, why_merged
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.merging import merge_piece
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, load
 from tokviz.formats.run import ABOUT
+from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
+from tokviz.replay.pairs import TieOrder
+from tokviz.replay.steps import (
+    ListedSteps,
+    MergeStep,
+    MergeSteps,
+    RankedSteps,
+    RecordedSteps,
+)
+from tokviz.replay.text import ReplayText, TextTimes, spread
+from tokviz.replay.times import number_of_whole
+from tokviz.replay.why import MergeReason, why_merged
 from tokviz.tokenizer import Tokenizer
 
 Source = str | PathLike[str] | TrainingRun | Tokenizer

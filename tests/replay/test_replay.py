@@ -15,13 +15,14 @@ import tokviz
 from tests.bpe.trainers import corpora, finished, piece_counts
 from tests.bpe.trainers import settings as train_settings
 from tests.oracles import replay as oracle
-from tokviz.bpe import replay_compiled, replay_corpus
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
-from tokviz.bpe.replay import PairCount, Replay
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
+from tokviz.replay import compiled as replay_compiled
+from tokviz.replay import corpus as replay_corpus
+from tokviz.replay.replay import PairCount, Replay
 
 RULES = list(TIE_BREAKS)
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6

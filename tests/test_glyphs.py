@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len, get_character_cell_size
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts
-from tokviz.tui import glyphs
-from tokviz.tui.glyphs import HIDDEN, LABEL, PLAIN, SHOWN, display, safe, safe_lines, token_label
+from tokviz import glyphs
+from tokviz.glyphs import HIDDEN, LABEL, PLAIN, SHOWN, display, safe, safe_lines, token_label
 
 TABLES = {"plain": PLAIN, "label": LABEL, "shown": SHOWN, "hidden": HIDDEN}
 FORBIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp", "Me", "Mc"}

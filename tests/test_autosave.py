@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tokviz import autosave
+from tokviz.autosave import Autosave
 from tokviz.files import write_file
-from tokviz.tui import autosave
-from tokviz.tui.autosave import Autosave
 
 TEXT = "naïve\r\n\udcff\0\u2028你好"
 
@@ -22,7 +22,7 @@ CRASHING = """
 import os, sys
 from pathlib import Path
 from tokviz.bytetext import from_bytes
-from tokviz.tui.autosave import Autosave
+from tokviz.autosave import Autosave
 source = Path(sys.argv[3]) if len(sys.argv) > 3 else None
 assert Autosave(Path(sys.argv[1])).write(from_bytes(bytes.fromhex(sys.argv[2])), source) is None
 os._exit(9)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz.errors import OutputFileError
-from tokviz.tui.state import state_folder
+from tokviz.folders import state_folder
 
 _TRY_SECONDS = 0.05
 _MOST_TRIES = 300

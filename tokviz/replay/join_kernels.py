@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tokviz.bpe.replay_table import FREE, pair_of, row_of
 from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel
+from tokviz.replay.table import FREE, pair_of, row_of
 
 TOKEN, MERGE, BEFORE, BEHIND, PREVIOUS, NEXT, N_CELL = range(7)
 """The columns of the cells of `join`, and their number."""

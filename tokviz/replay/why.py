@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokviz.bpe.replay_steps import MergeStep, TokenPair
 from tokviz.bpe.ties import get_tie_break
+from tokviz.replay.steps import MergeStep, TokenPair
 
 Sentence = tuple[str | bytes, ...]
 """Words and tokens; a screen shows the bytes as it shows tokens."""

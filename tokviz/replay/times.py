@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.bpe.replay_steps import MergeSteps
 from tokviz.encoding.merging import PairRank, merge_piece
+from tokviz.replay.steps import MergeSteps
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer

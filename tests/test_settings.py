@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tokviz.tui.settings import Settings, load_settings, save_settings, settings_path
+from tokviz.settings import Settings, load_settings, save_settings, settings_path
 
 
 def test_missing_file_means_the_defaults_without_a_word(tmp_path: Path) -> None:
@@ -76,6 +76,6 @@ def test_saving_leaves_no_other_file(tmp_path: Path) -> None:
 
 
 def test_settings_need_no_textual() -> None:
-    code = "import sys, tokviz.tui.settings; print('textual' in sys.modules)"
+    code = "import sys, tokviz.settings; print('textual' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tokviz.tui.glyphs import safe
+from tokviz.glyphs import safe
 
 HUB = "hf:"
 """What a name on the Hugging Face hub begins with."""

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from tokviz.bytetext import from_bytes, to_bytes
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
-from tokviz.tui.state import state_folder
+from tokviz.folders import state_folder
 
 MAX_BYTES = 20_000_000
 """Longest text that is kept."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
-from tokviz.bpe.describe import CutCharacter, cut_characters, kind, look_alikes
-from tokviz.bpe.trace import LineageNode, lineage
 from tokviz.errors import TokenIdError
+from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_alikes
+from tokviz.explain.trace import LineageNode, lineage
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.bpe.history import NO_TOKEN
-from tokviz.bpe.replay_times import JoinTimes, join_times, looked_up_whole, number_of_whole
+from tokviz.replay.times import JoinTimes, join_times, looked_up_whole, number_of_whole
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.bpe.replay_steps import MergeSteps
+    from tokviz.replay.steps import MergeSteps
     from tokviz.tokenizer import Tokenizer
 
     Int64s = npt.NDArray[np.int64]

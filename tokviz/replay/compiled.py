@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokviz.bpe import replay_join_kernels as joining
-from tokviz.bpe import replay_pair_kernels as pairing
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
-from tokviz.bpe.replay_pairs import CorpusTimes, CountedPair, TieOrder, ranked
-from tokviz.bpe.replay_table import empty_table, new_table, slots_for
 from tokviz.compiled import Kernel, is_compiled
+from tokviz.replay import join_kernels as joining
+from tokviz.replay import pair_kernels as pairing
+from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder, ranked
+from tokviz.replay.table import empty_table, new_table, slots_for
 
 if TYPE_CHECKING:
-    from tokviz.bpe.replay_pairs import Int32s, Int64s
+    from tokviz.replay.pairs import Int32s, Int64s
 
 KERNELS: tuple[Kernel, ...] = (
     joining.index_merges,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz.bpe.describe import CutCharacter, cut_characters, kind, look_alikes
+from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_alikes
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from tests.oracles.bpe import encode_by_merges
 from tests.oracles.nasty import byte_texts, texts
 from tests.oracles.replay import encode_by_ranks_below
 from tokviz import bytetext
-from tokviz.bpe.replay import Replay
-from tokviz.bpe.replay_text import spread
 from tokviz.errors import VocabularyError
+from tokviz.replay.replay import Replay
+from tokviz.replay.text import spread
 from tokviz.tokenizer import Tokenizer
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
