@@ -6,9 +6,8 @@ import pytest
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.opening import Opening
 from tokviz.prices import TEMPLATE, prices_path
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
 
@@ -79,7 +78,7 @@ async def test_a_table_without_a_model_for_the_tokenizer_says_so(
 
 
 def make_app() -> TokvizApp:
-    return TokvizApp(Opening("hello world", tokviz.load("gpt2")), Settings())
+    return TokvizApp(Session(Opened("hello world"), tokviz.load("gpt2")))
 
 
 async def test_status_line_shows_the_cost_once_there_is_a_table(table: Path) -> None:
