@@ -194,10 +194,17 @@ class TrainScreen(TokvizScreen):
 
     def action_add_corpus(self) -> None:
         """Choose a file or a folder."""
-        from tokviz.tui.dialogs.add_corpus import AddCorpusDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
         folder = self.tokviz.settings.folder
-        self.app.push_screen(AddCorpusDialog(Path(folder) if folder else None), self._add_chosen)
+        dialog = OpenFileDialog(
+            Path(folder) if folder else None,
+            title="Add to the corpus",
+            verb="add or enter",
+            takes_any=True,
+            folder_verb="add this folder",
+        )
+        self.app.push_screen(dialog, self._add_chosen)
 
     def _add_chosen(self, path: Path | None) -> None:
         if path is not None:
@@ -347,12 +354,18 @@ class TrainScreen(TokvizScreen):
 
     def action_save_result(self) -> None:
         """Ask where to copy the run."""
-        from tokviz.tui.dialogs.save_folder import SaveFolderDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         if self.summary is not None:
             folder = self.tokviz.settings.folder
             name = Path(self.summary.run_folder).name
-            dialog = SaveFolderDialog(Path(folder) if folder else None, name)
+            dialog = SaveFileDialog(
+                Path(folder) if folder else None,
+                name,
+                title="Save the trained tokenizer as",
+                placeholder="Name of a new folder",
+                existing="refuse",
+            )
             self.app.push_screen(dialog, self._save_chosen)
 
     def _save_chosen(self, path: Path | None) -> None:

@@ -1,4 +1,7 @@
-"""A list of rows that draws only what is visible, for dialogs: a field above keeps the focus."""
+"""Lists of rows of which one is highlighted, and which draw only what is visible.
+
+`RowList` leaves the keyboard to a field above it, which calls `move`; `PickList` has it itself.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,26 @@ from typing import ClassVar, Generic, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 RowT = TypeVar("RowT")
 
 Cell = tuple[str, str]
 """A stretch of a row: text that is safe for the terminal, and one of `RowList.ROLES` or ""."""
+
+MOVES: tuple[BindingType, ...] = (
+    Binding("down", "move(1)", show=False),
+    Binding("up", "move(-1)", show=False),
+    Binding("pagedown", "page(1)", show=False),
+    Binding("pageup", "page(-1)", show=False),
+)
+"""The keys that move a highlight, for the list and for what has the keyboard in its place."""
 
 
 class RowList(ScrollView, Generic[RowT], can_focus=False):
@@ -51,22 +64,44 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         *(f"row-list--{role}" for role in ROLES),
     }
 
-    highlighted: reactive[int | None] = reactive(None)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *MOVES,
+        Binding("home", "edge(-1)", show=False),
+        Binding("end", "edge(1)", show=False),
+        Binding("enter", "pick", show=False),
+    ]
+
+    highlighted: reactive[int | None] = reactive(None, repaint=False)
     """Index of the highlighted row."""
-    hovered: reactive[int | None] = reactive(None)
+    hovered: reactive[int | None] = reactive(None, repaint=False)
     """Index of the row under the mouse."""
 
-    class Clicked(Message):
-        """The user clicked a row."""
-
-        def __init__(self, index: int, again: bool) -> None:
-            """Take the row's index, and whether it was the highlighted one already."""
-            super().__init__()
-            self.index = index
-            self.again = again
+    _is_following = False
 
     class Highlighted(Message):
         """Another row is highlighted, or none."""
+
+    class Moved(Message):
+        """The user moved the highlight by a key."""
+
+        def __init__(self, rows: Widget, index: int) -> None:
+            """Take the list, and the index of the row."""
+            super().__init__()
+            self.rows = rows
+            self.index = index
+
+        @property
+        def control(self) -> Widget:
+            """The list, for selectors of handlers."""
+            return self.rows
+
+    class Picked(Moved):
+        """The user pressed Enter on a row, or clicked it."""
+
+        def __init__(self, rows: Widget, index: int, again: bool) -> None:
+            """Take the list, the row's index, and whether it was the highlighted one already."""
+            super().__init__(rows, index)
+            self.again = again
 
     def __init__(self, paint: Callable[[RowT, int], Sequence[Cell]], *, id: str | None = None):
         """Take the function that draws a row: from the row and the width in cells, its cells."""
@@ -84,6 +119,15 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         if highlighted is None:
             self.scroll_to(y=0, animate=False, force=True)
         self.refresh()
+
+    def follow(self, index: int) -> None:
+        """Highlight a row from outside; one that is out of view comes to its middle."""
+        height, top = self.scrollable_content_region.height, round(self.scroll_offset.y)
+        if height and not top <= index < top + height:
+            self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
+            self._is_following = True
+        self.highlighted = index
+        self._is_following = False
 
     @property
     def row(self) -> RowT | None:
@@ -104,11 +148,44 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         """How many rows a page key moves."""
         return max(1, self.scrollable_content_region.height - 1)
 
-    def watch_highlighted(self) -> None:
-        """Bring the row into view and tell."""
+    # -- keys
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self.move(step)
+        if self.highlighted is not None:
+            self.post_message(RowList.Moved(self, self.highlighted))
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self.action_move(step * self.page)
+
+    def action_edge(self, side: int) -> None:
+        """Move the highlight to the first row or the last."""
+        self.action_move(side * len(self.rows))
+
+    def action_pick(self) -> None:
+        """Pick the highlighted row."""
+        if self.highlighted is not None:
+            self.post_message(RowList.Picked(self, self.highlighted, True))
+
+    # -- drawing
+
+    def watch_highlighted(self, old: int | None, new: int | None) -> None:
+        """Bring the row into view, draw the two that change, and tell."""
         self._reveal()
-        self.refresh()
+        self._refresh_rows(old, new)
         self.post_message(self.Highlighted())
+
+    def watch_hovered(self, old: int | None, new: int | None) -> None:
+        """Draw the row under the mouse, and the one before."""
+        self._refresh_rows(old, new)
+
+    def _refresh_rows(self, *indexes: int | None) -> None:
+        top = round(self.scroll_offset.y)
+        for index in indexes:
+            if index is not None and 0 <= index - top < self.size.height:
+                self.refresh(Region(0, index - top, self.size.width, 1))
 
     def on_resize(self) -> None:
         """Keep the highlighted row in view."""
@@ -120,7 +197,7 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         `force` because a list that has just got its rows has no scroll bar yet.
         """
         height = self.scrollable_content_region.height
-        if self.highlighted is None or not height:
+        if self.highlighted is None or self._is_following or not height:
             return
         first = round(self.scroll_offset.y)
         if not first <= self.highlighted < first + height:
@@ -128,37 +205,34 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
             y = self.highlighted if above else self.highlighted - height + 1
             self.scroll_to(y=y, animate=False, force=True)
 
-    def watch_hovered(self) -> None:
-        """Draw the row under the mouse."""
-        self.refresh()
-
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
         width = self.scrollable_content_region.width
         index = y + round(self.scroll_offset.y)
         if index >= len(self.rows):
             return Strip.blank(width, self.rich_style)
-        style = self.rich_style + self._row_style(index)
+        style = self.rich_style + self._part(self._mark_of(index))
         plain = index == self.highlighted and self.app.no_color
         segments = [
-            Segment(text, style if plain else style + self._role_style(role))
+            Segment(text, style if plain else style + self._part(role))
             for text, role in self._paint(self.rows[index], width)
         ]
         return Strip(segments).adjust_cell_length(width, style)
 
-    def _row_style(self, index: int) -> Style:
+    def _mark_of(self, index: int) -> str:
         if index == self.highlighted:
-            return self.get_component_rich_style("row-list--highlighted", partial=True)
-        if index == self.hovered:
-            return self.get_component_rich_style("row-list--hover", partial=True)
-        return Style.null()
+            return "highlighted"
+        return "hover" if index == self.hovered else ""
 
-    def _role_style(self, role: str) -> Style:
-        if not role:
+    def _part(self, name: str) -> Style:
+        if not name:
             return Style.null()
-        return self.get_component_rich_style(f"row-list--{role}", partial=True)
+        return self.get_component_rich_style(f"row-list--{name}", partial=True)
 
-    def _index_at(self, event: events.MouseEvent) -> int | None:
+    # -- mouse
+
+    def index_at(self, event: events.MouseEvent) -> int | None:
+        """Give the index of the row under the mouse."""
         offset = event.get_content_offset(self)
         if offset is None:
             return None
@@ -167,16 +241,32 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Mark the row under the mouse."""
-        self.hovered = self._index_at(event)
+        self.hovered = self.index_at(event)
 
     def on_leave(self) -> None:
         """Take the mark away."""
         self.hovered = None
 
     def on_click(self, event: events.Click) -> None:
-        """Highlight the row and tell the dialog."""
-        index = self._index_at(event)
+        """Highlight the row and pick it."""
+        index = self.index_at(event)
         if index is not None:
+            event.stop()
             again = index == self.highlighted
             self.highlighted = index
-            self.post_message(self.Clicked(index, again))
+            self.post_message(RowList.Picked(self, index, again))
+
+
+class PickList(RowList[RowT], can_focus=True):
+    """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
+
+    DEFAULT_CSS = """
+    PickList {
+        &:blur > .row-list--highlighted {
+            background: $block-hover-background;
+            color: $foreground;
+            text-style: bold;
+        }
+        &:nocolor:blur > .row-list--highlighted { text-style: bold underline; }
+    }
+    """
