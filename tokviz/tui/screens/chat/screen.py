@@ -25,7 +25,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import border_tabs, key_items, tab_items, tokenizer_item
+from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
@@ -42,6 +42,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
+from tokviz.tui.widgets.turns import border_tabs
 
 NARROW_COLUMNS = 110
 """A narrower terminal has the tokens below the messages."""

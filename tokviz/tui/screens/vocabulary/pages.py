@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from textual.containers import Container
 
-from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.widgets.flow import Row
 from tokviz.tui.widgets.link_rows import LinkRows
+from tokviz.tui.widgets.turns import border_tabs
 
 
 class PageKind(NamedTuple):
