@@ -12,12 +12,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
+
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 RowT = TypeVar("RowT")
 
@@ -33,7 +34,7 @@ MOVES: tuple[BindingType, ...] = (
 """The keys that move a highlight, for the list and for what has the keyboard in its place."""
 
 
-class RowList(ScrollView, Generic[RowT], can_focus=False):
+class RowList(QuietScroll, Generic[RowT], can_focus=False):
     """Rows of any kind, one of them highlighted.
 
     The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
@@ -42,8 +43,7 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
-        overflow-x: hidden;
-        scrollbar-size-vertical: 1;
+        overflow-y: auto;
         background: transparent;
         & > .row-list--hover { background: $block-hover-background; }
         & > .row-list--highlighted {
@@ -122,7 +122,7 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
 
     def follow(self, index: int) -> None:
         """Highlight a row from outside; one that is out of view comes to its middle."""
-        height, top = self.scrollable_content_region.height, round(self.scroll_offset.y)
+        height, top = self.scrollable_content_region.height, self.top_row
         if height and not top <= index < top + height:
             self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
             self._is_following = True
@@ -174,18 +174,14 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
     def watch_highlighted(self, old: int | None, new: int | None) -> None:
         """Bring the row into view, draw the two that change, and tell."""
         self._reveal()
-        self._refresh_rows(old, new)
+        self.refresh_row(old)
+        self.refresh_row(new)
         self.post_message(self.Highlighted())
 
     def watch_hovered(self, old: int | None, new: int | None) -> None:
         """Draw the row under the mouse, and the one before."""
-        self._refresh_rows(old, new)
-
-    def _refresh_rows(self, *indexes: int | None) -> None:
-        top = round(self.scroll_offset.y)
-        for index in indexes:
-            if index is not None and 0 <= index - top < self.size.height:
-                self.refresh(Region(0, index - top, self.size.width, 1))
+        self.refresh_row(old)
+        self.refresh_row(new)
 
     def on_resize(self) -> None:
         """Keep the highlighted row in view."""
@@ -199,7 +195,7 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
         height = self.scrollable_content_region.height
         if self.highlighted is None or self._is_following or not height:
             return
-        first = round(self.scroll_offset.y)
+        first = self.top_row
         if not first <= self.highlighted < first + height:
             above = self.highlighted < first
             y = self.highlighted if above else self.highlighted - height + 1
@@ -207,8 +203,8 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
-        width = self.scrollable_content_region.width
-        index = y + round(self.scroll_offset.y)
+        width = self.row_width
+        index = y + self.top_row
         if index >= len(self.rows):
             return Strip.blank(width, self.rich_style)
         style = self.rich_style + self._part(self._mark_of(index))
@@ -233,11 +229,8 @@ class RowList(ScrollView, Generic[RowT], can_focus=False):
 
     def index_at(self, event: events.MouseEvent) -> int | None:
         """Give the index of the row under the mouse."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return None
-        index = offset.y + round(self.scroll_offset.y)
-        return index if index < len(self.rows) else None
+        place = self.place_at(event)
+        return None if place is None else place.y
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Mark the row under the mouse."""

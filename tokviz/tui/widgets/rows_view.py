@@ -113,16 +113,12 @@ class RowsView(QuietScroll):
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self._palette = palette
-        self._forget_styles()
+        self.restyle()
 
-    def _forget_styles(self) -> None:
+    def restyle(self) -> None:
+        """Forget the styles, and draw everything again."""
         self._styles.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget_styles()
+        super().restyle()
 
     def on_resize(self) -> None:
         """Set the words again for the new width."""
@@ -212,11 +208,10 @@ class RowsView(QuietScroll):
                 self.post_message(self.Picked(action))
 
     def _link_at(self, event: events.MouseEvent) -> Link | None:
-        place = event.get_content_offset(self)
-        if place is None or not 0 <= self.top_row + place.y < len(self._rows):
+        place = self.place_at(event)
+        if place is None:
             return None
-        number = self.top_row + place.y
-        links = links_of(number, self._rows[number])
+        links = links_of(place.y, self._rows[place.y])
         return next((link for link in links if link.start <= place.x < link.stop), None)
 
 
