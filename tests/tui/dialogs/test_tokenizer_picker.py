@@ -13,7 +13,6 @@ from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
-from tokviz.tui.dialogs.row_list import RowList
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
     Place,
@@ -22,6 +21,7 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     rank,
     typed_source,
 )
+from tokviz.tui.widgets.lists import RowList
 
 
 def ranked(query: str) -> list[str]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from textual.content import Content
 from textual.screen import Screen
-from textual.style import Style
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.places import short_name
@@ -31,23 +28,6 @@ def tab_items(shown: str) -> list[BarItem]:
         for kind in SCREENS
     ]
     return [BarItem((("tokviz", "brand"),)), *tabs]
-
-
-def border_tabs(tabs: Iterable[tuple[str, str, bool]]) -> Content:
-    """Give the tabs of views that take turns in one place, for the border above them.
-
-    Args:
-        tabs: Of every tab its title, the screen's action that a click does, and whether its view
-            is the one that is shown.
-    """
-    parts: list[Content | str] = []
-    for title, action, is_shown in tabs:
-        if parts:
-            parts.append("│")
-        look = "bold $foreground" if is_shown else "$text-muted"
-        click = Style.from_meta({"@click": f"screen.{action}"})
-        parts.append(Content.styled(f" {title} ", look).stylize(click))
-    return Content.assemble(*parts)
 
 
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:

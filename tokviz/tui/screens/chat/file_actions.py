@@ -163,9 +163,16 @@ class FileActions(ChatBase):
 
     def action_append_jsonl(self) -> None:
         """Ask for a JSONL file and add the conversation to it."""
-        from tokviz.tui.dialogs.append_file import AppendFileDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
-        dialog = AppendFileDialog(self.folder(), "conversations.jsonl")
+        dialog = SaveFileDialog(
+            self.folder(),
+            "conversations.jsonl",
+            title="Append the conversation to",
+            placeholder="Name of a .jsonl file, old or new",
+            verb="append",
+            existing="take",
+        )
         self.app.push_screen(dialog, self._append_chosen)
 
     def _append_chosen(self, path: Path | None) -> None:

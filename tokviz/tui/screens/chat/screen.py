@@ -23,7 +23,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.session import Request, Session, ShowConversation
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.bars import border_tabs, tab_items, tokenizer_item
+from tokviz.tui.screens.bars import tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
@@ -40,6 +40,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
+from tokviz.tui.widgets.turns import border_tabs
 
 NARROW_COLUMNS = 110
 """A narrower terminal has the tokens below the messages."""

@@ -61,10 +61,10 @@ class TemplateActions(ChatBase):
 
     def action_open_template(self) -> None:
         """Choose a file with a Jinja template."""
-        from tokviz.tui.dialogs.open_any import OpenAnyDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
         folder = Path(self.settings.folder) if self.settings.folder else None
-        dialog = OpenAnyDialog("Open a Jinja template", folder)
+        dialog = OpenFileDialog(folder, title="Open a Jinja template", takes_any=True)
         self.app.push_screen(dialog, self._template_chosen)
 
     def _template_chosen(self, path: Path | None) -> None:

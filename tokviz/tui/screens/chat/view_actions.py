@@ -144,7 +144,7 @@ class ViewActions(ChatBase):
 
     # -- findings
 
-    def on_finding_list_picked(self, event: FindingList.Picked) -> None:
+    def on_finding_list_go_to(self, event: FindingList.GoTo) -> None:
         """Go to where a finding is."""
         event.stop()
         self._go_to_finding(event.index)

@@ -41,7 +41,7 @@ from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve
 from tokviz.tui.widgets.flow import Row, ToMerge, ToToken
-from tokviz.tui.widgets.pick_list import PickList
+from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText

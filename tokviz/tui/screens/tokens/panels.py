@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.bars import border_tabs
+from tokviz.tui.widgets.turns import border_tabs
 
 
 class Panel(Protocol):

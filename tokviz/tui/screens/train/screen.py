@@ -189,10 +189,16 @@ class TrainScreen(LegacyScreen):
 
     def action_add_corpus(self) -> None:
         """Choose a file or a folder."""
-        from tokviz.tui.dialogs.add_corpus import AddCorpusDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        folder = self.session.settings.folder
-        self.app.push_screen(AddCorpusDialog(Path(folder) if folder else None), self._add_chosen)
+        dialog = OpenFileDialog(
+            self.session.folder,
+            title="Add to the corpus",
+            verb="add or enter",
+            takes_any=True,
+            folder_verb="add this folder",
+        )
+        self.app.push_screen(dialog, self._add_chosen)
 
     def _add_chosen(self, path: Path | None) -> None:
         if path is not None:
@@ -342,12 +348,18 @@ class TrainScreen(LegacyScreen):
 
     def action_save_result(self) -> None:
         """Ask where to copy the run."""
-        from tokviz.tui.dialogs.save_folder import SaveFolderDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         if self.summary is not None:
             folder = self.session.settings.folder
             name = Path(self.summary.run_folder).name
-            dialog = SaveFolderDialog(Path(folder) if folder else None, name)
+            dialog = SaveFileDialog(
+                Path(folder) if folder else None,
+                name,
+                title="Save the trained tokenizer as",
+                placeholder="Name of a new folder",
+                existing="refuse",
+            )
             self.app.push_screen(dialog, self._save_chosen)
 
     def _save_chosen(self, path: Path | None) -> None:
