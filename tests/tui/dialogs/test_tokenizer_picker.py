@@ -247,7 +247,7 @@ async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> Non
         for key in ("o", "r", "g", "f8"):
             await pilot.press(key)
         await pilot.pause()
-        assert app.settings.recent_tokenizers == (path,)
+        assert app.session.settings.recent_tokenizers == (path,)
 
 
 def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> None:
