@@ -89,6 +89,7 @@ class JobClient:
         patience: float | None = None,
         grace: float | None = None,
         keeps_child: bool = True,
+        replaces_child: bool = True,
     ) -> None:
         """Prepare a client; the child starts with the first run.
 
@@ -101,12 +102,15 @@ class JobClient:
                 None.
             keeps_child: Keep the child for the next run, with its state; otherwise it ends with
                 its run, and gives its memory back.
+            replaces_child: Start another child for the run after the death of one; otherwise that
+                run fails, for what the child held is lost.
         """
         self._job = job
         self._limits = limits or Limits()
         self._patience = patience
         self._grace = grace
         self._keeps_child = keeps_child
+        self._replaces_child = replaces_child
         self._changed = threading.Condition()
         self._last_id = 0
         self._next: _Run | None = None
@@ -210,7 +214,9 @@ class JobClient:
     def _living_child(self) -> ChildProcess:
         if self._child is not None and self._child is self._ended:
             # It died between two runs; nobody was waiting for it.
-            self._bury()
+            end = self._bury()
+            if end is not None and not self._replaces_child:
+                raise end
         if self._child is None:
             child = ChildProcess(self._job, self._limits, self._hear, self._note_end)
             with self._changed:
