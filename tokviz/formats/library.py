@@ -21,7 +21,7 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import read_file
-from tokviz.formats.json_file import MAX_JSON_BYTES
+from tokviz.json_file import MAX_JSON_BYTES
 
 LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
 
