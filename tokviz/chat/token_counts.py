@@ -97,8 +97,7 @@ def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
 def compile_in_background() -> None:
     """Have the loops compiled by a child process, for this run if it is long, and for the next."""
     jobs = JobClient("compile_kernels", keeps_child=False)
-    ignore = RunHandlers(lambda run, body: None, lambda run: None, lambda run, error: None)
-    jobs.run(lambda memory: [{}], ignore)
+    jobs.run(lambda memory: [{}], RunHandlers())
 
 
 class PieceCounter:

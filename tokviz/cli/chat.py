@@ -114,7 +114,7 @@ def _open_app(arguments: argparse.Namespace, path: str) -> int:
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
     tokenizer = options.asked_tokenizer(arguments)
-    return run_app(tokenizer=tokenizer, screen="chat", request=request)
+    return run_app(tokenizer=tokenizer, first=request)
 
 
 class _Work:
