@@ -31,7 +31,7 @@ from tokviz.tui.dialogs.folder import (
     time_label,
 )
 from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
 
 
 class PathField(Field):
@@ -211,8 +211,9 @@ class FileDialog(Dialog[Path]):
             return
         path = safe(home_label(self._listed))
         room = self.query_one("#folder").size.width or self.size.width
-        if cell_len(path) > room - len(note) - 2 > 0:
-            path = "…" + path[-(room - len(note) - 3) :]
+        room -= cell_len(note) + 2
+        if room > 0:
+            path = fit_end(path, room)
         self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
 
     @on(RowList.Clicked)
