@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tokviz
+import tokviz.tui
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 SCREENS = {"cli", "tui", "__main__"}
@@ -90,3 +93,37 @@ def test_the_import_contract_names_every_part_of_the_core():
     (no_screen,) = [contract for contract in contracts if contract["type"] == "forbidden"]
     assert set(no_screen["source_modules"]) == {".".join(name.split(".")[:2]) for name in CORE}
     assert set(no_screen["forbidden_modules"]) == {"textual", "rich"}
+
+
+def imports_of(module: str) -> set[str]:
+    """The modules that a file of the app names in its imports: lazy ones and those for types too."""
+    tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text())
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found - {module}
+
+
+def test_no_circle_of_imports_leaves_its_folder():
+    """Counting imports for types, which the import contracts leave out."""
+    package = "tokviz.tui"
+    modules = {
+        module.name for module in pkgutil.walk_packages(tokviz.tui.__path__, f"{package}.")
+    } - {f"{package}.__main__"}
+    graph = {module: imports_of(module) & modules for module in modules}
+    assert len(graph) > 100 and any(graph.values())
+    reached = {module: set(nexts) for module, nexts in graph.items()}
+    for through in modules:
+        for nexts in reached.values():
+            if through in nexts:
+                nexts |= reached[through]
+    circles = {
+        (module, other)
+        for module in modules
+        for other in reached[module]
+        if module in reached[other] and module.rpartition(".")[0] != other.rpartition(".")[0]
+    }
+    assert circles == set()
