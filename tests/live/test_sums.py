@@ -4,7 +4,7 @@ import random
 from itertools import accumulate
 
 from tokviz.live.chunks import Chunk
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, ChunkList, Place
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, ChunkList, ChunkPlace
 
 SIZES = {
     CHARS: lambda text: len(text),
@@ -17,7 +17,7 @@ def random_chunks(rng: random.Random, number: int) -> list[Chunk]:
     return [Chunk("".join(rng.choices("aé\n", k=rng.randint(1, 5)))) for _ in range(number)]
 
 
-def place_number(chunks: ChunkList, number: int) -> Place:
+def place_number(chunks: ChunkList, number: int) -> ChunkPlace:
     return chunks.place_of(list(chunks)[number])
 
 

@@ -26,7 +26,7 @@ from tokviz.bpe.engines import (
 from tokviz.bpe.progress import N_NEWEST, Clock, Phase, TrainProgress
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
-from tokviz.bpe.ties import TieBreakName
+from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
 from tokviz.errors import CorpusError
 
@@ -46,7 +46,7 @@ def train(
     split_pattern: str | SplitPattern = "gpt4",
     special_tokens: Sequence[str] = (),
     special_ids: SpecialIds = "last",
-    tie_break: TieBreakName = "first",
+    tie_break: str = "first",
     min_count: int = 1,
     delimiter: str | None = DELIMITER,
     field: str = "text",
@@ -179,7 +179,8 @@ class _Training:
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
         work = python_work(pieces, self._settings.n_merges, MODERATE_WORK)
-        if work <= SMALL_WORK or not pieces.complete:
+        in_python = get_tie_break(self._settings.tie_break).compiled is None
+        if in_python or work <= SMALL_WORK or not pieces.complete:
             self._start_phase("merging")
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe import compiled_trainer

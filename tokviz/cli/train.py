@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli.command import Command
 from tokviz.cli.interruption import Interruption
 from tokviz.cli.output import print_json, report
@@ -91,11 +92,11 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ties",
-        choices=("first", "lexicographic", "smallest_id"),
+        choices=tuple(TIE_BREAKS),
         default="first",
-        help="which of the pairs with equal counts to merge: the one that occurs first (as "
-        "minbpe), the greatest as bytes (as CS336), or the one with the smallest ids (as rustbpe) "
-        "(default: %(default)s)",
+        help="which of the pairs with equal counts to merge: "
+        + "; ".join(f"{rule.title} (as {rule.source})" for rule in TIE_BREAKS.values())
+        + " (default: %(default)s)",
     )
     parser.add_argument(
         "--min-count",

@@ -37,7 +37,7 @@ class TrainRequest(NamedTuple):
     split_pattern: str = "gpt4"
     special_tokens: tuple[str, ...] = ()
     special_ids: Literal["last", "first"] = "last"
-    tie_break: Literal["first", "lexicographic", "smallest_id"] = "first"
+    tie_break: str = "first"
     min_count: int = 1
     delimiter: str = "<|endoftext|>"
     field: str = "text"

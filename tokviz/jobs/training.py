@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -135,7 +134,7 @@ class Training:
     def _take_progress(self, progress: TrainProgress) -> None:
         if progress.phase == "merging" and self._last.phase != "merging":
             # The merge loop keeps one processor busy; another may load what saves.
-            Thread(target=import_module, args=["tokviz.formats.run_writer"], daemon=True).start()
+            Thread(target=_load_writer, daemon=True).start()
         fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
         newest = tuple(NewMerge(*merge) for merge in progress.newest)
         self._last = self._last._replace(**fields, newest=newest)
@@ -149,6 +148,10 @@ class Training:
         started = time.perf_counter()
         yield
         self._seconds[name] = time.perf_counter() - started
+
+
+def _load_writer() -> None:
+    import tokviz.formats.run_writer  # noqa: F401
 
 
 _SHARED_FIELDS = (

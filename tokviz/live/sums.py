@@ -32,7 +32,7 @@ _USUAL_BLOCK = 128
 _LARGEST_BLOCK = 256
 
 
-class Place(NamedTuple):
+class ChunkPlace(NamedTuple):
     """Where a chunk is: the number of its block and its number in the block."""
 
     block: int
@@ -82,35 +82,35 @@ class ChunkList:
         """Give the sum over all chunks."""
         return self._block_sums(measure)[-1]
 
-    def locate(self, measure: int, offset: int) -> Place:
+    def locate(self, measure: int, offset: int) -> ChunkPlace:
         """Find the chunk that holds the unit number `offset` (≥ 0), the last one if none does."""
         before = self._block_sums(measure)
         block = min(bisect_right(before, offset), len(self._blocks)) - 1
         chunks = self._blocks[block]
         slot = min(bisect_right(chunks.sums(measure), offset - before[block]), len(chunks.chunks))
-        return Place(block, slot - 1)
+        return ChunkPlace(block, slot - 1)
 
-    def start(self, place: Place, measure: int) -> int:
+    def start(self, place: ChunkPlace, measure: int) -> int:
         """Give the sum over all chunks before a place."""
         block = self._blocks[place.block]
         return self._block_sums(measure)[place.block] + block.sums(measure)[place.slot]
 
-    def chunk(self, place: Place) -> Chunk:
+    def chunk(self, place: ChunkPlace) -> Chunk:
         """Give the chunk at a place."""
         return self._blocks[place.block].chunks[place.slot]
 
-    def place_of(self, chunk: Chunk) -> Place:
+    def place_of(self, chunk: Chunk) -> ChunkPlace:
         """Find a chunk of the list."""
         assert chunk.block is not None
-        return Place(self._blocks.index(chunk.block), chunk.block.chunks.index(chunk))
+        return ChunkPlace(self._blocks.index(chunk.block), chunk.block.chunks.index(chunk))
 
-    def walk(self, place: Place) -> Iterator[Chunk]:
+    def walk(self, place: ChunkPlace) -> Iterator[Chunk]:
         """Walk forwards, beginning with the chunk at a place."""
         yield from self._blocks[place.block].chunks[place.slot :]
         for block in self._blocks[place.block + 1 :]:
             yield from block.chunks
 
-    def walk_back(self, place: Place) -> Iterator[Chunk]:
+    def walk_back(self, place: ChunkPlace) -> Iterator[Chunk]:
         """Walk backwards, beginning with the chunk before a place."""
         yield from reversed(self._blocks[place.block].chunks[: place.slot])
         for block in reversed(self._blocks[: place.block]):
@@ -124,12 +124,12 @@ class ChunkList:
         if 0 < slot < len(chunks) - 1:
             return chunks[slot - 1], chunks[slot + 1]
         block = self._blocks.index(chunk.block)
-        before = next(self.walk_back(Place(block, slot)), None)
-        behind = self.walk(Place(block, slot))
+        before = next(self.walk_back(ChunkPlace(block, slot)), None)
+        behind = self.walk(ChunkPlace(block, slot))
         next(behind)
         return before, next(behind, None)
 
-    def splice(self, first: Place, last: Place, chunks: Sequence[Chunk]) -> list[Chunk]:
+    def splice(self, first: ChunkPlace, last: ChunkPlace, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Replace the chunks from `first` up to and with `last`; at least one chunk must remain.
 
         Returns:
@@ -149,7 +149,7 @@ class ChunkList:
         self._sums = [None] * len(_SIZE_OF)
         return removed
 
-    def between(self, first: Place, last: Place) -> Iterator[Chunk]:
+    def between(self, first: ChunkPlace, last: ChunkPlace) -> Iterator[Chunk]:
         """Walk over the chunks from `first` up to and with `last`."""
         for number in range(first.block, last.block + 1):
             chunks = self._blocks[number].chunks
