@@ -101,10 +101,12 @@ def test_targets_are_the_next_tokens(value, max_tokens):
 def test_counts_add_up(value, max_tokens):
     conversation = Conversation.from_json(value)
     rendering = render(BYTES, conversation, max_tokens=max_tokens)
-    by_role = rendering.counts_by_role(conversation)
-    assert sum(n for n, _ in by_role.values()) == rendering.n_kept
-    assert sum(learned for _, learned in by_role.values()) == rendering.n_learned
-    assert set(by_role) <= {"", "system", "user", "assistant"}
+    by_message = rendering.counts_by_message()
+    assert sum(n for n, _ in by_message.values()) == rendering.n_kept
+    assert sum(learned for _, learned in by_message.values()) == rendering.n_learned
+    assert set(by_message) <= {-1, *range(len(conversation.messages))}
+    learning = {message for message, (_, learned) in by_message.items() if learned}
+    assert all(conversation.messages[message].role == "assistant" for message in learning)
 
 
 @given(value=nanochat_conversations())

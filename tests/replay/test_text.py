@@ -210,17 +210,6 @@ def test_changes_are_where_the_tokens_change() -> None:
     assert len(seen[-1]) < len(seen[-2])
 
 
-def test_a_text_is_one_token_from_some_merge_on() -> None:
-    replay = OPEN["gpt2"]
-    prepared = replay.text(" theory")
-    k = prepared.whole_from()
-    assert k is not None
-    assert (len(prepared.at(k - 1)) > 1, len(prepared.at(k))) == (True, 1)
-    assert replay.text("the theory").whole_from() is None
-    assert replay.text("").whole_from() is None
-    assert replay.text("t").whole_from() == 0
-
-
 def test_the_curve_of_a_text_ends_with_its_compression() -> None:
     prepared = OPEN["gpt2"].text("the theory of everything")
     curve = prepared.compression_curve(9)

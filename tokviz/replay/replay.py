@@ -322,13 +322,6 @@ class Replay:
             for k in spread(self.n_merges, n_points)
         ]
 
-    def count_curve(self, n_points: int) -> list[tuple[int, int]]:
-        """Give (k, count of merge k) at about so many k from 1 on; none without counts."""
-        if self.run is None or not self.n_merges:
-            return []
-        counts = self.run.history.count
-        return [(k + 1, int(counts[k])) for k in spread(self.n_merges - 1, n_points)]
-
     # -- the corpus
 
     def _opened_corpus(self) -> ReplayCorpus:

@@ -112,13 +112,6 @@ class ReplayText:
         number = int(self._sorted[at - 1]) if at else 0
         return number or None
 
-    def whole_from(self) -> int | None:
-        """Give the first k at which all of the text is one token; None if it never is."""
-        if not self.data:
-            return None
-        number = int(self._joined[1:].max(initial=0))
-        return number if number <= self.n_merges else None
-
     def compression_curve(self, n_points: int) -> list[tuple[int, float]]:
         """Give (k, bytes per token) at about so many k from 0 to all; none for an empty text."""
         if not self.data:
