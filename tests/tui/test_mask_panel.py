@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tokviz.opening import Opening
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen
@@ -28,8 +28,8 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def make_app(text: str) -> TokvizApp:
-    opening = Opening(text, tokviz.load("gpt2"))
-    return TokvizApp(opening, Settings(panel="mask"), remember=False)
+    settings = Settings(panel="mask")
+    return TokvizApp(Session(Opened(text), tokviz.load("gpt2"), settings, remember=False))
 
 
 async def settle(pilot: Pilot[None], panel: MaskPanel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -81,14 +82,29 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.place = place
             self.about = about
 
-    def __init__(self, current: str | None = None, source: str = "") -> None:
-        """Take what the tokenizer in use was loaded by, and what to load at once if anything."""
+    def __init__(
+        self,
+        current: str | None = None,
+        source: str = "",
+        *,
+        recent: Sequence[str] = (),
+        remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
+    ) -> None:
+        """Take what there is to choose from.
+
+        Args:
+            current: What the tokenizer in use was loaded by.
+            source: What to load at once, "" for nothing.
+            recent: The places that were loaded last, the newest first.
+            remember: Called with them when they have changed.
+        """
         super().__init__(self._paint, "tokenizers")
         self.current = current
         self.tokenizers = builtin_names()
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
-        self._recent: list[str] = []
+        self._recent = list(recent)
+        self._remember_places = remember
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -108,8 +124,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
-        settings = getattr(self.app, "settings", None)
-        self._recent = list(settings.recent_tokenizers) if settings is not None else []
         self._show("")
         if self._source:
             self._put(self._source)
@@ -279,9 +293,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._keep_recent()
 
     def _keep_recent(self) -> None:
-        change = getattr(self.app, "change_settings", None)
-        if change is not None:
-            change(recent_tokenizers=tuple(self._recent[:MOST_RECENT]))
+        self._remember_places(tuple(self._recent[:MOST_RECENT]))
 
     def on_paste(self, event: events.Paste) -> None:
         """A path that is dropped anywhere on the dialog goes into the field."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
+
+from textual.screen import Screen
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.action import key_label
-from tokviz.tui.actions.registry import APP, actions_of
+from tokviz.tui.actions import STAYS, key_label
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit
@@ -47,24 +48,26 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
 _LONGEST_NAME, _SHORTENED_NAME = 40, 20
 
 
-def key_items(group: str, can_do: Callable[[str], bool] = lambda action: True) -> list[BarItem]:
-    """Give the key bar of a screen: its actions with a word for it, and those of the app.
+def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
+    """Give the key bar of a screen: what can be done where the keyboard is.
 
-    Args:
-        group: The id of the screen.
-        can_do: Tells whether an action makes sense now.
+    Returns:
+        The left end: the palette, the actions of the focused part, of the screen, of the app. The
+        right end, which is left out last: what stays however little room there is.
     """
-    items = [
-        BarItem(
-            ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
-            f"{'app' if owner == APP else 'screen'}.{action.call or action.id}",
-        )
-        for owner in (group, APP)
-        for action in actions_of(owner)
-        if action.footer and can_do(action.id)
-    ]
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
-    return [palette, *items]
+    left, right = [palette], list[BarItem]()
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if not (binding.show and active.enabled):
+            continue
+        words: tuple[tuple[str, Role], ...] = (
+            (_short_key(binding.key), "key"),
+            (f" {binding.description}", "plain"),
+        )
+        item = BarItem(words, binding.action, node=active.node)
+        (right if binding.group is STAYS else left).append(item)
+    return left, right
 
 
 def _short_key(key: str) -> str:

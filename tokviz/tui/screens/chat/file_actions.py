@@ -198,13 +198,13 @@ class FileActions(ChatBase):
 
     def remember_folder(self, path: Path) -> None:
         """Let dialogs for files begin where this file is."""
-        self.tokviz.change_settings(folder=str(path.resolve().parent))
+        self.session.change_settings(folder=str(path.resolve().parent))
 
     # -- surviving a crash
 
     def start_autosave(self) -> None:
         """Offer what an earlier crash left behind, and keep changes safe from now on."""
-        if not self.tokviz.remember:
+        if not self.session.remember:
             return
         try:
             # A folder of its own: what lies in the other one is text for the Tokens screen.

@@ -13,6 +13,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat.base import ChatBase
+from tokviz.tui.screens.choosing import TokenizerChoice
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
@@ -95,7 +96,7 @@ class TemplateActions(ChatBase):
 
     def action_pick_tokenizer(self) -> None:
         """Choose a tokenizer, for all screens."""
-        self.tokviz.pick_tokenizer()
+        TokenizerChoice(self).pick()
 
     def set_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""

@@ -70,7 +70,7 @@ class ViewActions(ChatBase):
         """Draw invisible characters as glyphs, or not."""
         show = not self.messages.editor.show_invisibles
         self.messages.set_invisibles(show)
-        self.tokviz.change_settings(show_invisibles=show)
+        self.session.change_settings(show_invisibles=show)
 
     # -- tokens
 

@@ -118,7 +118,7 @@ class PageActions(VocabularyFiles):
             children = known[2]
         else:
             self.find_children(index, row)
-        live = self.tokviz.tokens_screen.live
+        live = self.session.live
         n_uses, places = live.occurrences(token_id, PLACES_LISTED)
         page = TokenPage(
             entry_of(index.tokenizer, token_id),
