@@ -217,7 +217,8 @@ def test_a_special_token_is_drawn_as_one_where_the_tokenizer_has_it():
     painter = RowPainter(live, PALETTES["dark"], SHOWN)
     letter, special, *_ = painter.strip(wrapped, 0, 0, 40, NO_MARKS)
     assert (letter.text, special.text) == ("a", "<|endoftext|>")
-    assert special.style.italic and not letter.style.italic
+    assert special.style is not None and special.style.italic
+    assert letter.style is not None and not letter.style.italic
     live.set_tokenizer(None)
     pending, *_ = painter.strip(wrapped, 0, 0, 40, NO_MARKS)
-    assert not pending.style.italic
+    assert pending.style is not None and not pending.style.italic

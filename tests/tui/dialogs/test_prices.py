@@ -26,9 +26,7 @@ price = 1
 
 
 @pytest.fixture(autouse=True)
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def table() -> Path:
     path = prices_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

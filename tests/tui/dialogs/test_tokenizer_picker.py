@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
@@ -82,10 +86,11 @@ def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
     assert row.count("4") == 1
 
 
-@pytest.mark.parametrize("width", range(8, 120))
-def test_row_never_exceeds_its_width_where_the_name_fits(width: int) -> None:
-    for match in rank("", builtin_names()):
-        text = "".join(text for text, _ in paint_match(match, width, current=True))
+@given(st.sampled_from(["", "gpt", "davinci", "2", "o"]), st.booleans())
+@example("", True)
+def test_row_never_exceeds_its_width_where_the_name_fits(query: str, current: bool) -> None:
+    for match, width in product(rank(query, builtin_names()), range(8, 120)):
+        text = "".join(text for text, _ in paint_match(match, width, current=current))
         assert len(text) <= max(width, 17)
 
 
@@ -189,10 +194,13 @@ def test_places_go_by_a_short_name() -> None:
     assert "\x1b" not in "".join(place_words("/data/\x1b[2J.json"))
 
 
-@pytest.mark.parametrize("width", range(12, 120, 3))
-def test_row_of_a_place_never_exceeds_its_width(width: int) -> None:
-    for place in (Place("/a/long/way/to/a/tokenizer.json", True), Place("hf:org/name", False)):
-        assert len("".join(text for text, _ in paint_place(place, width, current=True))) <= width
+@given(st.text(min_size=1).map("/a/{}".format), st.booleans(), st.booleans())
+@example("/a/long/way/to/a/tokenizer.json", True, True)
+@example("hf:org/name", False, True)
+def test_row_of_a_place_never_exceeds_its_width(path: str, recent: bool, current: bool) -> None:
+    for width in range(12, 120):
+        text = "".join(text for text, _ in paint_place(Place(path, recent), width, current=current))
+        assert cell_len(text) <= width
 
 
 async def test_typed_path_is_loaded_before_the_dialog_ends(

@@ -31,7 +31,7 @@ from tokviz.tui.dialogs.folder import (
 )
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 
 SOMETIMES_OFFERED = ("add_folder", "next_kind")
@@ -212,8 +212,9 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             return
         path = safe(home_label(self._listed))
         room = self.query_one("#folder").size.width or self.size.width
-        if cell_len(path) > room - len(note) - 2 > 0:
-            path = "…" + path[-(room - len(note) - 3) :]
+        room -= cell_len(note) + 2
+        if room > 0:
+            path = fit_end(path, room)
         self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
 
     @on(RowList.Picked)
