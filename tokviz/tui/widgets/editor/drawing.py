@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable
 
 from textual.geometry import Region
@@ -43,9 +44,9 @@ class DrawnRows(TextArea):
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.match_cursor_bracket, False)
 
+    @abstractmethod
     def _marks(self) -> Marks:
         """Return what is drawn over the tokens now."""
-        raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
         """Draw a row of the view."""
