@@ -11,7 +11,7 @@ import tokviz
 from tests.formats.samples import shuffled, trained
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.library import LibraryTokenizer
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.validate import unmerged_ids, validate
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
@@ -127,8 +127,8 @@ def test_what_cannot_be_read_is_an_error_in_the_report(tmp_path):
 
 def test_findings_are_sorted_and_read_as_sentences():
     note, error = (
-        Finding("note", "n", "", "it is so"),
-        Finding("error", "e", "line 3", "is bad", "mend it"),
+        FileFinding("note", "n", "", "it is so"),
+        FileFinding("error", "e", "line 3", "is bad", "mend it"),
     )
     report = Report("x").joined([note, error])
     assert report.findings == (error, note)

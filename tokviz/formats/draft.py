@@ -15,7 +15,7 @@ from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.formats.report import Finding, Report, Severity
+from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -59,7 +59,7 @@ class Draft:
     place_of_token: Callable[[int], str] = "token {}".format
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
-    notes: list[Finding] = field(default_factory=list)
+    notes: list[FileFinding] = field(default_factory=list)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
@@ -98,7 +98,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
     return tokenizer
 
 
-def inspect(draft: Draft) -> list[Finding]:
+def inspect(draft: Draft) -> list[FileFinding]:
     """Say what is wrong with a draft; what occurs often is one finding that counts it."""
     return [
         finding for check in (_sizes, _ids, _bytes, _specials, _merges) for finding in check(draft)
@@ -107,44 +107,46 @@ def inspect(draft: Draft) -> list[Finding]:
 
 def _counted(
     severity: Severity, code: str, places: list[str], message: str, remedy: str
-) -> Iterable[Finding]:
+) -> Iterable[FileFinding]:
     """Make one finding of all places where the same is wrong; the message is about the first."""
     if places:
         more = f" (and {len(places) - 1:,} more like it)" if len(places) > 1 else ""
-        yield Finding(severity, code, places[0], message + more, remedy)
+        yield FileFinding(severity, code, places[0], message + more, remedy)
 
 
-def _sizes(draft: Draft) -> Iterable[Finding]:
+def _sizes(draft: Draft) -> Iterable[FileFinding]:
     if not draft.tokens:
-        yield Finding("error", "empty", "", "holds no token", "choose a vocabulary")
+        yield FileFinding("error", "empty", "", "holds no token", "choose a vocabulary")
     lengths = [len(token) for _, token in draft.tokens]
     ids = [token_id for token_id, _ in draft.tokens] or [0]
     if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
         yield from _wrong_size(draft)
     if sum(lengths) > MAX_TOTAL_BYTES:
         message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield Finding("error", "huge-vocabulary", "", message, "this is no vocabulary")
+        yield FileFinding("error", "huge-vocabulary", "", message, "this is no vocabulary")
 
 
-def _wrong_size(draft: Draft) -> Iterable[Finding]:
+def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
     """Name the first token whose id or length is beyond the limits."""
     place = draft.place_of_token
     for number, (token_id, token) in enumerate(draft.tokens):
         if token_id > MAX_TOKEN_ID:
             message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
-            yield Finding("error", "huge-id", place(number), message, "number the tokens anew")
+            yield FileFinding("error", "huge-id", place(number), message, "number the tokens anew")
             break
         if token_id < 0:
             message = f"the id {token_id} is negative"
-            yield Finding("error", "negative-id", place(number), message, "number the tokens anew")
+            yield FileFinding(
+                "error", "negative-id", place(number), message, "number the tokens anew"
+            )
             break
         if len(token) > MAX_TOKEN_BYTES:
             message = f"{len(token):,} bytes are more than a token may have ({MAX_TOKEN_BYTES:,})"
-            yield Finding("error", "huge-token", place(number), message, "remove it")
+            yield FileFinding("error", "huge-token", place(number), message, "remove it")
             break
 
 
-def _ids(draft: Draft) -> Iterable[Finding]:
+def _ids(draft: Draft) -> Iterable[FileFinding]:
     ids = [token_id for token_id, _ in draft.tokens]
     distinct = set(ids)
     if len(distinct) < len(ids):
@@ -169,10 +171,10 @@ def _ids(draft: Draft) -> Iterable[Finding]:
                 else f"the id {gap} has no token"
             )
             remedy = "models may have such gaps; decoding these ids fails"
-            yield Finding("note", "gapped-ids", "", message, remedy)
+            yield FileFinding("note", "gapped-ids", "", message, remedy)
 
 
-def _bytes(draft: Draft) -> Iterable[Finding]:
+def _bytes(draft: Draft) -> Iterable[FileFinding]:
     tokens = [token for _, token in draft.tokens]
     distinct = set(tokens)
     place = draft.place_of_token
@@ -193,10 +195,10 @@ def _bytes(draft: Draft) -> Iterable[Finding]:
         are = "single bytes have" if len(missing) > 1 else "single byte has"
         message = f"{len(missing)} of the 256 {are} no token ({shown})"
         remedy = "add them, or texts that hold these bytes cannot be encoded"
-        yield Finding("error", "missing-bytes", "", message, remedy)
+        yield FileFinding("error", "missing-bytes", "", message, remedy)
 
 
-def _specials(draft: Draft) -> Iterable[Finding]:
+def _specials(draft: Draft) -> Iterable[FileFinding]:
     place = draft.place_of_special
     token_of = dict(draft.tokens)
     text_of: dict[int, str] = {}
@@ -222,17 +224,17 @@ def _specials(draft: Draft) -> Iterable[Finding]:
             finding = ("colliding-special", message, "give it an id of its own")
         if finding is not None:
             code, message, remedy = finding
-            yield Finding("error", code, place(number), message, remedy)
+            yield FileFinding("error", code, place(number), message, remedy)
             return
         if token_id not in token_of and text.encode() in ordinary:
             message = f"{text[:40]!r} is an ordinary token too, with another id"
             remedy = "in a text it is always the special token"
-            yield Finding("warning", "special-is-token", place(number), message, remedy)
+            yield FileFinding("warning", "special-is-token", place(number), message, remedy)
         text_of[token_id] = text
         texts.add(text)
 
 
-def _merges(draft: Draft) -> Iterable[Finding]:
+def _merges(draft: Draft) -> Iterable[FileFinding]:
     if draft.merges is None:
         return
     known = {token for _, token in draft.tokens}
@@ -254,7 +256,7 @@ def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
     return made <= known
 
 
-def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[Finding]:
+def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
     missing: list[str] = []
     early: list[str] = []
