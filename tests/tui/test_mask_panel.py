@@ -4,6 +4,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
+from tests.tui.waiting import settle, until
 from tokviz.opening import Opening
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
@@ -26,13 +27,10 @@ def make_app(text: str) -> TokvizApp:
     return TokvizApp(opening, Settings(panel="mask"), remember=False)
 
 
-async def settle(pilot: Pilot[None], panel: MaskPanel) -> None:
+async def mask_made(pilot: Pilot[None], panel: MaskPanel) -> None:
     """Wait until the mask is that of the text."""
-    while panel._made_of != panel._state():
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    await pilot.pause()
+    await until(pilot, lambda: panel._made_of == panel._state())
+    await settle(pilot)
 
 
 async def panel_of(pilot: Pilot[None]) -> MaskPanel:
@@ -41,7 +39,7 @@ async def panel_of(pilot: Pilot[None]) -> MaskPanel:
     assert isinstance(screen, TokensScreen)
     panel = screen.side.current_widget
     assert isinstance(panel, MaskPanel)
-    await settle(pilot, panel)
+    await mask_made(pilot, panel)
     return panel
 
 
@@ -97,7 +95,7 @@ async def test_the_mask_follows_the_text() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
         app.tokens_screen.replace_all(CHATML)
-        await settle(pilot, panel)
+        await mask_made(pilot, panel)
         assert panel.masked is not None
         assert panel.masked.kind == "template"
 
