@@ -101,9 +101,14 @@ def _mode_for(target: Path, private: bool) -> int:
     except OSError:
         if private:
             return 0o600
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask
+        return 0o666 & ~umask()
+
+
+def umask() -> int:
+    """The permissions that new files and folders of this process are not given."""
+    value = os.umask(0)
+    os.umask(value)
+    return value
 
 
 def _remove(path: str) -> None:

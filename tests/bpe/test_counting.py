@@ -322,7 +322,7 @@ def test_a_small_corpus_needs_no_compiled_code() -> None:
 
 def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(compiled_counter, "is_compiled", lambda _: False)
+    monkeypatch.setattr(compiled_counter.KERNELS, "are_compiled", lambda: False)
     for engine, expected in (("plain", []), ("compiled", ["compiling"])):
         use(engine, monkeypatch)
         count_pieces(
@@ -331,11 +331,6 @@ def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) 
             on_compile=lambda: said.append("compiling"),
         )
         assert said == expected
-
-
-def test_compiling_makes_every_kernel_ready() -> None:
-    compiled_counter.compile_kernels()
-    assert compiled_counter.kernels_are_compiled()
 
 
 def in_blocks(text: str, block_bytes: int) -> list[TextBlock]:

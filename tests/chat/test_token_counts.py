@@ -64,9 +64,9 @@ def test_few_texts_are_counted_by_encoding():
 
 
 def test_nobody_waits_for_a_compiler(monkeypatch):
-    monkeypatch.setattr("tokviz.bpe.compiled_counter.kernels_are_compiled", lambda: False)
+    monkeypatch.setattr("tokviz.bpe.compiled_counter.KERNELS.are_compiled", lambda: False)
     assert isinstance(token_counter(load("gpt2"), 10**12), EncodingCounter)
-    monkeypatch.setattr("tokviz.bpe.compiled_counter.kernels_are_compiled", lambda: True)
+    monkeypatch.setattr("tokviz.bpe.compiled_counter.KERNELS.are_compiled", lambda: True)
     assert isinstance(token_counter(load("gpt2"), 10**12), PieceCounter)
 
 

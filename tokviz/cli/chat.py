@@ -6,8 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from textwrap import fill
 from typing import TYPE_CHECKING
 
+from tokviz.chat.conversation import ConversationError, describe_shapes
+from tokviz.chat.lint import RULES
+from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options
 from tokviz.cli.command import Command
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks
@@ -26,24 +30,25 @@ if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
-FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat and Hugging Face
-({"messages": [...]} or a list), OpenAI, or ShareGPT ({"conversations": [...]}).
+_NOTES = f"""\
+FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
+OpenAI or ShareGPT:
+{describe_shapes()}
 On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
 
-templates: nanochat (default), chatml, llama3, qwen, gpt-oss; or a file: tokenizer_config.json,
-chat_template.jinja. A tokenizer that lacks a template's special tokens gets them virtually.
+templates: {", ".join(TEMPLATES)} (default: nanochat);
+or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
+tokens gets them virtually.
 
 --mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
 --json, one object per row:
-  {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
-  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
+  {{"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
+   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}}
+  or {{"file", "row", "place", "error"}}. "row" counts from 0; "messages" are the tokens' messages.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
   With --json, one object per finding:
-  {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
-  rules: unreadable, not-rendered, nothing-supervised, everything-supervised, end-unsupervised,
-  answer-cut, roles-out-of-order, empty-turn, special-in-content, no-generation-marks
+  {{"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}}
+{fill("rules: " + ", ".join(RULES), 98, initial_indent="  ", subsequent_indent="  ")}
 """
 
 _FINDINGS = 1
@@ -88,7 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = options.input_names(arguments.files)
     if _opens_app(arguments, names):
         return _open_app(arguments, names[0])
-    from tokviz.chat.lint import RULES
     from tokviz.chat.template_files import load_template
 
     unknown = [code for code in arguments.ignore if code not in RULES]
@@ -110,7 +114,7 @@ def _open_app(arguments: argparse.Namespace, path: str) -> int:
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
     tokenizer = options.asked_tokenizer(arguments)
-    return run_app(tokenizer=tokenizer, screen="chat", request=request)
+    return run_app(tokenizer=tokenizer, first=request)
 
 
 class _Work:
@@ -197,7 +201,6 @@ class _Work:
     # -- --mask, --json
 
     def _show_rows(self, name: str, dataset: Dataset, first: int) -> None:
-        from tokviz.chat.conversation import ConversationError
         from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
         from tokviz.chat.render import render
 

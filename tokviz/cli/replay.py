@@ -121,7 +121,7 @@ def _open_app(source: str, at: int | None, text: str | None, other: str | None) 
     for name in filter(None, (source, other)):
         if not is_builtin(name) and not os.path.lexists(name):
             resolve_name(name)  # an error with the nearest names
-    run_app(screen="replay", request=ReplayRequest(source, at, text, other))
+    run_app(first=ReplayRequest(source, at, text, other))
 
 
 def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool) -> range:

@@ -25,7 +25,7 @@ from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
 from tokviz.files import read_file
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.json_file import parse_json
+from tokviz.json_file import parse_json
 
 MAX_MERGES = 4_000_000
 """More merges than any tokenizer has."""

@@ -12,10 +12,11 @@ colour.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.color import Color, blend_rgb
 from rich.style import Style
+from textual.app import App
 
 N_HUES = 6
 
@@ -256,3 +257,18 @@ def _mix(colour: str, other: str, share: float) -> str:
     first, second = Color.parse(colour).triplet, Color.parse(other).triplet
     assert first is not None and second is not None
     return blend_rgb(first, second, share).hex
+
+
+def palette_of(app: App[Any]) -> TokenPalette:
+    """Choose the palette for an app's theme and for what its terminal can show."""
+    colours = "truecolor" if app.is_headless else app.console.color_system
+    return token_palette(app.current_theme.dark, colours, app.no_color)
+
+
+@runtime_checkable
+class TakesPalette(Protocol):
+    """A widget that draws tokens."""
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        ...

@@ -12,12 +12,11 @@ from rich.cells import cell_len
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.formats.registry import builtin_names
-from tokviz.opening import Opening
 from tokviz.places import place_words, short_name
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
-from tokviz.tui.dialogs.row_list import RowList
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
     Place,
@@ -26,6 +25,7 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     rank,
     typed_source,
 )
+from tokviz.tui.widgets.lists import RowList
 
 
 def ranked(query: str) -> list[str]:
@@ -244,7 +244,7 @@ async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
 async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> None:
     path = str(places / "tokenizer.json")
     settings = Settings(recent_tokenizers=(path, "hf:org/name"))
-    app = TokvizApp(Opening("", tokviz.load("gpt2")), settings, remember=False)
+    app = TokvizApp(Session(Opened(""), tokviz.load("gpt2"), settings, remember=False))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+t")
         await pilot.pause()
@@ -255,7 +255,7 @@ async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> Non
         for key in ("o", "r", "g", "f8"):
             await pilot.press(key)
         await pilot.pause()
-        assert app.settings.recent_tokenizers == (path,)
+        assert app.session.settings.recent_tokenizers == (path,)
 
 
 def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
-from tokviz.opening import Opening
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.chat import ChatScreen
@@ -53,8 +52,9 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def make_app(request: object = None, *, remember: bool = False) -> TokvizApp:
-    opening = Opening("hello", tokviz.load("gpt2"), screen="chat", request=request)
-    return TokvizApp(opening, Settings(), remember=remember)
+    first = request or ShowScreen("chat")
+    session = Session(Opened("hello"), tokviz.load("gpt2"), remember=remember, first=first)
+    return TokvizApp(session)
 
 
 async def settle(pilot: Pilot[None]) -> None:

@@ -10,8 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tokviz.opening import Opening
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
 
@@ -44,7 +43,7 @@ def tokenizer(tmp_path: Path) -> Iterator[tokviz.Tokenizer]:
 
 
 def make_app(text: str, tokenizer: tokviz.Tokenizer) -> TokvizApp:
-    return TokvizApp(Opening(text, tokenizer), Settings(), remember=False)
+    return TokvizApp(Session(Opened(text), tokenizer, remember=False))
 
 
 def screen_of(app: TokvizApp) -> TokensScreen:

@@ -13,10 +13,9 @@ from textual.widgets import Input
 
 import tokviz
 from tokviz.replay.request import ReplayRequest
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
-from tokviz.tui.actions.registry import actions_of
-from tokviz.tui.app import TokvizApp
-from tokviz.tui.run import Opening
+from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import moving as moving_module
 from tokviz.tui.screens.replay.position import START, Position
@@ -52,8 +51,9 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def make_app(request: ReplayRequest | None, text: str = "abab the theory") -> TokvizApp:
-    opening = Opening(text, tokviz.load("gpt2"), screen="replay", request=request)
-    return TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+    settings, first = Settings(tokenizer="gpt2"), request or ShowScreen("replay")
+    tokenizer = tokviz.load("gpt2")
+    return TokvizApp(Session(Opened(text), tokenizer, settings, remember=False, first=first))
 
 
 async def settle(pilot: Pilot[None]) -> None:
@@ -390,8 +390,8 @@ async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
 async def test_a_training_is_replayed(tmp_path: Path) -> None:
     book = tmp_path / "book.txt"
     book.write_text("the theme of the thesis is the theory\n" * 200)
-    opening = Opening("the theory", tokviz.load("gpt2"))
-    app = TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+    settings, tokenizer = Settings(tokenizer="gpt2"), tokviz.load("gpt2")
+    app = TokvizApp(Session(Opened("the theory"), tokenizer, settings, remember=False))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("alt+r")
         train = app.screen
@@ -418,7 +418,7 @@ async def test_every_action_is_answered_and_help_shows_it(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        for action in actions_of("replay"):
+        for action in screen_class("replay").declared():
             assert hasattr(screen, f"action_{action.id}"), action.id
         await pilot.press("f1")
         await settle(pilot)

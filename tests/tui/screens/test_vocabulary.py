@@ -13,13 +13,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import actions_of
-from tokviz.tui.app import TokvizApp
+from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.run import Opening
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 
@@ -47,7 +45,7 @@ THE = 259
 
 
 def make_app(text: str = "the cat and the dog", tok: Tokenizer | None = None) -> TokvizApp:
-    return TokvizApp(Opening(text, tok or small_tokenizer()), Settings(), remember=False)
+    return TokvizApp(Session(Opened(text), tok or small_tokenizer(), remember=False))
 
 
 async def settle(pilot: Pilot[None]) -> None:
@@ -470,7 +468,7 @@ async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> Non
     app = make_app()
     async with app.run_test(size=(120, 50)) as pilot:
         screen = await show(pilot)
-        for action in actions_of("vocabulary"):
+        for action in screen_class("vocabulary").declared():
             assert hasattr(screen, f"action_{action.id}"), action.id
         await pilot.press("f1")
         await settle(pilot)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, HintBar, field_row, rule
 
 
 class AskDialog(Dialog[str]):
@@ -48,11 +47,9 @@ class AskDialog(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(self._value, placeholder=self._placeholder)
+        yield field_row(Field(self._value, placeholder=self._placeholder))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(Content(safe(self._note)), classes="note")
         yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.style import Style
@@ -47,6 +47,16 @@ class Field(Input):
         """Turn pasted text into what may stand in the field."""
         lines = text.strip().splitlines()
         return UNSAFE.sub("", lines[0]) if lines else ""
+
+
+def field_row(field: Field) -> Horizontal:
+    """Put a prompt before a field."""
+    return Horizontal(Static("›", classes="prompt"), field, classes="field-row")
+
+
+def rule(*, id: str | None = None) -> Static:
+    """Give a line from side to side."""
+    return Static("─" * 200, classes="rule", id=id)
 
 
 class HintBar(Static):

@@ -8,11 +8,10 @@ from typing import Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, HintBar, field_row, rule
 
 _TARGET = re.compile(
     r"(?P<sign>[#@]?)\s*(?P<number>0[xX][0-9a-fA-F]+|[0-9][0-9_,\s]*)(?::\s*(?P<column>[0-9]+)?)?\s*"
@@ -81,11 +80,9 @@ class GotoDialog(Dialog[GotoTarget]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="12   12:3   #12   @345")
+        yield field_row(Field(placeholder="12   12:3   #12   @345"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(self._possible(), classes="note")
         yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
 

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class InsertCharacterDialog(Dialog[str]):
+class InsertCharacterDialog(ListDialog[str, Character]):
     """Its result is one character, possibly one that no terminal may receive."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-    ]
 
     dialog_title = "Insert a character"
 
@@ -44,34 +35,28 @@ class InsertCharacterDialog(Dialog[str]):
 
     def __init__(self) -> None:
         """Begin with nothing typed."""
-        super().__init__()
+        super().__init__(paint_character, "characters")
         self._found_for = ""
         self._choose_when_found = False
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and the list."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="U+200B, zwsp, or words of the name")
+        yield field_row(Field(placeholder="U+200B, zwsp, or words of the name"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[Character](paint_character, id="characters")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
+        yield self.rows
+        yield rule()
         yield HintBar(
             [("Enter", "insert", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
         )
 
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""
-        self._list.show(USEFUL, 0)
+        self.rows.show(USEFUL, 0)
 
     def wanted_height(self) -> int:
         """Leave room for a dozen characters."""
         return 18
-
-    @property
-    def _list(self) -> RowList[Character]:
-        return self.query_one("#characters", RowList)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -90,33 +75,22 @@ class InsertCharacterDialog(Dialog[str]):
         if event.text != self.query_one(Field).value:
             return
         self._found_for = event.text
-        self._list.show(event.characters, 0 if event.characters else None)
+        self.rows.show(event.characters, 0 if event.characters else None)
         if self._choose_when_found:
             self.action_choose()
         if not event.characters and not isinstance(by_number(event.text), str):
             self.show_error("No character has these words in its name.")
 
     @on(Input.Submitted)
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """End with the highlighted character, once the search for what is typed has ended."""
         self._choose_when_found = self._found_for != self.query_one(Field).value
         if self._choose_when_found:
             return
-        character = self._list.row
+        character = self.rows.row
         if character is not None:
             self.dismiss(character.text)
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
 
 
 def paint_character(character: Character, width: int) -> list[Cell]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tokviz.errors import InputFileError
@@ -14,11 +17,11 @@ from tokviz.tui.dialogs.folder import check_readable, typed_path
 
 
 class OpenFileDialog(FileDialog):
-    """Its result is the path of a file that could be read a moment ago."""
+    """Its result is the path of a file that could be read a moment ago, or what else is taken."""
 
-    dialog_title = "Open a file"
-    placeholder = "Type or paste a path, or part of a name"
-    verb = "open"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+o", "add_folder", show=False, priority=True)
+    ]
 
     class Checked(Message):
         """A file has been looked at."""
@@ -30,9 +33,32 @@ class OpenFileDialog(FileDialog):
             self.is_text = is_text
             self.error = error
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Take the folder to begin in, the last one used if not given."""
-        super().__init__(folder)
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        title: str = "Open a file",
+        verb: str = "open",
+        takes_any: bool = False,
+        takes_folder: Callable[[Path], bool] = lambda folder: False,
+        folder_verb: str = "",
+    ) -> None:
+        """Take what is to be opened.
+
+        Args:
+            folder: The folder to begin in, the last one used if None.
+            title: What stands in the frame.
+            verb: What Enter does, in a word.
+            takes_any: Whether a file of any size and kind will do: whoever asked reads it and says
+                what is wrong with it. Else it must be readable, and text unless the user insists.
+            takes_folder: Tells of a folder whether Enter takes it instead of going into it.
+            folder_verb: What Ctrl+O does with any folder, in words; empty if it does nothing.
+        """
+        placeholder = "Type or paste a path, or part of a name"
+        offers = ("Ctrl+O", folder_verb, "add_folder") if folder_verb else None
+        super().__init__(folder, title=title, placeholder=placeholder, verb=verb, offers=offers)
+        self._takes_any = takes_any
+        self._takes_folder = takes_folder
         self._binary: Path | None = None
         """A file that the user has been told is binary."""
 
@@ -54,11 +80,23 @@ class OpenFileDialog(FileDialog):
             self.show_error(f"{text}: there is no such file")
 
     def _take(self, path: Path, is_folder: bool) -> None:
-        if is_folder:
+        if is_folder and self._takes_folder(path):
+            self.finish(path)
+        elif is_folder:
             self._came_from = self._listed.name if self._listed is not None else ""
             self.enter_folder(path)
+        elif self._takes_any:
+            self.finish(path)
         else:
             self._check(path)
+
+    def action_add_folder(self) -> None:
+        """End with the folder that is highlighted on purpose, else with the one that is shown."""
+        chosen = self.chosen_path() if self._moved else None
+        folder = chosen[0] if chosen is not None and chosen[1] else self._listed
+        if folder is not None:
+            FileDialog.last_folder = folder
+            self.dismiss(folder)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group="check")
     def _check(self, path: Path) -> None:

@@ -21,9 +21,10 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
-from tokviz.tui.dialogs.base import Dialog, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import HintBar, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _MOST_ROWS = 12
 _EXPLANATION = (
@@ -43,7 +44,7 @@ class PricesAnswer(NamedTuple):
     """Whether the table is to be opened on the Tokens screen."""
 
 
-class PricesDialog(Dialog[PricesAnswer]):
+class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     """Lists the models that go with the tokenizer, with the cost of the text."""
 
     DEFAULT_CSS = """
@@ -56,8 +57,6 @@ class PricesDialog(Dialog[PricesAnswer]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
         Binding("enter", "choose", show=False),
         Binding("e", "edit", show=False),
         Binding("c", "create", show=False),
@@ -77,7 +76,7 @@ class PricesDialog(Dialog[PricesAnswer]):
 
     def __init__(self, tokenizer: str, n_tokens: int, chosen: str = "") -> None:
         """Take the tokenizer's name, the tokens of the text, and the model chosen last."""
-        super().__init__()
+        super().__init__(self._paint, "models")
         self._tokenizer = tokenizer
         self._n_tokens = n_tokens
         self._chosen = chosen
@@ -87,9 +86,9 @@ class PricesDialog(Dialog[PricesAnswer]):
     def compose_body(self) -> ComposeResult:
         """Yield the models and what there is to say about the table."""
         yield Static(classes="error")
-        yield RowList[ModelPrice](self._paint, id="models")
+        yield self.rows
         yield Static(id="about")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield HintBar(self._hints())
 
     def _hints(self) -> list[tuple[str, str, str]]:
@@ -103,10 +102,6 @@ class PricesDialog(Dialog[PricesAnswer]):
     def on_mount(self) -> None:
         """Read the table."""
         self.action_reload()
-
-    @property
-    def _list(self) -> RowList[ModelPrice]:
-        return self.query_one("#models", RowList)
 
     @work(thread=True, exclusive=True, group="prices", exit_on_error=False)
     def _read(self) -> None:
@@ -123,8 +118,8 @@ class PricesDialog(Dialog[PricesAnswer]):
         shown = models_for(event.models, self._tokenizer)
         names = [model.name for model in shown]
         at = names.index(self._chosen) if self._chosen in names else 0
-        self._list.show(shown, at if shown else None)
-        self._list.styles.height = min(max(len(shown), 1), _MOST_ROWS)
+        self.rows.show(shown, at if shown else None)
+        self.rows.styles.height = min(max(len(shown), 1), _MOST_ROWS)
         self.set_class(not shown, "-empty")
         self.show_error(event.error)
         self.query_one("#about", Static).update(Content(safe(self._about(len(shown), event))))
@@ -173,21 +168,13 @@ class PricesDialog(Dialog[PricesAnswer]):
         if self._exists:
             self.dismiss(PricesAnswer(self._models, self._chosen, edit=True))
 
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """Show the cost of the highlighted model from now on."""
-        model = self._list.row
+        model = self.rows.row
         if model is not None:
             self.dismiss(PricesAnswer(self._models, model.name))
 
     def action_cancel(self) -> None:
         """Close; the table that was read counts."""
         self.dismiss(PricesAnswer(self._models, self._chosen))
-
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
-        self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)

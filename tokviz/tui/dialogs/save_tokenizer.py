@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -16,13 +17,13 @@ from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import HintBar, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
-from tokviz.tui.dialogs.save_folder import SaveFolderDialog
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class SaveTokenizerDialog(Dialog[Path]):
+class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
     """Its result is where the tokenizer was saved."""
 
     DEFAULT_CSS = """
@@ -31,11 +32,7 @@ class SaveTokenizerDialog(Dialog[Path]):
         #lost-text { height: auto; min-height: 5; max-height: 12; overflow-y: auto; }
     }
     """
-    BINDINGS = [  # noqa: RUF012
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("enter", "choose", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False)]
 
     class Known(Message):
         """It is known what a format cannot hold."""
@@ -58,7 +55,7 @@ class SaveTokenizerDialog(Dialog[Path]):
 
     def __init__(self, tokenizer: Tokenizer, folder: Path | None = None) -> None:
         """Take what to save, and the folder to begin in."""
-        super().__init__()
+        super().__init__(_paint, "formats")
         self.dialog_title = f"Save {short_name(tokenizer.name)} as"
         self._tokenizer = tokenizer
         self._folder = folder
@@ -66,11 +63,11 @@ class SaveTokenizerDialog(Dialog[Path]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the formats, and what the highlighted one loses."""
-        yield RowList[SaveFormat](_paint, id="formats")
-        yield Static("─" * 200, classes="rule")
+        yield self.rows
+        yield rule()
         yield Static(classes="error")
         yield Static(id="lost-text")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield HintBar(
             [
                 ("Enter", "choose the place", "choose"),
@@ -81,12 +78,8 @@ class SaveTokenizerDialog(Dialog[Path]):
 
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""
-        self._list.show(list(FORMATS.values()), 0)
+        self.rows.show(list(FORMATS.values()), 0)
         self._find_out()
-
-    @property
-    def _list(self) -> RowList[SaveFormat]:
-        return self.query_one("#formats", RowList)
 
     @work(thread=True, exclusive=True, group="lost", exit_on_error=False)
     def _find_out(self) -> None:
@@ -105,7 +98,7 @@ class SaveTokenizerDialog(Dialog[Path]):
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        chosen = self._list.row
+        chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if known is None:
             text = Content("Looking what the format can hold…")
@@ -121,25 +114,25 @@ class SaveTokenizerDialog(Dialog[Path]):
             )
         self.query_one("#lost-text", Static).update(text)
 
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
+    @on(RowList.Picked)
+    def _clicked(self, event: RowList.Picked) -> None:
         event.stop()
         if event.again:
             self.action_choose()
 
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
     def action_choose(self) -> None:
         """Ask for the place."""
-        chosen = self._list.row
+        chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if chosen is None or (known is not None and known.error):
             return
-        kind = SaveFolderDialog if chosen.is_folder else SaveFileDialog
-        dialog = kind(self._folder, chosen.default_name)
-        dialog.dialog_title = f"Save as {chosen.title}"
+        dialog = SaveFileDialog(
+            self._folder,
+            chosen.default_name,
+            title=f"Save as {chosen.title}",
+            placeholder="Name of a new folder" if chosen.is_folder else "Name of the file",
+            existing="refuse" if chosen.is_folder else "replace",
+        )
 
         def placed(path: Path | None) -> None:
             if path is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -20,8 +20,8 @@ from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin,
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     PickerRow,
@@ -30,12 +30,13 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     picker_rows,
     typed_source,
 )
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _PATIENCE = 0.3
 """Seconds after which a loading is worth a word."""
 
 
-class TokenizerPicker(Dialog[str]):
+class TokenizerPicker(ListDialog[str, PickerRow]):
     """Its result is what to `load`: the canonical name of a built-in tokenizer, a path, `hf:…`.
 
     What is chosen is loaded before the dialog ends, so that what is wrong with it is said here and
@@ -56,10 +57,6 @@ class TokenizerPicker(Dialog[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
         Binding("ctrl+o", "browse", show=False, priority=True),
         Binding("f8,shift+delete", "forget", show=False, priority=True),
     ]
@@ -85,14 +82,29 @@ class TokenizerPicker(Dialog[str]):
             self.place = place
             self.about = about
 
-    def __init__(self, current: str | None = None, source: str = "") -> None:
-        """Take what the tokenizer in use was loaded by, and what to load at once if anything."""
-        super().__init__()
+    def __init__(
+        self,
+        current: str | None = None,
+        source: str = "",
+        *,
+        recent: Sequence[str] = (),
+        remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
+    ) -> None:
+        """Take what there is to choose from.
+
+        Args:
+            current: What the tokenizer in use was loaded by.
+            source: What to load at once, "" for nothing.
+            recent: The places that were loaded last, the newest first.
+            remember: Called with them when they have changed.
+        """
+        super().__init__(self._paint, "tokenizers")
         self.current = current
         self.tokenizers = builtin_names()
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
-        self._recent: list[str] = []
+        self._recent = list(recent)
+        self._remember_places = remember
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -100,22 +112,18 @@ class TokenizerPicker(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the search field, the list and what the highlighted one is."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="Name of a tokenizer or model, path, or hf:org/name")
+        yield field_row(Field(placeholder="Name of a tokenizer or model, path, or hf:org/name"))
         yield Static(classes="error")
         yield Static(id="loading")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[PickerRow](self._paint, id="tokenizers")
+        yield rule()
+        yield self.rows
         yield Static(id="empty")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(id="about")
         yield HintBar(self._hints(None))
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
-        settings = getattr(self.app, "settings", None)
-        self._recent = list(settings.recent_tokenizers) if settings is not None else []
         self._show("")
         if self._source:
             self._put(self._source)
@@ -128,10 +136,6 @@ class TokenizerPicker(Dialog[str]):
     def wanted_height(self) -> int:
         """Leave room for every tokenizer, and for a message."""
         return len(self.tokenizers) + min(len(self._recent), 6) + 9
-
-    @property
-    def _list(self) -> RowList[PickerRow]:
-        return self.query_one("#tokenizers", RowList)
 
     def _hints(self, row: PickerRow | None) -> list[tuple[str, str, str]]:
         hints = [
@@ -154,13 +158,13 @@ class TokenizerPicker(Dialog[str]):
         names = [_source_of(row) for row in rows]
         at = names.index(self.current) if not query.strip() and self.current in names else 0
         self.set_class(not rows, "-empty")
-        self._list.show(rows, at if rows else None)
+        self.rows.show(rows, at if rows else None)
         if not rows:
             self.query_one("#empty", Static).update(Content(_nothing_found(query)))
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        row = self._list.row
+        row = self.rows.row
         about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
         self.query_one("#about", Static).update(Content(safe(about)))
         self.query_one(HintBar).show(self._hints(row))
@@ -174,7 +178,7 @@ class TokenizerPicker(Dialog[str]):
     @on(LookedAt)
     def _tell_place(self, event: LookedAt) -> None:
         event.stop()
-        if event.place == self._list.row:
+        if event.place == self.rows.row:
             self.query_one("#about", Static).update(Content(safe(event.about)))
 
     def _paint(self, row: PickerRow, width: int) -> list[Cell]:
@@ -183,15 +187,12 @@ class TokenizerPicker(Dialog[str]):
     # -- choosing
 
     @on(Input.Submitted)
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """Load the highlighted tokenizer, and end with it."""
-        row = self._list.row
+        row = self.rows.row
         if row is not None and not self.has_class("-loading"):
             self._begin(_source_of(row))
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self.action_choose()
 
     def _begin(self, source: str) -> None:
         self._number += 1
@@ -255,9 +256,15 @@ class TokenizerPicker(Dialog[str]):
 
     def action_browse(self) -> None:
         """Choose a file or folder from a list."""
-        from tokviz.tui.dialogs.open_tokenizer import OpenTokenizerDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        self.app.push_screen(OpenTokenizerDialog(), self._browsed)
+        dialog = OpenFileDialog(
+            title="Open a tokenizer",
+            verb="load or enter",
+            takes_any=True,
+            folder_verb="load this folder",
+        )
+        self.app.push_screen(dialog, self._browsed)
 
     def _browsed(self, path: Path | None) -> None:
         if path is not None:
@@ -273,7 +280,7 @@ class TokenizerPicker(Dialog[str]):
 
     def action_forget(self) -> None:
         """Take a place off the list; the files stay."""
-        row = self._list.row
+        row = self.rows.row
         if isinstance(row, Place) and row.recent:
             self._recent.remove(row.source)
             self._keep_recent()
@@ -286,23 +293,13 @@ class TokenizerPicker(Dialog[str]):
         self._keep_recent()
 
     def _keep_recent(self) -> None:
-        change = getattr(self.app, "change_settings", None)
-        if change is not None:
-            change(recent_tokenizers=tuple(self._recent[:MOST_RECENT]))
+        self._remember_places(tuple(self._recent[:MOST_RECENT]))
 
     def on_paste(self, event: events.Paste) -> None:
         """A path that is dropped anywhere on the dialog goes into the field."""
         if typed_source(event.text) is not None:
             event.stop()
             self._put(event.text.strip())
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
 
 
 MOST_RECENT = 12

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from tokviz.formats.registry import BuiltinTokenizer
 from tokviz.places import HUB, place_words
 from tokviz.tui.dialogs.folder import cleaned_path
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
 _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")

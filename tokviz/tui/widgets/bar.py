@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,11 +24,13 @@ class BarItem(NamedTuple):
         words: What stands there: (text, role) side by side.
         action: The action a click runs, empty for none.
         shorter: What stands there when room is scarce, None to leave the item out.
+        node: What does the action, None for the screen or the app that its name begins with.
     """
 
     words: tuple[tuple[str, Role], ...]
     action: str = ""
     shorter: tuple[tuple[str, Role], ...] | None = None
+    node: DOMNode | None = None
 
     def width(self) -> int:
         """Count the cells."""
@@ -64,7 +67,7 @@ def place(
 
     for slot in least_worth_first:
         if not fits() and slot.item.shorter is not None:
-            slot.item = BarItem(slot.item.shorter, slot.item.action)
+            slot.item = slot.item._replace(words=slot.item.shorter, shorter=None)
     for slot in least_worth_first:
         if not fits():
             slots.remove(slot)
@@ -142,12 +145,13 @@ class Bar(Widget):
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width)
 
-    def _action_at(self, x: int) -> str:
-        return next((p.item.action for p in self._placed() if p.start <= x < p.stop), "")
+    def _item_at(self, x: int) -> BarItem:
+        found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)
+        return next(found, _NOTHING)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Underline what a click would do."""
-        self._hover(self._action_at(event.x))
+        self._hover(self._item_at(event.x).action)
 
     def on_leave(self) -> None:
         """Underline nothing."""
@@ -160,7 +164,10 @@ class Bar(Widget):
 
     async def on_click(self, event: events.Click) -> None:
         """Run the action under the mouse."""
-        action = self._action_at(event.x)
-        if action:
+        item = self._item_at(event.x)
+        if item.action:
             event.stop()
-            await self.run_action(action)
+            await self.app.run_action(item.action, item.node or self)
+
+
+_NOTHING = BarItem(())

@@ -98,7 +98,7 @@ class TokenText(QuietScroll):
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self._palette = palette
-        self._forget()
+        self.restyle()
 
     def show_text(self, text: str, specials: frozenset[int] = frozenset()) -> None:
         """Show another byte text, whose tokens are not known yet."""
@@ -197,28 +197,20 @@ class TokenText(QuietScroll):
                 looks[index] |= bit
         return looks
 
-    def _forget(self) -> None:
+    def restyle(self) -> None:
+        """Forget what was drawn, and draw everything again."""
         self._styles = None
         self._strips.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget()
+        super().restyle()
 
     # -- the mouse
 
     def on_click(self, event: events.Click) -> None:
         """Tell which token was clicked."""
-        place = event.get_content_offset(self)
-        wrapped, tokens = self._wrapped, self._tokens
+        place, wrapped, tokens = self.place_at(event), self._wrapped, self._tokens
         if place is None or wrapped is None or tokens is None:
             return
-        row = self.top_row + place.y
-        if row >= wrapped.height:
-            return
-        part = wrapped.row_part(row, 0, self.row_width)
+        part = wrapped.row_part(place.y, 0, self.row_width)
         if place.x > part.cells.width:
             return
         byte = self._live.byte_offset(self._start_char(part) + part.cells.index_at(place.x))

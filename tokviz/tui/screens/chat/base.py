@@ -12,9 +12,9 @@ from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in
 from tokviz.tui.screens.chat.history import History, Origin, State
+from tokviz.tui.screens.legacy import LegacyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.counts import PartCounts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SAVED_KEPT = 64
 
 
-class ChatBase(TokvizScreen):
+class ChatBase(LegacyScreen):
     """The state of the Chat screen, on which its groups of actions work."""
 
     history: History

@@ -6,10 +6,10 @@ import json
 
 from tokviz import bytetext
 from tokviz.tui.screens.chat.base import ChatBase
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.legacy import LegacyCopying
 
 
-class CopyActions(Copying, ChatBase):
+class CopyActions(LegacyCopying, ChatBase):
     """Copies what a training would see, or the messages."""
 
     def action_copy_ids(self) -> None:

@@ -43,9 +43,11 @@ class DatasetActions(FileActions):
 
     def action_open_file(self) -> None:
         """Choose a file of one conversation or many."""
-        from tokviz.tui.dialogs.open_any import OpenAnyDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        dialog = OpenAnyDialog("Open a conversation or a dataset", self.folder())
+        dialog = OpenFileDialog(
+            self.folder(), title="Open a conversation or a dataset", takes_any=True
+        )
         self.app.push_screen(dialog, self._open_chosen)
 
     def _open_chosen(self, path: Path | None) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
 from tokviz.chat.dataset_lint import Lengths
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 from tokviz.tui.widgets.mask.counts import percent
 
 
@@ -42,15 +41,6 @@ class RowsView(RowList[int], can_focus=True):
     RowsView { & > .row-list--warning { color: $text-warning; text-style: bold; } }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "step(1)", show=False),
-        Binding("up", "step(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("home", "edge(-1)", show=False),
-        Binding("end", "edge(1)", show=False),
-        Binding("enter", "pick", show=False),
-    ]
 
     class Chosen(Message):
         """The user moved to a row, or asked to edit it."""
@@ -98,33 +88,18 @@ class RowsView(RowList[int], can_focus=True):
         gap = " " * max(0, room - cell_len(text))
         return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
 
-    def _tell(self, *, edit: bool = False) -> None:
-        if self.highlighted is not None:
-            self.post_message(self.Chosen(self.rows[self.highlighted], edit))
+    def _tell(self, row: int, *, edit: bool) -> None:
+        self.post_message(self.Chosen(self.rows[row], edit))
 
-    def action_step(self, step: int) -> None:
-        """Go to the row above or below."""
-        self.move(step)
-        self._tell()
-
-    def action_page(self, step: int) -> None:
-        """Go a page on."""
-        self.move(step * self.page)
-        self._tell()
-
-    def action_edge(self, step: int) -> None:
-        """Go to the first or the last row."""
-        self.move(step * len(self.rows))
-        self._tell()
-
-    def action_pick(self) -> None:
-        """Show the messages of the highlighted row."""
-        self._tell(edit=True)
-
-    def on_row_list_clicked(self, event: RowList.Clicked) -> None:
-        """Show the clicked row; a second click edits it."""
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        """Show the row that the keyboard went to."""
         event.stop()
-        self._tell(edit=event.again)
+        self._tell(event.index, edit=False)
+
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
+        """Show the messages of a row: after Enter, or a second click."""
+        event.stop()
+        self._tell(event.index, edit=event.again)
 
 
 def lengths_content(found: Lengths | None, width: int, progress: str) -> Content:

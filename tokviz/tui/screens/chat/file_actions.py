@@ -163,9 +163,16 @@ class FileActions(ChatBase):
 
     def action_append_jsonl(self) -> None:
         """Ask for a JSONL file and add the conversation to it."""
-        from tokviz.tui.dialogs.append_file import AppendFileDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
-        dialog = AppendFileDialog(self.folder(), "conversations.jsonl")
+        dialog = SaveFileDialog(
+            self.folder(),
+            "conversations.jsonl",
+            title="Append the conversation to",
+            placeholder="Name of a .jsonl file, old or new",
+            verb="append",
+            existing="take",
+        )
         self.app.push_screen(dialog, self._append_chosen)
 
     def _append_chosen(self, path: Path | None) -> None:
@@ -191,13 +198,13 @@ class FileActions(ChatBase):
 
     def remember_folder(self, path: Path) -> None:
         """Let dialogs for files begin where this file is."""
-        self.tokviz.change_settings(folder=str(path.resolve().parent))
+        self.session.change_settings(folder=str(path.resolve().parent))
 
     # -- surviving a crash
 
     def start_autosave(self) -> None:
         """Offer what an earlier crash left behind, and keep changes safe from now on."""
-        if not self.tokviz.remember:
+        if not self.session.remember:
             return
         try:
             # A folder of its own: what lies in the other one is text for the Tokens screen.

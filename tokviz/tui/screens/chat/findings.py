@@ -11,8 +11,8 @@ from textual.message import Message
 
 from tokviz.chat.lint import RULES, Finding
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.widgets.flow import flow, words_of
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _SIGNS = {"error": "✗", "warning": "!", "note": "i"}
 
@@ -40,14 +40,11 @@ class FindingList(RowList[FindingRow], can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--error", "row-list--warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("home", "move(-9999)", show=False),
-        Binding("end", "move(9999)", show=False),
-        Binding("enter", "pick", show=False),
+        Binding("pagedown", "page_down", show=False),
+        Binding("pageup", "page_up", show=False),
     ]
 
-    class Picked(Message):
+    class GoTo(Message):
         """The user wants to go to where a finding is."""
 
         def __init__(self, index: int) -> None:
@@ -103,9 +100,9 @@ class FindingList(RowList[FindingRow], can_focus=True):
         if self.highlighted is None:
             self.action_move(1)
         elif self.rows[self.highlighted].index >= 0:
-            self.post_message(self.Picked(self.rows[self.highlighted].index))
+            self.post_message(self.GoTo(self.rows[self.highlighted].index))
 
-    def on_row_list_clicked(self, event: RowList.Clicked) -> None:
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
         """Go to where the clicked finding is."""
         event.stop()
         self.action_pick()

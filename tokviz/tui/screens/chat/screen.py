@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import ConversationError
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import Rendering
 from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
@@ -22,10 +20,10 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.session import Request, Session, ShowConversation
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import border_tabs, key_items, tab_items, tokenizer_item
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tab_items, tokenizer_item
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.copy_actions import CopyActions
 from tokviz.tui.screens.chat.dataset_view import RowsView
@@ -42,6 +40,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
+from tokviz.tui.widgets.turns import border_tabs
 
 NARROW_COLUMNS = 110
 """A narrower terminal has the tokens below the messages."""
@@ -62,14 +61,13 @@ class ChatScreen(
 ):
     """See which tokens of a conversation a model learns from, and why."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("chat")]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#message-editor"
-    action_group = "chat"
+    SCREEN_ID = "chat"
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         """Begin with a sample; what was asked for is opened when the screen is there."""
-        super().__init__()
+        super().__init__(session)
         first = editing.EMPTY
         self.mark_saved(first)
         self.history = History(State(first, "nanochat", place=PartPlace(0)))
@@ -82,16 +80,14 @@ class ChatScreen(
         self.counts = NOTHING
         self._counted: Rendering | None = None
         self._fitted: Size | None = None
-        self._begun = False
         self._drawn_tabs: object = None
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         self._fit(self.app.size)
-        palette = self.tokviz.token_palette()
-        self.tokenizer = self.tokviz.tokenizer
+        palette = palette_of(self.app)
+        self.tokenizer = self.session.tokenizer
         self.live = LiveDocument("", self.tokenizer, parse_specials=False)
-        self.title_bar = Bar(id="title")
         self.messages = MessageList(
             self.live, palette, show_invisibles=self.settings.show_invisibles, id="messages"
         )
@@ -103,7 +99,6 @@ class ChatScreen(
         self.lengths_table = Static(id="lengths-table")
         self.views = ChatViews(palette)
         self.status = Bar(id="status")
-        self.keys = Bar(id="keys")
         yield self.title_bar
         with Container(id="work"):
             with self.left:
@@ -117,34 +112,28 @@ class ChatScreen(
 
     def on_mount(self) -> None:
         """Fill the lines, and show what was asked for."""
-        self.keys.show(key_items("chat"))
         self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self.tokviz.tokenizer_changed.subscribe(self, self._tokenizer_changed)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
-        request = self.tokviz.opening.take_request()
-        if isinstance(request, ChatRequest):
-            self.max_tokens = request.max_tokens
         self.show_sample()
         self.show_left("conversation")
         self.show_state()
         self.start_autosave()
-        self._begun = True
-        self._answer(request)
+        self.begin_answering()
 
-    def _answer(self, request: object) -> None:
+    def answer(self, request: Request) -> None:
         """Show what another part of the app, or the command line, asks for."""
         if isinstance(request, ChatRequest):
+            self.max_tokens = request.max_tokens
             if request.template in TEMPLATES:
                 self.history.restart(self.history.state._replace(template=request.template))
             else:
                 self.open_template(request.template)
             self.open_path(Path(request.path))
-        elif isinstance(request, Conversation):
+        elif isinstance(request, ShowConversation):
             self.leave_dataset()
-            self.load(request, Origin())
+            self.load(request.conversation, Origin())
 
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
@@ -152,21 +141,9 @@ class ChatScreen(
         for template in self.jinja.values():
             template.close()
 
-    def on_screen_resume(self) -> None:
-        """Take up the tokenizer that was chosen on another screen."""
-        if self.is_mounted:
-            self.set_tokenizer(self.tokviz.tokenizer)
-            if self._begun:
-                self._answer(self.tokviz.opening.take_request())
-
-    def _tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        if self.is_current:
-            self.set_tokenizer(tokenizer)
-
-    def _change_palette(self) -> None:
-        palette = self.tokviz.token_palette()
-        self.messages.set_palette(palette)
-        self.views.set_palette(palette)
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Take up the tokenizer that was chosen."""
+        self.set_tokenizer(tokenizer)
 
     # -- the conversation has changed
 
@@ -228,16 +205,6 @@ class ChatScreen(
             for index in range(len(self.conversation.messages))
         ]
         return editing.blocks_of(self.conversation, learned, notes)
-
-    def on_notice(self, message: Notice) -> None:
-        """Show what a widget has to say."""
-        message.stop()
-        self.say(message.text, message.severity)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
 
     # -- the lines above and below
 

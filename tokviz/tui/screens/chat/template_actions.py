@@ -13,6 +13,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat.base import ChatBase
+from tokviz.tui.screens.choosing import TokenizerChoice
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
@@ -60,10 +61,10 @@ class TemplateActions(ChatBase):
 
     def action_open_template(self) -> None:
         """Choose a file with a Jinja template."""
-        from tokviz.tui.dialogs.open_any import OpenAnyDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
         folder = Path(self.settings.folder) if self.settings.folder else None
-        dialog = OpenAnyDialog("Open a Jinja template", folder)
+        dialog = OpenFileDialog(folder, title="Open a Jinja template", takes_any=True)
         self.app.push_screen(dialog, self._template_chosen)
 
     def _template_chosen(self, path: Path | None) -> None:
@@ -95,7 +96,7 @@ class TemplateActions(ChatBase):
 
     def action_pick_tokenizer(self) -> None:
         """Choose a tokenizer, for all screens."""
-        self.tokviz.pick_tokenizer()
+        TokenizerChoice(self).pick()
 
     def set_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""

@@ -70,7 +70,7 @@ class ViewActions(ChatBase):
         """Draw invisible characters as glyphs, or not."""
         show = not self.messages.editor.show_invisibles
         self.messages.set_invisibles(show)
-        self.tokviz.change_settings(show_invisibles=show)
+        self.session.change_settings(show_invisibles=show)
 
     # -- tokens
 
@@ -144,7 +144,7 @@ class ViewActions(ChatBase):
 
     # -- findings
 
-    def on_finding_list_picked(self, event: FindingList.Picked) -> None:
+    def on_finding_list_go_to(self, event: FindingList.GoTo) -> None:
         """Go to where a finding is."""
         event.stop()
         self._go_to_finding(event.index)

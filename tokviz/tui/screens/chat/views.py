@@ -15,13 +15,13 @@ from tokviz.chat.lint import Finding
 from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
+from tokviz.tui.widgets.turns import border_tabs
 
 
 class ViewKind(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
 from tokviz.runs import runs_folder
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.legacy import LegacyCopying
 from tokviz.tui.screens.replay.position import START, Player, Position
 from tokviz.tui.screens.replay.sources import Source, source_at_hand
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokviz.tui.screens.replay.own_text import OwnText
 
 
-class ReplayBase(Copying):
+class ReplayBase(LegacyCopying):
     """The state of the Replay screen, on which its groups of actions work."""
 
     opened: Opened | None = None
@@ -76,7 +76,7 @@ class ReplayBase(Copying):
 
     def at_hand(self) -> Source:
         """Name the tokenizer of the Tokens screen."""
-        return source_at_hand(self.tokviz.tokenizer, self.settings.tokenizer)
+        return source_at_hand(self.session.tokenizer, self.settings.tokenizer)
 
     def runs(self) -> Path | None:
         """Name the folder of the trainings, None if it cannot be made."""

@@ -9,12 +9,12 @@ from rich.cells import cell_len
 from tokviz.explain.trace import LineageNode, render_lineage
 from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.lists import Cell
 
 _MOST_LABEL = 48
 _BAR = "█"

@@ -16,10 +16,9 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from tokviz.tui.dialogs.base import Field
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.screens.replay.base import ReplayBase
 from tokviz.tui.screens.replay.card import paint_merge
-from tokviz.tui.widgets.pick_list import PickList
+from tokviz.tui.widgets.lists import Cell, PickList
 
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay

@@ -10,6 +10,7 @@ from textual.worker import get_current_worker
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.replay.request import ReplayRequest
+from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.screens.replay.base import ReplayBase
 from tokviz.tui.screens.replay.compiling import compile_first
 from tokviz.tui.screens.replay.opened import Opened, open_source
@@ -86,9 +87,9 @@ class OpeningActions(ReplayBase):
         if self.opened is not None:
             opens = self.opened.source.opens
             if isinstance(opens, str):
-                self.tokviz.use_tokenizer(opens)
+                self.session.ask(UseTokenizer(opens))
             else:
-                self.tokviz.action_show_screen("tokens")
+                self.session.ask(ShowScreen("tokens"))
 
     def source_name(self) -> str:
         """Say what is replayed."""

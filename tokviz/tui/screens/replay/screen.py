@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
 from tokviz.explain.trace import lineage
 from tokviz.glyphs import safe
 from tokviz.replay.replay import Replay
 from tokviz.replay.request import ReplayRequest
-from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.session import Session
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tab_items
 from tokviz.tui.screens.replay.card import (
     card_rows,
     lineage_rows,
@@ -43,7 +41,7 @@ from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve
 from tokviz.tui.widgets.flow import Row, ToMerge, ToToken
-from tokviz.tui.widgets.pick_list import PickList
+from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText
@@ -52,22 +50,20 @@ from tokviz.tui.widgets.token_text import TokenText
 class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActions, Views):
     """Go through a training, or through any vocabulary, merge by merge."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("replay")]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
-    action_group = "replay"
+    SCREEN_ID = "replay"
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         """Begin without anything to replay."""
-        super().__init__()
+        super().__init__(session)
         self.player = Player()
         self._framing_lock = Lock()
         self._was_playing = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        palette = self.tokviz.token_palette()
-        self.title_bar = Bar(id="title")
+        palette = palette_of(self.app)
         self.card = RowsView(palette, id="card")
         self.corpus = RowsView(palette, id="corpus")
         self.corpus_head = Bar(id="corpus-head")
@@ -80,7 +76,6 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActi
         self.counts = CursorCurve(id="counts")
         self.transport = Bar(id="transport")
         self.scrubber = Scrubber(id="scrubber")
-        self.keys = Bar(id="keys")
         self.card.border_title = " This merge "
         yield self.title_bar
         with Container(id="work"):
@@ -108,19 +103,17 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActi
     def on_mount(self) -> None:
         """Open what was asked for, or the tokenizer at hand."""
         self._fit(self.app.size)
-        self.keys.show(key_items("replay"))
         self.draw_tabs()
         self.end_comparison()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self._show_title()
         self.show_transport()
 
     def on_screen_resume(self) -> None:
         """Take up what was asked for meanwhile, and go on."""
         self.take_text_at_hand()
-        request = self.tokviz.opening.take_request()
-        if isinstance(request, ReplayRequest):
-            self.take_request(request)
+        requests = self.session.take_requests("replay")
+        if requests and isinstance(requests[-1], ReplayRequest):
+            self.take_request(requests[-1])
         elif self.opened is None and self.opening is None:
             self.open_source(self.at_hand())
         elif self._was_playing:
@@ -360,12 +353,6 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActi
         )
         self.title_bar.show(tab_items("replay"), [chip])
 
-    def _change_palette(self) -> None:
-        palette = self.tokviz.token_palette()
-        for view in (self.card, self.corpus, self.lineage, self.diff):
-            view.set_palette(palette)
-        self.own.set_palette(palette)
-
     def on_resize(self, event: events.Resize) -> None:
         """Show what there is room for."""
         if not self.drop_if_outdated(event):
@@ -373,8 +360,3 @@ class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActi
 
     def _fit(self, size: Size) -> None:
         self.fit_views(size)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")

@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -19,16 +18,16 @@ from textual.worker import get_current_worker
 
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
-from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.dialogs.base import Field, Hint, HintBar, field_row, rule
 from tokviz.tui.dialogs.folder import cleaned_path
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.screens.replay.sources import Source, builtin_sources, fitting, trained_sources
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class SourceDialog(Dialog[Source]):
+class SourceDialog(ListDialog[Source, Source]):
     """Lists what there is; a path can be typed, pasted or looked for."""
 
     DEFAULT_CSS = """
@@ -39,10 +38,6 @@ class SourceDialog(Dialog[Source]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
         Binding("ctrl+o", "browse", show=False, priority=True),
     ]
 
@@ -65,7 +60,7 @@ class SourceDialog(Dialog[Source]):
             runs: The folder of the trainings; None if there is none.
             takes_files: What else can be chosen, in words.
         """
-        super().__init__()
+        super().__init__(paint_source, "sources")
         self.dialog_title = title
         self._first = list(first)
         self._runs = runs
@@ -79,14 +74,12 @@ class SourceDialog(Dialog[Source]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and the hints."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="Name, or a path")
+        yield field_row(Field(placeholder="Name, or a path"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[Source](paint_source, id="sources")
+        yield rule()
+        yield self.rows
         yield Static(Content(safe(f"Nothing of that name. {self._takes_files}")), id="empty")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield HintBar(self._hints())
 
     def _hints(self) -> list[Hint]:
@@ -113,17 +106,13 @@ class SourceDialog(Dialog[Source]):
     def _take_listed(self, event: Listed) -> None:
         known = {source.opens for source in self._first if isinstance(source.opens, str)}
         new = [source for source in event.sources if source.opens not in known]
-        chosen = self._list.row
+        chosen = self.rows.row
         self._sources = [*self._first, *new, *self._others()]
         self._show(chosen)
 
     def wanted_height(self) -> int:
         """Take a good part of the screen."""
         return 18
-
-    @property
-    def _list(self) -> RowList[Source]:
-        return self.query_one("#sources", RowList)
 
     @property
     def _typed(self) -> str:
@@ -138,11 +127,7 @@ class SourceDialog(Dialog[Source]):
         found = fitting(self._sources, self._typed)
         self.set_class(not found, "-empty")
         at = found.index(chosen) if chosen in found else 0
-        self._list.show(found, at if found else None)
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self._finish()
+        self.rows.show(found, at if found else None)
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
@@ -154,27 +139,23 @@ class SourceDialog(Dialog[Source]):
             return
         self._finish()
 
+    @on(RowList.Picked)
     def _finish(self) -> None:
-        if self._list.row is not None:
-            self.dismiss(self._list.row)
+        if self.rows.row is not None:
+            self.dismiss(self.rows.row)
         else:
             self.show_error(f"{self._typed}: neither in the list nor a file or folder")
 
     def action_browse(self) -> None:
         """Look for a file or a folder."""
-        self.app.push_screen(OpenSourceDialog(), self._browsed)
+        dialog = OpenFileDialog(
+            title="Open a run folder or a file", takes_any=True, takes_folder=is_run
+        )
+        self.app.push_screen(dialog, self._browsed)
 
     def _browsed(self, path: Path | None) -> None:
         if path is not None:
             self.dismiss(Source(path.name, "", str(path)))
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
 
 
 def paint_source(source: Source, width: int) -> list[Cell]:
@@ -184,21 +165,3 @@ def paint_source(source: Source, width: int) -> list[Cell]:
     about = fit(safe(source.about), max(0, width - name_width - 4))
     padding = " " * (name_width - cell_len(name))
     return [("  ", ""), (name, "strong"), (padding + "  ", ""), (about, "muted")]
-
-
-class OpenSourceDialog(OpenFileDialog):
-    """Its result is a run folder, or a file of any kind."""
-
-    dialog_title = "Open a run folder or a file"
-
-    def _take(self, path: Path, is_folder: bool) -> None:
-        """End with a run folder; go into any other."""
-        if is_folder and is_run(path):
-            FileDialog.last_folder = path.parent
-            self.dismiss(path)
-        else:
-            super()._take(path, is_folder)
-
-    def _check(self, path: Path) -> None:  # type: ignore[override]
-        """Take any file: whoever opens it says what is wrong with it."""
-        self.finish(path)

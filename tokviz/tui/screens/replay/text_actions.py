@@ -17,13 +17,13 @@ class TextActions(ReplayBase):
 
     def take_text_at_hand(self) -> None:
         """Take the text of the Tokens screen, unless the user has given another one here."""
-        live = self.tokviz.tokens_screen.live
+        live = self.session.live
         if not self.own.is_own and self._text_taken != (live.revision, live.text):
             self.action_text_at_hand()
 
     def action_text_at_hand(self) -> None:
         """Take the text of the Tokens screen."""
-        live = self.tokviz.tokens_screen.live
+        live = self.session.live
         self._text_taken = (live.revision, live.text)
         self.own.end_edit()
         self.own.set_text(live.text, is_own=False)

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from tokviz.tui.screens.bars import border_tabs
 from tokviz.tui.screens.replay.base import ReplayBase
+from tokviz.tui.widgets.turns import border_tabs
 
 NARROW_COLUMNS = 110
 """A narrower terminal shows one view at a time."""

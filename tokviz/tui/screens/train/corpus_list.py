@@ -12,9 +12,9 @@ from textual.message import Message
 
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.folder import home_label, size_label
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry
 from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _REMOVE = " ✕ "
 MOST_ROWS = 6
@@ -34,10 +34,6 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("end", "move(9999)", show=False),
-        Binding("home", "move(-9999)", show=False),
         Binding("delete,backspace", "remove", show=False),
     ]
 
@@ -59,10 +55,6 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         self.styles.height = min(max(len(entries), 1), MOST_ROWS)
         self.show(entries, min(max(highlighted, 0), len(entries) - 1) if entries else None)
 
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self.move(step)
-
     def action_remove(self) -> None:
         """Take the highlighted entry off."""
         if self.highlighted is not None:
@@ -76,7 +68,7 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         width = self.scrollable_content_region.width
         if (
             offset is not None
-            and self._index_at(event) is not None
+            and self.index_at(event) is not None
             and offset.x >= width - len(_REMOVE)
         ):
             self.action_remove()

@@ -11,9 +11,9 @@ from textual.content import Content
 from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import NewMerge, TrainReport
 from tokviz.tui.dialogs.folder import size_label
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.screens.train.plan import N_BYTES
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell
 
 _PHASES = {
     "compiling": "Compiling",

@@ -12,7 +12,7 @@ from tokviz.errors import TokvizError
 from tokviz.explain.relations import Children, children_of
 from tokviz.formats.report import Finding, Report
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.legacy import LegacyCopying
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
 from tokviz.vocabulary.query import Query, parse_query
 from tokviz.vocabulary.reachable import unreachable_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class VocabularyWork(Copying):
+class VocabularyWork(LegacyCopying):
     """Reads the vocabulary and searches it in threads; only the newest question counts."""
 
     index: VocabularyIndex | None = None

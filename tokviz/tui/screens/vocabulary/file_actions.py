@@ -22,13 +22,20 @@ class VocabularyFiles(VocabularyWork):
 
     def action_export_list(self) -> None:
         """Ask where to write the tokens that are listed."""
-        from tokviz.tui.dialogs.export_list import ExportListDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         if self.index is None or self.selection is None:
             self.say("The vocabulary is still being read.")
             return
         folder = Path(self.settings.folder) if self.settings.folder else None
-        dialog = ExportListDialog(folder, len(self.selection.rows))
+        n_tokens = len(self.selection.rows)
+        dialog = SaveFileDialog(
+            folder,
+            "tokens.csv",
+            title=f"Export {n_tokens:,} token{'s' * (n_tokens != 1)} as CSV, JSONL or TXT",
+            verb="export",
+            kinds=EXPORT_KINDS,
+        )
         index, selection = self.index, self.selection
 
         def chosen(path: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual import on
 
 from tokviz.explain.facts import entry_of
+from tokviz.session import GoToToken
 from tokviz.tui.screens.vocabulary.page_actions import PageActions
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.widgets.card_rows import token_copies
@@ -139,7 +140,7 @@ class ListActions(PageActions):
     def action_jump_to_text(self) -> None:
         """Show where the text uses the token that is marked or shown."""
         token_id = self.shown_id
-        live = self.tokviz.tokens_screen.live
+        live = self.session.live
         found = None if token_id is None else live.next_occurrence(token_id, -1)
         if found is None:
             self.say("The text on the Tokens screen does not use this token.")
@@ -148,12 +149,10 @@ class ListActions(PageActions):
 
     def action_jump(self, index: int) -> None:
         """Show a token of the text."""
-        tokens = self.tokviz.tokens_screen
-        if index >= tokens.live.n_tokens:
+        if index >= self.session.live.n_tokens:
             self.say("The text has changed: it has no such token any more.")
             return
-        self.tokviz.action_show_screen("tokens")
-        tokens.call_after_refresh(tokens.pick_token, index)
+        self.session.ask(GoToToken(index))
 
     def action_copy_id(self) -> None:
         """Copy the marked token's id."""

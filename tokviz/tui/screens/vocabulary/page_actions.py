@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokviz.explain.facts import entry_of
@@ -20,6 +21,10 @@ from tokviz.vocabulary.scripts import SCRIPTS
 if TYPE_CHECKING:
     from tokviz.explain.relations import Children
     from tokviz.vocabulary.index import VocabularyIndex
+
+
+_FEWEST_COLUMNS = 16
+"""A narrower page is set as wide as this, and cut."""
 
 
 class PageActions(VocabularyFiles):
@@ -81,16 +86,16 @@ class PageActions(VocabularyFiles):
 
     def show_side(self, anew: bool) -> None:
         """Make the page at the side again."""
-        width = self.side.row_width
-        self.side.show(self._rows_of(self.side.shown, width), anew=anew)
+        self.side.rows.show(partial(self._rows_of, self.side.shown), from_top=anew)
 
     def show_beside(self) -> None:
         """Make the token's page beside it again."""
         if self.side.shown != "token":
-            self.beside.rows.show(self._rows_of("token", self.beside.row_width), anew=True)
+            self.beside.rows.show(partial(self._rows_of, "token"), from_top=True)
 
     def _rows_of(self, page_id: str, width: int) -> list[Row]:
         tokenizer = self._wanted
+        width = max(_FEWEST_COLUMNS, width)
         if page_id == "syntax":
             return syntax_rows(width)
         if page_id == "check" and tokenizer is not None:
@@ -113,7 +118,7 @@ class PageActions(VocabularyFiles):
             children = known[2]
         else:
             self.find_children(index, row)
-        live = self.tokviz.tokens_screen.live
+        live = self.session.live
         n_uses, places = live.occurrences(token_id, PLACES_LISTED)
         page = TokenPage(
             entry_of(index.tokenizer, token_id),
@@ -170,7 +175,7 @@ class PageActions(VocabularyFiles):
             if self.side.shown == "token":
                 self.show_side(anew=False)
             elif self.has_class("-huge"):
-                self.beside.rows.show(self._rows_of("token", self.beside.row_width))
+                self.beside.rows.show(partial(self._rows_of, "token"))
 
 
 def _named(index: VocabularyIndex, token_id: int) -> tuple[bytes, int]:

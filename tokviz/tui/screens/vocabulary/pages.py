@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.containers import Container
 
-from tokviz.tui.screens.bars import border_tabs
-from tokviz.tui.widgets.flow import Row
-from tokviz.tui.widgets.link_rows import LinkRows
+from tokviz.tui.widgets.rows_view import LinkRows
+from tokviz.tui.widgets.turns import border_tabs
 
 
 class PageKind(NamedTuple):
@@ -43,11 +41,6 @@ class SidePages(Container):
         """Yield the rows."""
         return [self.rows]
 
-    @property
-    def row_width(self) -> int:
-        """Columns of a row, at least a few."""
-        return max(16, self.rows.row_width)
-
     def choose(self, page_id: str) -> None:
         """Take another page to show; `show` then gives its rows."""
         self.shown = page_id
@@ -57,10 +50,6 @@ class SidePages(Container):
         """Give the page so many tabs further on, in a circle."""
         ids = [page.id for page in PAGES]
         return ids[(ids.index(self.shown) + by) % len(ids)]
-
-    def show(self, rows: Sequence[Row], *, anew: bool) -> None:
-        """Show the rows of the page."""
-        self.rows.show(rows, anew=anew)
 
     def _draw_tabs(self) -> None:
         self.border_title = border_tabs(
@@ -80,8 +69,3 @@ class TokenBeside(Container):
     def compose(self) -> list[LinkRows]:
         """Yield the rows."""
         return [self.rows]
-
-    @property
-    def row_width(self) -> int:
-        """Columns of a row, at least a few."""
-        return max(16, self.rows.row_width)

@@ -11,15 +11,15 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.geometry import Size
 from textual.widgets import Input, Static
-from textual.worker import Worker, WorkerState
 
 from tokviz.glyphs import safe
+from tokviz.session import Request, Session, ShowToken
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import bindings_for
 from tokviz.tui.dialogs.base import Field
 from tokviz.tui.messages import Pasted
-from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
-from tokviz.tui.screens.dropped import TakesDropped
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tab_items, tokenizer_item
+from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
 from tokviz.tui.screens.vocabulary.list_actions import ListActions
 from tokviz.tui.screens.vocabulary.pages import SidePages, TokenBeside
 from tokviz.tui.screens.vocabulary.table import TokenTable
@@ -63,11 +63,10 @@ class SearchField(Field):
         self.post_message(Pasted(event.text))
 
 
-class VocabularyScreen(TakesDropped, ListActions):
+class VocabularyScreen(ListActions):
     """Search and browse the tokens of the tokenizer at hand."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_for("vocabulary"),
         Binding("down", "move(1)", show=False),
         Binding("up", "move(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
@@ -78,27 +77,27 @@ class VocabularyScreen(TakesDropped, ListActions):
     ]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#query"
-    action_group = "vocabulary"
+    SCREEN_ID = "vocabulary"
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         """Begin before the vocabulary is read."""
-        super().__init__()
+        super().__init__(session)
         self.uses = {}
+        self.choice = TokenizerChoice(self)
+        self.answer_with(Dropped(self, self.choice, self.take_back_paste))
         self._shown_for: object = None
         self._fitted: tuple[int, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         self._fit(self.app.size)
-        self.title_bar = Bar(id="title")
         self.field = SearchField(id="query")
         self._show_placeholder()
         self.filters = Bar(id="filters")
-        self.table = TokenTable(self.tokviz.token_palette(), id="table")
+        self.table = TokenTable(palette_of(self.app), id="table")
         self.side = SidePages()
         self.beside = TokenBeside()
         self.status = Bar(id="status")
-        self.keys = Bar(id="keys")
         yield self.title_bar
         with Horizontal(id="search"):
             yield Static("›", classes="prompt")
@@ -116,15 +115,13 @@ class VocabularyScreen(TakesDropped, ListActions):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Read the vocabulary of the tokenizer at hand."""
-        self.keys.show(key_items("vocabulary"))
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self.tokviz.tokenizer_changed.subscribe(self, self._tokenizer_changed)
+        """Answer requests."""
+        self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:
         """Take up what has become of the tokenizer and the text on the Tokens screen."""
-        self.uses = self.tokviz.tokens_screen.live.token_counts()
-        self.read_vocabulary(self.tokviz.tokenizer)
+        self.uses = self.session.live.token_counts()
+        self.read_vocabulary(self.session.tokenizer)
         self._show_title()
         if self.index is not None:
             self.table.show_uses(self.uses)
@@ -133,25 +130,22 @@ class VocabularyScreen(TakesDropped, ListActions):
             self._show_filters()
             self.show_pages(anew=False)
 
-    def _tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        if self.is_current:
-            self.uses = {}
-            self.read_vocabulary(tokenizer)
-            self._show_title()
-            self.set_timer(0.5, self._read_uses)
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Show another vocabulary."""
+        self.uses = {}
+        self.read_vocabulary(tokenizer)
+        self._show_title()
+        self.set_timer(0.5, self._read_uses)
 
     def _read_uses(self) -> None:
-        self.uses = self.tokviz.tokens_screen.live.token_counts()
+        self.uses = self.session.live.token_counts()
         self.table.show_uses(self.uses)
         self._show_filters()
 
-    def _change_palette(self) -> None:
-        self.table.set_palette(self.tokviz.token_palette())
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+    def answer(self, request: Request) -> None:
+        """Show what another screen asks for."""
+        if isinstance(request, ShowToken):
+            self.action_find_id(request.token_id)
 
     # -- searching
 
@@ -216,12 +210,12 @@ class VocabularyScreen(TakesDropped, ListActions):
 
     def action_pick_tokenizer(self) -> None:
         """Choose another tokenizer, for this screen and the others."""
-        self.tokviz.pick_tokenizer()
+        self.choice.pick()
 
     # -- the lines
 
     def _show_title(self) -> None:
-        tokenizer = self.tokviz.tokenizer
+        tokenizer = self.session.tokenizer
         self.title_bar.show(tab_items("vocabulary"), [tokenizer_item(tokenizer)])
 
     def _show_filters(self) -> None:

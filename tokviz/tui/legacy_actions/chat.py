@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tokviz.tui.actions.action import Action, Gesture
+from tokviz.tui.legacy_actions.action import Action, Gesture
 
-ACTIONS: tuple[Action, ...] = (
+ACTIONS = (
     Action(
         "open_file",
         "Open a conversation or a dataset",
@@ -293,7 +293,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
 )
 
-GESTURES: tuple[Gesture, ...] = (
+GESTURES = (
     Gesture("Click a text", "Edits it, with the cursor where you clicked."),
     Gesture("Click a role", "Lets you choose another one. ↑ ↓ ✕ move and delete the message."),
     Gesture("Click + user", "Adds a message at the end; the one whose turn it is comes first."),

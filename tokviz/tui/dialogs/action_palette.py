@@ -9,8 +9,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
-from tokviz.tui.actions.action import Action, key_label
-from tokviz.tui.actions.registry import APP, actions_of, groups
+from tokviz.tui.actions import PREFIX, Action, declared_by, key_label
 
 
 class ActionPalette(CommandPalette):
@@ -51,20 +50,17 @@ class ActionProvider(Provider):
 
     def _available(self) -> Iterator[tuple[Action, DOMNode]]:
         """Yield the actions with the node that answers them and does not refuse now."""
-        own = getattr(self.screen, "action_group", None)
-        for action in actions_of(*(groups() if own is None else (own, APP))):
-            # Textual's own screens answer some names too.
-            if action.id == "command_palette":
-                continue
-            method = (action.call or action.id).partition("(")[0]
-            for node in (self.screen, self.app):
-                if hasattr(node, f"action_{method}"):
-                    if node.check_action(method, ()):
-                        yield action, node
-                    break
+        for node in (self.screen, self.app):
+            listed = getattr(node, "declared", None) or partial(declared_by, type(node))
+            for action in listed():
+                # Textual's own palette is opened by another name.
+                if action.id == "command_palette" or not hasattr(node, PREFIX + action.method):
+                    continue
+                if node.check_action(action.method, ()):
+                    yield action, node
 
     async def _run(self, action: Action, node: DOMNode) -> None:
-        await self.app.run_action(action.call or action.id, node)
+        await self.app.run_action(action.call, node)
 
 
 def _with_key(title: Content, action: Action) -> Content:

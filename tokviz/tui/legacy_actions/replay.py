@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tokviz.tui.actions.action import Action, Gesture
+from tokviz.tui.legacy_actions.action import Action, Gesture
 
-ACTIONS: tuple[Action, ...] = (
+ACTIONS = (
     Action(
         "play_pause",
         "Play or pause",
@@ -240,7 +240,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
 )
 
-GESTURES: tuple[Gesture, ...] = (
+GESTURES = (
     Gesture("Drag the line below", "Goes through all merges."),
     Gesture("Click a token", "Goes to the merge that makes it."),
     Gesture("Click a merge or a candidate", "Goes to that merge."),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tokviz.tui.actions.action import Action, Gesture
+from tokviz.tui.legacy_actions.action import Action, Gesture
 
-ACTIONS: tuple[Action, ...] = (
+ACTIONS = (
     Action(
         "add_corpus",
         "Add files to the corpus",
@@ -70,7 +70,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
 )
 
-GESTURES: tuple[Gesture, ...] = (
+GESTURES = (
     Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
     Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule."),
 )

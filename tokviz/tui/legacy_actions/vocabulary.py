@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tokviz.tui.actions.action import Action, Gesture
+from tokviz.tui.legacy_actions.action import Action, Gesture
 
-ACTIONS: tuple[Action, ...] = (
+ACTIONS = (
     Action(
         "open_token",
         "Show the token's page",
@@ -182,7 +182,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
 )
 
-GESTURES: tuple[Gesture, ...] = (
+GESTURES = (
     Gesture("Click a token", "Shows its page."),
     Gesture("Click the head of a column", "Sorts by it; once more the other way round."),
     Gesture("Click a row of the overview", "Shows only its tokens; once more all of them."),

@@ -1,37 +1,40 @@
-"""What the parts of the Tokens screen share."""
+"""The text at hand as the editor shows it: what the parts of the Tokens screen work on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from tokviz.live.document import LiveDocument
-from tokviz.tui.screens.base import TokvizScreen
+from textual.widgets.text_area import Selection
+
+from tokviz.session import Session
 from tokviz.tui.widgets.editor import TokenEditor
 
 
-class TokensBase(TokvizScreen):
-    """The state of the Tokens screen, on which its groups of actions work."""
+class TextAtHand:
+    """Places in the text, its selection, and putting another text in its place."""
 
-    live: LiveDocument
-    """The text with its tokens."""
-    editor: TokenEditor
-    path: Path | None
-    """The file the text came from or went to last."""
-    edits: int
-    """How often the text has been changed."""
-    saved_edits: int
-    """What `edits` was when the text was last saved or opened."""
-    is_sample: bool
-    """Whether the text began as the sample."""
+    def __init__(
+        self, session: Session, editor: TokenEditor, refresh: Callable[[], object]
+    ) -> None:
+        """Take what holds the text and what shows it.
 
-    @property
-    def modified(self) -> bool:
-        """Whether the text has changed since it was opened or saved."""
-        return self.edits != self.saved_edits
+        Args:
+            session: Holds the text.
+            editor: Shows it.
+            refresh: Shows in every part of the screen what has become of the document.
+        """
+        self.session = session
+        self.live = session.live
+        self.editor = editor
+        self.refresh = refresh
 
-    def load_text(self, text: str, path: Path | None, *, is_sample: bool = False) -> None:
+    def load(self, text: str, path: Path | None) -> None:
         """Show another text instead of this one; its undo history begins anew."""
-        raise NotImplementedError
+        self.editor.load_byte_text(text)
+        self.session.edits = 0
+        self.session.note_text(path)
+        self.refresh()
 
     def replace_all(self, text: str) -> None:
         """Replace the text as one edit that can be undone."""
@@ -49,14 +52,12 @@ class TokensBase(TokvizScreen):
 
     def go_to(self, start: int, end: int | None = None) -> None:
         """Put the cursor at an offset, or select a stretch, and bring it into view."""
-        from textual.widgets.text_area import Selection
-
         first = self.live.location(start)
         last = first if end is None else self.live.location(end)
         self.editor.selection = Selection(first, last)
         self.editor.scroll_cursor_visible(center=True)
         self.editor.focus()
 
-    def refresh_document(self) -> None:
-        """Show in every part what has become of the document."""
-        raise NotImplementedError
+    def pick_token(self, index: int) -> None:
+        """Put the cursor on a token, and let every panel show it."""
+        self.editor.go_to_token(index)
