@@ -12,7 +12,7 @@ from tokviz.live.chunked_text import ChunkedText
 from tokviz.live.chunks import Chunk, ChunkTokens
 from tokviz.live.occurrences import TokenSearch
 from tokviz.live.spans import (
-    Counts,
+    TextSize,
     TokenInfo,
     TokenSpan,
     remembered_spans,
@@ -98,13 +98,13 @@ class LiveDocument(ChunkedText):
         char = offset - self._chunks.start(place, CHARS)
         return self._chunks.start(place, TOKENS) + touching(chunk, tokens, char, char + 1)[0]
 
-    def counts(self, lo: int, hi: int) -> Counts:
+    def counts(self, lo: int, hi: int) -> TextSize:
         """Count what the characters lo to hi hold: characters, bytes, known tokens."""
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         if lo >= hi:
-            return Counts(0, 0, 0)
+            return TextSize(0, 0, 0)
         n_tokens = self._tokens_before(hi, behind=True) - self._tokens_before(lo, behind=False)
-        return Counts(hi - lo, self.byte_offset(hi) - self.byte_offset(lo), n_tokens)
+        return TextSize(hi - lo, self.byte_offset(hi) - self.byte_offset(lo), n_tokens)
 
     def _tokens_before(self, offset: int, *, behind: bool) -> int:
         """Count the known tokens that end before a character, or (`behind`) start before it."""
