@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+
+if TYPE_CHECKING:
+    from tokviz.pretokenize.scan_kernels import Texts
 
 BATCH = 1 << 14
 """How many pieces are found before they are handed on: few enough to stay in a near cache."""
@@ -34,13 +37,24 @@ class Scanner(NamedTuple):
     max_digits: int = 3
     cuts_at_blanks: bool = True
 
-    @property
-    def family_number(self) -> int:
-        """The family as the kernels know it."""
+    def texts(
+        self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
+    ) -> Texts:
+        """Hand texts to the kernels; see `batches`."""
         from tokviz.pretokenize import scan_kernels
+        from tokviz.pretokenize.scan_table import scan_table
 
-        number: int = getattr(scan_kernels, self.family)
-        return number
+        family: int = getattr(scan_kernels, self.family)
+        numbers = array("q", [len(starts), len(data), is_open, family, self.max_digits])
+        # Whoever has them keeps them alive; any buffer is a pointer to the kernels.
+        columns: tuple[Any, ...] = (
+            data,
+            array("q", starts),
+            array("q", ends),
+            scan_table(),
+            numbers,
+        )
+        return scan_kernels.Texts(*columns)
 
     def batches(
         self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
@@ -58,17 +72,15 @@ class Scanner(NamedTuple):
             Where pieces start and end in `data`.
         """
         from tokviz.pretokenize.scan_kernels import scan
-        from tokviz.pretokenize.scan_table import scan_table
 
         if not starts:
             return
-        places = array("q", starts), array("q", ends), len(starts), int(is_open)
-        kind = self.family_number, self.max_digits, scan_table()
+        texts = self.texts(data, starts, ends, is_open=is_open)
         reached = array("q", [0, starts[0]])
         pieces = array("q", bytes(16 * BATCH))
         n_found = BATCH
         while n_found == BATCH:
-            n_found = scan(data, *places, *kind, reached, pieces, BATCH)
+            n_found = scan(texts, reached, pieces, BATCH)
             yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
 
     def pieces(self, data: bytes) -> list[bytes]:
