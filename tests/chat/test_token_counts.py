@@ -98,7 +98,11 @@ def test_a_block_has_the_same_tokens_wherever_it_stands(name, texts, around, n_c
         if not block:
             continue
         # The block begins at the first cut; the same text may stand before it, too.
-        at = re.compile(tokenizer.split_pattern.safe_cut).search(text * 3, 1).start()
+        safe_cut = tokenizer.split_pattern.safe_cut
+        assert safe_cut is not None
+        found = re.compile(safe_cut).search(text * 3, 1)
+        assert found is not None
+        at = found.start()
         before, after = (text * 3)[:at], (text * 3)[at + len(block) :]
         assert (text * 3)[at:].startswith(block)
         outer = ["", ""] if not around else [around[0], around[-1]]
