@@ -20,7 +20,7 @@ from tokviz.chat import conversation as conversations
 from tokviz.chat import row_sources
 from tokviz.chat.conversation import Conversation, DatasetShape, Message
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.lint import RULES, Place, Rule, lint
+from tokviz.chat.lint import RULES, Breach, Rule, lint
 from tokviz.chat.render import render
 from tokviz.chat.row_sources import JsonValues
 from tokviz.chat.spans import Reason, Span
@@ -144,10 +144,10 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
 
 
 def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
         for number, message in enumerate(conversation.messages):
             if message.text.isupper():
-                yield Place(f"message {number + 1}: shouts", number)
+                yield Breach(f"message {number + 1}: shouts", number)
 
     monkeypatch.setitem(RULES, "shouts", Rule("shouts", "loud", "note", of_messages=find))
     conversation = Conversation.from_json(MESSAGES)
