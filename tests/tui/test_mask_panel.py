@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 import tokviz
@@ -35,11 +36,14 @@ async def settle(pilot: Pilot[None], panel: MaskPanel) -> None:
     await pilot.pause()
 
 
+def tokens_screen(app: App[None]) -> TokensScreen:
+    assert isinstance(app.screen, TokensScreen)
+    return app.screen
+
+
 async def panel_of(pilot: Pilot[None]) -> MaskPanel:
     await pilot.pause()
-    screen = pilot.app.screen
-    assert isinstance(screen, TokensScreen)
-    panel = screen.side.current_widget
+    panel = tokens_screen(pilot.app).panels.current
     assert isinstance(panel, MaskPanel)
     await settle(pilot, panel)
     return panel
@@ -83,7 +87,7 @@ async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:
     app = make_app("one two three")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        screen = app.tokens_screen
+        screen = tokens_screen(app)
         panel.focus()
         await pilot.press("home", "right", "right")
         assert screen.editor.token_at_cursor() == 2
@@ -96,7 +100,7 @@ async def test_the_mask_follows_the_text() -> None:
     app = make_app("words")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        app.tokens_screen.replace_all(CHATML)
+        tokens_screen(app).text.replace_all(CHATML)
         await settle(pilot, panel)
         assert panel.masked is not None
         assert panel.masked.kind == "template"
@@ -120,7 +124,10 @@ async def test_the_conversation_goes_to_the_chat_screen() -> None:
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert isinstance(app.screen, ChatScreen)
-        assert [message.text for message in app.screen.conversation.messages] == ["Hi", "Hello"]
+        assert [message.text for message in app.screen.chat.conversation.messages] == [
+            "Hi",
+            "Hello",
+        ]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])

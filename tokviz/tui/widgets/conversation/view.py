@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -75,6 +76,11 @@ class MessageList(Container):
         """Put the editor above the list."""
         yield self.list
         yield self.editor
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the keyboard to the editor."""
+        self.editor.focus(scroll_visible)
+        return self
 
     # -- what is shown
 
