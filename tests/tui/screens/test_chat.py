@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
@@ -492,6 +494,27 @@ async def test_moving_through_rows_meets_broken_ones_without_harm(tmp_path: Path
         assert_exact(screen)
 
 
+async def test_the_keys_for_rows_go_to_the_next_one_and_the_one_before(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        for key, row in (
+            ("ctrl+right_square_bracket", 1),
+            ("alt+n", 2),
+            ("ctrl+backslash", 1),
+            ("ctrl+backslash", 0),
+        ):
+            await pilot.press(key)
+            await settle(pilot)
+            assert screen.chat.state.origin.row == row
+            assert contents(screen)[0] == f"question {row}"
+            assert f"row {row + 1} of 50" in status_text(screen)
+        await pilot.press("ctrl+backslash")
+        await until(pilot, lambda: "This is the first row." in screen_text(app))
+        assert contents(screen)[0] == "question 0"
+
+
 async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> None:
     app = make_app(ChatRequest(str(dataset(tmp_path))))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -527,6 +550,25 @@ async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: P
         assert editor.wrapped_document.height > 3
         assert editor.size.height == editor.wrapped_document.height
         assert contents(screen)[1].split()[0] in screen_text(app)
+        assert_exact(screen)
+
+
+async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_back(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    long, short = {"messages": CHAT["messages"] * 3}, {"messages": CHAT["messages"][:1]}
+    path.write_text("\n".join(map(json.dumps, (long, short))))
+    app = make_app(ChatRequest(str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await pilot.press("alt+o", "down")
+        await until(pilot, lambda: screen.chat.state.origin.row == 1)
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "1 user" in screen_text(app)
+        assert "2 assistant" not in screen_text(app)
         assert_exact(screen)
 
 
@@ -641,6 +683,30 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
         assert b"QHi" in b"".join(map(rendering.token_bytes, range(len(rendering))))
         await pilot.press("ctrl+z", "ctrl+z")
         assert screen.chat.history.state.template == "nanochat"
+
+
+async def test_the_process_of_a_jinja_template_ends_with_the_screen(tmp_path: Path) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await settle(pilot)
+        template = screen.chat.jinja[path.name]
+        pid = template._jobs.pid
+        assert pid is not None and is_alive(pid)
+    async with asyncio.timeout(WAIT):
+        while is_alive(pid):
+            await asyncio.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def test_a_tokenizer_picked_here_is_used_on_every_screen() -> None:
