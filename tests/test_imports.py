@@ -101,7 +101,7 @@ def imports_of(module: str, modules: set[str]) -> set[str]:
     assert spec is not None and spec.origin is not None
     found = set()
     for node in ast.walk(ast.parse(Path(spec.origin).read_text())):
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 found.add(full if full in modules else node.module)

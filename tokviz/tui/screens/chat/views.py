@@ -139,6 +139,7 @@ class ChatViews(Container):
         # The list says it too, in its own words.
         self.set_class(self.turns.shown == "findings", "-findings")
         self._sync()
+        self.call_after_refresh(self._fit_words)
 
     # -- what is shown
 
