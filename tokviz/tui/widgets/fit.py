@@ -14,3 +14,13 @@ def fit(text: str, width: int) -> str:
     if width <= 0:
         return ""
     return set_cell_size(text[:width], width - 1).rstrip(" ") + ELLIPSIS
+
+
+def column(text: str, width: int) -> str:
+    """Cut a text, or fill it up with spaces, to a number of columns.
+
+    >>> column("abc", 5), column("abcdef", 5)
+    ('abc  ', 'abcd…')
+    """
+    text = fit(text, width)
+    return text + " " * (width - cell_len(text))
