@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FOLDERS
 from tokviz.cli.command import COMMANDS
 from tokviz.formats.registry import builtin_names
 
@@ -42,6 +43,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",
+        **{name: str(folder / name) for name in FOLDERS},
     }
     environment.pop("TOKVIZ_TOKENIZER", None)
     (folder / "work").mkdir()

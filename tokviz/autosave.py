@@ -22,6 +22,7 @@ from tokviz.bytetext import from_bytes, to_bytes
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file
 from tokviz.folders import state_folder
+from tokviz.json_file import parse_json
 
 MAX_BYTES = 20_000_000
 """Longest text that is kept."""
@@ -137,7 +138,7 @@ def _read(file: Path) -> Recovered | None:
     """Read what a dead process left; None for anything else, damaged files too."""
     try:
         line, newline, data = read_file(file, limit=MAX_BYTES + _MAX_HEADER_BYTES).partition(b"\n")
-        header = json.loads(line)
+        header = parse_json(line, file)
         if header["format"] != _FORMAT or header["version"] != _VERSION or not newline:
             return None
         when = datetime.fromisoformat(header["when"]).astimezone()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.files import read_file, write_file
+from tokviz.files import write_file
 
 _MAX_BYTES = 1_000_000
 
@@ -58,14 +58,14 @@ def load_settings(path: Path | None = None) -> tuple[Settings, str | None]:
     path = settings_path() if path is None else path
     if not os.path.lexists(path):
         return Settings(), None
-    import json
+    from tokviz.json_file import JsonFileError, read_json
 
     try:
-        stored = json.loads(read_file(path, limit=_MAX_BYTES))
+        stored = read_json(path, limit=_MAX_BYTES)
+    except JsonFileError:
+        return Settings(), _keep_aside(path, "is no JSON")
     except TokvizError as error:
         return Settings(), f"Your settings cannot be read, so these are the defaults. {error}"
-    except (ValueError, RecursionError):
-        return Settings(), _keep_aside(path, "is no JSON")
     if not isinstance(stored, dict):
         return Settings(), _keep_aside(path, "holds no JSON object")
     return _from_stored(stored)

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +20,12 @@ from tokviz import bytetext
 from tokviz.bpe import counting, regex_counter, threads
 from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
 from tokviz.bpe.regex_counter import RegexCounter
+from tokviz.child.protocol import describe_error, pack, pack_numbers, restore_error
 from tokviz.corpus import text_blocks
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import JobError, PatternError
+from tokviz.jobs.count_pieces import answer
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 
 REGEX = r"\p{L}+(?=x)|\w+|(\s)\s*"
@@ -74,8 +78,7 @@ def test_processes_give_what_one_gives(n_processes: int, block_bytes: int) -> No
     assert list(shared.pieces()) == list(counted(texts, pattern, ["<|im_start|>"]).items())
     for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
         assert getattr(shared, name) == getattr(plain, name), name
-    n_used = sum(process._process is not None for process in counter._processes)
-    assert n_used == n_processes
+    assert sum(bool(process.news) for process in counter._processes) == n_processes
 
 
 def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +100,7 @@ def test_one_text_takes_one_process_and_is_never_cut() -> None:
     counter = RegexCounter(pattern, 2)
     result = result_of(counter, blocks_of(["a" + "b" * 5_000 + "z"], 300))
     assert list(result.pieces()) == [(b"a" + b"b" * 5_000 + b"z", 1)]
-    assert sum(process._process is not None for process in counter._processes) == 1
+    assert sum(bool(process.news) for process in counter._processes) == 1
 
 
 def test_a_pattern_keeps_all_its_fields() -> None:
@@ -107,19 +110,46 @@ def test_a_pattern_keeps_all_its_fields() -> None:
     assert list(found.pieces()) == list(counted(texts, pattern, []).items())
 
 
-def alive(process: subprocess.Popen[bytes] | None) -> bool:
-    return process is not None and process.poll() is None
+def pid_of(*processes: regex_counter._Process) -> int:
+    """Wait until one of these has started."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for process in processes:
+            if process._jobs.pid is not None:
+                return process._jobs.pid
+        time.sleep(0.001)
+    raise AssertionError("no process has started")
 
 
+def ends(process: int) -> bool:
+    """Wait until a process runs no more; False if it goes on."""
+    until = time.monotonic() + 20
+    while is_running(process) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not is_running(process)
+
+
+def is_running(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="needs a list of processes")
+
+
+@needs_proc
 def test_stopping_ends_a_process_that_is_caught_in_a_text(monkeypatch) -> None:
     monkeypatch.setattr(regex_counter, "_SECONDS_TO_STOP", 0.1)
     counter = RegexCounter(get_split_pattern(ENDLESS), 2)
     counter.add(blocks_of(["fine text", "a" * 50_000], 100_000)[0], lambda _: False)
-    while not any(process._process for process in counter._processes):
-        time.sleep(0.001)
+    process = pid_of(*counter._processes)
+    assert is_running(process)
     counter.finish(lambda _: True)
     counter.close()
-    assert not any(alive(process._process) for process in counter._processes)
+    assert ends(process)
     assert counter.result(0, False).n_bytes == 0
 
 
@@ -140,42 +170,48 @@ def test_stopping_keeps_what_is_counted() -> None:
     assert 0 < part.n_bytes < 130_000
 
 
-def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch, tmp_path: Path) -> None:
-    fake = tmp_path / "tokviz_fails.py"
-    fake.write_text(
-        "from tokviz.bpe import regex_process\n"
-        "from tokviz.errors import PatternError\n"
-        "class Failing(regex_process.PlainCounter):\n"
-        "    def add(self, block, tick):\n"
-        "        raise PatternError('x', 'needs too much memory on this text')\n"
-        "regex_process.PlainCounter = Failing\n"
-        "import sys\n"
-        "regex_process.serve(sys.stdin.buffer, sys.stdout.buffer)\n"
-    )
-    monkeypatch.setattr(regex_counter, "_COMMAND", [sys.executable, str(fake)])
-    counter = RegexCounter(get_split_pattern(REGEX), 2)
-    with pytest.raises(PatternError, match="too much memory"):
+def test_a_regex_that_fails_is_an_error_and_leaves_no_process() -> None:
+    counter = RegexCounter(SplitPattern("mine", "(", "here"), 2)
+    with pytest.raises(PatternError, match="missing"):
         result_of(counter, blocks_of(documents(1), 1_000))
-    assert not any(alive(process._process) for process in counter._processes)
+    until = time.monotonic() + 20
+    while any(process._jobs.pid for process in counter._processes):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
+    def fail(self: PlainCounter, block: TextBlock, tick: counting.Tick) -> None:
+        raise PatternError("x", "needs too much memory on this text")
+
+    monkeypatch.setattr(PlainCounter, "add", fail)
+    state: dict[str, Any] = {}
+    assert list(answer({"do": "begin", **get_split_pattern("x")._asdict()}, state)) == []
+    with pytest.raises(PatternError, match="too much memory") as caught:
+        list(
+            answer({"do": "count", "data": pack(b"a"), "lengths": pack_numbers(array("q"))}, state)
+        )
+    told = describe_error(caught.value)
+    assert str(restore_error("count_pieces", told["error"])) == str(caught.value)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
 def test_a_process_that_dies_is_an_error_and_not_a_wrong_result() -> None:
     counter = RegexCounter(get_split_pattern(REGEX), 1)
-    with pytest.raises(JobError, match="ended with code -9"):
+    with pytest.raises(JobError, match="ended by SIGKILL"):
         try:
             counter.add(blocks_of(["some text " * 100], 10_000)[0], lambda _: False)
             while counter._processes[0].n_unique == 0:
                 time.sleep(0.001)
-            process = counter._processes[0]._process
-            assert process is not None
-            os.kill(process.pid, signal.SIGKILL)
+            process = pid_of(counter._processes[0])
+            os.kill(process, signal.SIGKILL)
+            assert ends(process)
             counter.finish(lambda _: False)
         finally:
             counter.close()
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="needs a list of processes")
+@needs_proc
 def test_no_process_survives_who_started_it() -> None:
     program = (
         "import sys, time\n"
@@ -185,8 +221,8 @@ def test_no_process_survives_who_started_it() -> None:
         "from tokviz.pretokenize.patterns import get_split_pattern\n"
         f"counter = RegexCounter(get_split_pattern({ENDLESS!r}), 1)\n"
         "counter.add(TextBlock(b'a' * 300_000, [0], [300_000], [True]), lambda _: False)\n"
-        "while counter._processes[0]._process is None: time.sleep(0.001)\n"
-        "print(counter._processes[0]._process.pid, flush=True)\n"
+        "while counter._processes[0]._jobs.pid is None: time.sleep(0.001)\n"
+        "print(counter._processes[0]._jobs.pid, flush=True)\n"
         "time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
@@ -195,18 +231,7 @@ def test_no_process_survives_who_started_it() -> None:
     assert Path(f"/proc/{child}").exists()
     parent.kill()
     parent.communicate()
-    until = time.monotonic() + 20
-    while is_running(child) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not is_running(child)
-
-
-def is_running(process: int) -> bool:
-    try:
-        status = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
+    assert ends(child)
 
 
 @pytest.mark.parametrize(

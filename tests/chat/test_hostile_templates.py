@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
+from tests.jobs.conftest import WAIT
 from tokviz.chat import jinja_template
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_spans import MarkedText
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
+from tokviz.child.runner import JobDroppedError
 
 PATIENCE = 0.6
 CONVERSATION = Conversation.from_json([{"role": "user", "content": "Hi"}])
@@ -125,3 +130,27 @@ def test_errors_name_the_line_and_the_message():
     assert caught.value.line == 3
     assert caught.value.message_index == 1
     assert "message 2: the chat template t, line 3" in str(caught.value)
+
+
+def test_closing_a_template_ends_the_wait_for_its_rendering(monkeypatch):
+    monkeypatch.setattr(jinja_template, "PATIENCE_SECONDS", 60)
+    template = JinjaTemplate("t", NESTED_LOOPS)
+    errors = []
+
+    def render():
+        try:
+            template.marked(CONVERSATION)
+        except JobDroppedError as error:
+            errors.append(error)
+
+    waiting = threading.Thread(target=render, daemon=True)
+    waiting.start()
+    until = time.monotonic() + WAIT
+    while template._jobs.pid is None and time.monotonic() < until:
+        time.sleep(0.001)
+    template.close()
+    waiting.join(WAIT)
+    assert not waiting.is_alive()
+    assert len(errors) == 1
+    with pytest.raises(JobDroppedError, match="is closed"):
+        template.marked(CONVERSATION)

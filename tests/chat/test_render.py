@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
 from tests.oracles.nanochat import SPECIALS
+from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.encoder import encoder_of
 from tokviz.chat.render import Rendering, Target, render, rendering_to_json
@@ -114,7 +115,7 @@ def test_message_spans_are_where_the_messages_are(value):
         assert (min(places, default=0), max(places, default=-1) + 1) == (first, last)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     messages=plain_conversations(), name=st.sampled_from(["chatml", "llama3", "qwen", "gpt-oss"])
 )

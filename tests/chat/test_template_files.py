@@ -63,10 +63,10 @@ def test_of_several_templates_the_default_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{\n "a" 1}', "is no JSON: Expecting ':' delimiter at line 2, column 6"),
+        ('{\n "a" 1}', "line 2, column 6: is no JSON: Expecting ':' delimiter"),
         ("[]", "must hold an object"),
         ("{}", "has no text under the key 'chat_template'"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is nested too deeply"),
     ],
 )
 def test_files_without_a_template_are_refused_in_words(tmp_path, content, said):

@@ -6,16 +6,19 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import Queue
+from threading import Event
+from typing import Any
 
 import pytest
 
 from tests.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.child.limits import Limits
-from tokviz.child.runner import JobClient, RunHandlers
-from tokviz.errors import JobError, TokvizError
+from tokviz.child.protocol import Body, Message, unpack_numbers
+from tokviz.child.runner import JobClient, JobDroppedError
+from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_result import SplitPart
 
 HANGS = "a" * 100 + "b"
@@ -145,25 +148,45 @@ def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert _gone(pid)
 
 
-def test_an_unknown_job_is_a_readable_error() -> None:
-    errors: Queue[TokvizError] = Queue()
-    client = JobClient("nonsense")
-    client.run(
-        lambda memory: [{"do": "nothing"}],
-        RunHandlers(lambda *_: None, lambda *_: None, lambda run, error: errors.put(error)),
-    )
-    assert "nonsense" in str(errors.get(timeout=WAIT))
+@pytest.mark.parametrize(("job", "request_"), [("nonsense", "nothing"), ("split", "dance")])
+def test_a_job_or_request_that_does_not_exist_is_a_readable_error(job: str, request_: str) -> None:
+    client = JobClient(job)
+    with pytest.raises(JobError, match="nonsense" if job == "nonsense" else "dance"):
+        client.call(lambda memory: [{"do": request_}])
     client.close()
 
 
-def test_a_request_the_job_does_not_know_is_an_error() -> None:
-    errors: Queue[TokvizError] = Queue()
+def test_a_call_waits_for_all_answers_and_raises_what_the_job_raises() -> None:
     client = JobClient("split")
-    client.run(
-        lambda memory: [{"do": "dance"}],
-        RunHandlers(lambda *_: None, lambda *_: None, lambda run, error: errors.put(error)),
-    )
-    assert "dance" in str(errors.get(timeout=WAIT))
+    answers: list[Message] = []
+    text: list[Body] = [
+        {"do": "text", "text": "ab" * 9},
+        {"do": "replace", "start": 0, "removed": 0},
+    ]
+    client.call(lambda memory: [*text, {"do": "split", "regex": "a|b"}], answers.append)
+    assert sum(len(unpack_numbers(answer["ends"])) for answer in answers) == 18
+    with pytest.raises(PatternError, match="missing"):
+        client.call(lambda memory: [{"do": "split", "regex": "("}])
+    client.close()
+
+
+@pytest.mark.parametrize("give_up", [JobClient.cancel, JobClient.close])
+def test_a_call_that_is_given_up_waits_no_longer(give_up: Callable[[JobClient], None]) -> None:
+    client = JobClient("split", patience=None)
+    begun = Event()
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield {"do": "text", "text": HANGS}
+        yield {"do": "replace", "start": 0, "removed": 0}
+        yield {"do": "split", "regex": EXPLODING}
+        begun.set()
+
+    with ThreadPoolExecutor() as pool:
+        call = pool.submit(client.call, requests)
+        assert begun.wait(WAIT)
+        give_up(client)
+        with pytest.raises(JobDroppedError):
+            call.result(WAIT)
     client.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -110,6 +111,19 @@ def test_ctrl_c_is_code_130(monkeypatch, capsys):
     monkeypatch.setattr(count, "count_input", interrupt)
     assert main(["count", "x"]) == 130
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_a_library_warns_of_is_a_line_at_the_end_whatever_the_end(monkeypatch, capsys):
+    def warn(*_args, **_options):
+        warnings.warn("compiled code cannot be kept\x1b[31m", RuntimeWarning, stacklevel=1)
+        assert capsys.readouterr().err == ""
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(count, "count_input", warn)
+    assert main(["count", "x"]) == 130
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tokviz: compiled code cannot be kept")
+    assert "\x1b" not in line
 
 
 def test_a_terminal_of_another_encoding_gets_escapes_instead_of_a_traceback(tokviz, tmp_path):

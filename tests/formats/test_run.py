@@ -258,3 +258,10 @@ def test_built_in_names_come_before_folders(tmp_path, monkeypatch, run):
     assert tokviz.load("./gpt2").n_vocab == run.tokenizer.n_vocab
     with pytest.raises(tokviz.UnknownTokenizerError):
         tokviz.load("gpt7")
+
+
+def test_a_corpus_whose_name_is_no_utf8_is_told_and_read_again(tmp_path):
+    corpus = tmp_path / os.fsdecode(b"corpus-\xff.txt")
+    corpus.write_text("low low lower")
+    tokviz.train(corpus, 258).save(tmp_path / "run")
+    assert run_folder.read_about(tmp_path / "run")["corpus"]["files"] == [str(corpus)]

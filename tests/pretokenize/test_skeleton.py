@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts
 from tokviz.pretokenize import probe
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.pretokenize.skeleton import LONGEST, pieces, skeleton, skeleton_regex
+from tokviz.pretokenize.split import split, split_in_steps
 from tokviz.pretokenize.unicode_classes import AGREED, CLASSES, as_tiktoken_sees
 
 CERTAIN = "".join(
@@ -36,8 +37,10 @@ def lengths_by_skeleton(name: str, text: str) -> list[int] | None:
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30), more=byte_texts)
 def test_pieces_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
+    """A text is left to the regex only for a character that is not certain, or its length."""
     text = "".join(parts) + more
-    assert lengths_by_skeleton(name, text) in (None, lengths_by_regex(name, text))
+    is_ours = len(text) <= LONGEST and all(skeleton(char) is not None for char in text)
+    assert lengths_by_skeleton(name, text) == (lengths_by_regex(name, text) if is_ours else None)
 
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
@@ -68,6 +71,38 @@ def test_every_certain_character_has_the_class_that_tiktoken_gives_it() -> None:
 def test_an_uncertain_character_is_left_to_regex(text: str) -> None:
     assert skeleton(text) is None
     assert pieces(SPLIT_PATTERNS["gpt4"].regex, text) is None
+
+
+@pytest.mark.parametrize(
+    "regex_text",
+    [
+        r"\p{P}+|[^\p{P}]+",
+        r"\p{Han}+|[\s\S]",
+        r"\P{L}+|\p{L}+",
+        r"\w+|\W+",
+        r"\d+|\D+",
+        r"[a-z]+|[\s\S]",
+        r"q+|[\s\S]",
+        r"[Q#]+|[\s\S]",
+        r"0+|[\s\S]",
+        r"々+|[\s\S]",
+        r"(?i:\p{Lu})+|[\s\S]",
+        r"(?i)a+|[\s\S]",
+        r"[[:alpha:]]+|[\s\S]",
+        r"(?:aa){s}|[\s\S]",
+    ],
+)
+def test_a_regex_that_asks_for_more_than_a_skeleton_keeps_is_left_to_regex(regex_text: str) -> None:
+    assert pieces(regex_text, "a") is None
+    pattern = SplitPattern("mine", regex_text, "here", gapless=True, unicode_of_tiktoken=True)
+    text = "q'é Éa々 #0٣ ¿wört.世界 १२、sS"
+    ends = [end for part in split_in_steps(pattern, text) for end in part.ends]
+    assert list(split(pattern, text).ends) == ends
+
+
+def test_a_new_pattern_of_classes_that_a_skeleton_keeps_is_cut_without_the_regex_package() -> None:
+    regex_text = r"[^\s\p{L}]+|\p{L}\p{M}*|\s+(?=1)|\s"
+    assert pieces(regex_text, "é\u0301 1.世  1") == ["q\x04", " ", "1.", "\x03", "  ", "1"]
 
 
 def test_a_long_text_is_left_to_regex() -> None:

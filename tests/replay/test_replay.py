@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.bpe.trainers import corpora, finished, piece_counts
 from tests.bpe.trainers import settings as train_settings
 from tests.oracles import replay as oracle
+from tests.profiles import examples
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
@@ -60,7 +61,7 @@ def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int]
 
 
 @pytest.mark.parametrize("ways", ["plain", "compiled"])
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(corpus=corpora(), rule=st.sampled_from(RULES), data=st.data())
 def test_every_state_is_the_one_of_the_training(ways, corpus, rule, data) -> None:
     pieces, counts = corpus

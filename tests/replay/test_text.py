@@ -6,13 +6,14 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.oracles.nasty import byte_texts, texts
 from tests.oracles.replay import encode_by_ranks_below
+from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.errors import VocabularyError
 from tokviz.replay.replay import Replay
@@ -60,7 +61,7 @@ def limits(replay: Replay, k: int) -> int:
 
 
 @pytest.mark.parametrize("name", list(OPEN))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=byte_texts, seed=st.integers(0, 10**9))
 def test_pretrained_text_is_that_of_the_ranks_below(name, text, seed) -> None:
     replay, ranks = OPEN[name], RANKS[name]
@@ -108,7 +109,7 @@ def merge_lists(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
 pieces = st.lists(st.sampled_from(ALPHABET), max_size=14).map(b"".join)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(merges=merge_lists(), piece=pieces)
 def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> None:
     tok = listed(*merges)
@@ -120,7 +121,7 @@ def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> No
         assert replay.encode(piece.decode(), k) == expected
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     tokens=st.lists(pieces.filter(lambda p: 1 < len(p) < 7), unique=True, min_size=1, max_size=9),
     piece=pieces,
@@ -139,7 +140,7 @@ def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
         assert replay.encode(text, k) == [*half, 900, *half]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(merges=merge_lists(), extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]), piece=pieces)
 def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, extra, piece):
     """From the first merge that makes the token on; from the start if none does."""
@@ -158,7 +159,7 @@ def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, e
     assert prepared.at(len(merges)).ids.tolist() == tok.encode(piece.decode())
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=texts)
 def test_the_text_of_a_run_is_that_of_a_shorter_run(text) -> None:
     source = ["the theory of the other, then there and here 123 12 1"]

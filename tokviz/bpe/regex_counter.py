@@ -7,28 +7,25 @@ process is started when there is something for it to do.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import threading
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
-from pathlib import Path
+from operator import sub
 from typing import Any
 
-import tokviz
 from tokviz.bpe.counting import PieceCounts, Tick
 from tokviz.bpe.threads import Threads
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, Message, pack, pack_numbers, unpack, unpack_numbers
+from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.corpus.text_blocks import TextBlock
-from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 
-_COMMAND = [sys.executable, "-P", "-m", "tokviz.bpe.regex_process"]
+_LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
+"""A process that counts is part of this one, and may take what this one may."""
+
 _BYTES_AT_ONCE = 1 << 18
 _SECONDS_TO_STOP = 1.0
 """How long a process may go on with a text once somebody asks to stop; then its counts are lost."""
@@ -77,8 +74,6 @@ class RegexCounter:
         for process in self._processes:
             process.kill()
         self._threads.close()
-        for process in self._processes:
-            process.reap()
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Join what the processes have counted, in the order of the first occurrences."""
@@ -135,9 +130,7 @@ class _Process:
         self.pieces: list[tuple[bytes, int]] = []
         self.n_chars = self.n_invalid = 0
         self._pattern = pattern
-        self._process: subprocess.Popen[bytes] | None = None
-        self._killed = False
-        self._lock = threading.Lock()
+        self._jobs = JobClient("count_pieces", limits=_LIMITS, replaces_child=False)
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
         """Have texts counted.
@@ -146,79 +139,46 @@ class _Process:
             PatternError: If the regex fails on one of them.
             JobError: If the process ends before.
         """
-        if should_stop() or not self._start():
+        if should_stop():
             return
-        lengths = [end - start for start, end in zip(block.starts, block.ends, strict=True)]
-        answer = self._ask({"lengths": lengths}, block.data)
-        if answer is not None:
+        lengths = array("q", map(sub, block.ends, block.starts))
+        request = {"do": "count", "lengths": pack_numbers(lengths), "data": pack(block.data)}
+        # A process that is killed has counted nothing.
+        for answer in self._ask(request):
             self.news[number] = self.n_unique, answer["n_unique"]
             self.n_unique = answer["n_unique"]
 
     def finish(self) -> None:
         """Take what has been counted."""
-        if self._process is None:
+        if not self.news:
             return
-        answer = self._ask({"lengths": None})
-        if answer is None:
+        answers = self._ask({"do": "end"})
+        if not answers:
             self.news.clear()
             return
-        assert self._process.stdout is not None
-        data, *rest = (self._process.stdout.read(n) for n in answer["bytes"])
-        lengths, counts = array("q", rest[0]), array("q", rest[1])
-        spans = pairwise(accumulate(lengths, initial=0))
-        pieces = (data[start:end] for start, end in spans)
-        self.pieces = list(zip(pieces, counts, strict=True))
-        self.n_chars, self.n_invalid = answer["n_chars"], answer["n_invalid"]
+        self.n_chars, self.n_invalid = answers[0]["n_chars"], answers[0]["n_invalid"]
+        for part in answers[1:]:
+            data = unpack(part["data"])
+            ends = accumulate(unpack_numbers(part["lengths"], "q"), initial=0)
+            pieces = (data[start:end] for start, end in pairwise(ends))
+            self.pieces += zip(pieces, unpack_numbers(part["counts"], "q"), strict=True)
 
     def kill(self) -> None:
         """End the process at once; what it has counted is lost unless it has finished."""
-        with self._lock:
-            self._killed = True
-            if self._process is not None:
-                self._process.kill()
+        self._jobs.close()
 
-    def reap(self) -> None:
-        """Wait for the end of a killed process, which is soon."""
-        if self._process is not None:
-            # What it never read is lost with it.
-            with suppress(OSError), self._process:
-                self._process.kill()
+    def _ask(self, request: Body) -> list[Message]:
+        """Wait for the answers to a request; there are none if the process is killed."""
 
-    def _start(self) -> bool:
-        """Start the process unless it runs; False if it is not to."""
-        with self._lock:
-            if self._process is None and not self._killed:
-                root = str(Path(tokviz.__file__).resolve().parents[1])
-                paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-                try:
-                    self._process = subprocess.Popen(
-                        _COMMAND,
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                    )
-                except OSError as error:
-                    raise JobError(f"no process can be started: {error}") from error
-                self._write(self._pattern._asdict())
-            return not self._killed
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if not memory:
+                memory["pattern"] = self._pattern
+                yield {"do": "begin", **self._pattern._asdict()}
+            yield request
 
-    def _ask(self, request: dict[str, Any], data: bytes = b"") -> dict[str, Any] | None:
-        """Send a request and wait for the answer; None if the process was killed meanwhile."""
-        assert self._process is not None and self._process.stdout is not None
-        with suppress(OSError):
-            self._write(request, data)
-        line = self._process.stdout.readline()
-        if self._killed:
-            return None
-        if not line:
-            code = self._process.wait()
-            raise JobError(f"a process that cuts text into pieces ended with code {code}")
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise PatternError(self._pattern.regex, answer["error"])
-        return answer
-
-    def _write(self, request: dict[str, Any], data: bytes = b"") -> None:
-        assert self._process is not None and self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n" + data)
-        self._process.stdin.flush()
+        answers: list[Message] = []
+        try:
+            self._jobs.call(requests, answers.append)
+        except JobDroppedError:
+            return []
+        return answers

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from tokviz.chat.conversation import Conversation, ConversationError
@@ -13,7 +13,7 @@ from tokviz.chat.jinja_spans import MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message
-from tokviz.child.runner import JobClient, JobTimeoutError, RunHandlers
+from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
 
@@ -67,6 +67,14 @@ class JinjaTemplate:
     help: str = "Rendered by Jinja in a process of its own, with limits."
     variables: Mapping[str, Any] = field(default_factory=dict)
     special_tokens: Sequence[str] = ()
+    _jobs: JobClient = field(
+        default_factory=lambda: JobClient(
+            "chat_template", limits=LIMITS, patience=PATIENCE_SECONDS
+        ),
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     is_remote: ClassVar[bool] = True
     """Whether rendering waits for a child process."""
@@ -119,85 +127,47 @@ class JinjaTemplate:
     def marked_all(
         self, conversations: Sequence[Conversation]
     ) -> Iterator[MarkedText | ChatTemplateError]:
-        """Let the child render conversations; each gives its text or its error."""
+        """Let the child render conversations; each gives its text or its error.
+
+        Raises:
+            JobDroppedError: If the template is closed.
+        """
         results: list[MarkedText | ChatTemplateError] = []
+
+        def take(body: Message) -> None:
+            results.append(_read(self, body))
+
         n_timeouts = 0
         while len(results) < len(conversations):
-            error = self._client.run(self, conversations[len(results) :], results)
-            if error is None:
-                continue
-            results.append(error)
-            n_timeouts += 1
-            if n_timeouts == _MAX_TIMEOUTS:
-                results += [error] * (len(conversations) - len(results))
+            requests = partial(self._requests, conversations[len(results) :])
+            try:
+                self._jobs.call(requests, take)
+            except JobDroppedError:
+                raise
+            except TokvizError as error:
+                failure = _as_template_error(self, error)
+                results.append(failure)
+                n_timeouts += 1
+                if n_timeouts == _MAX_TIMEOUTS:
+                    results += [failure] * (len(conversations) - len(results))
         yield from results
 
     def close(self) -> None:
-        """End the child."""
-        self._client.close()
-
-    @property
-    def _client(self) -> _Client:
-        """The client of this template, whose child starts when it is first needed."""
-        client = self.__dict__.get("_its_client")
-        if client is None:
-            # `setdefault` is atomic: two threads get the same one.
-            client = self.__dict__.setdefault("_its_client", _Client())
-        assert isinstance(client, _Client)
-        return client
-
-
-class _Client:
-    """Runs the job and waits for it. Safe in any thread: one run at a time."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._jobs = JobClient("chat_template", limits=LIMITS, patience=PATIENCE_SECONDS)
-
-    def close(self) -> None:
+        """End the child; a rendering that waits for it fails. Safe to call twice."""
         self._jobs.close()
 
-    def run(
-        self,
-        template: JinjaTemplate,
-        conversations: Sequence[Conversation],
-        results: list[MarkedText | ChatTemplateError],
-    ) -> ChatTemplateError | None:
-        """Append a result for each conversation; stop at the first that ends the child.
-
-        Returns:
-            Why it ended; None if all went well.
-        """
-        over = threading.Event()
-        failed: list[TokvizError] = []
-
-        def requests(memory: dict[str, Any]) -> Iterator[Body]:
-            if memory.get("template") is not template:
-                memory["template"] = template
-                yield {
-                    "do": "template",
-                    "source": template.source,
-                    "variables": dict(template.variables),
-                }
-            for conversation in conversations:
-                yield {
-                    "do": "render",
-                    "messages": [message.to_json() for message in conversation.messages],
-                    "variables": {"tools": conversation.extra.get("tools")},
-                }
-
-        def on_answer(run: int, body: Message) -> None:
-            results.append(_read(template, body))
-
-        def on_error(run: int, error: TokvizError) -> None:
-            failed.append(error)
-            over.set()
-
-        handlers = RunHandlers(on_answer, lambda run: over.set(), on_error)
-        with self._lock:
-            self._jobs.run(requests, handlers)
-            over.wait()
-        return _as_template_error(template, failed[0]) if failed else None
+    def _requests(
+        self, conversations: Sequence[Conversation], memory: dict[str, Any]
+    ) -> Iterator[Body]:
+        if memory.get("template") is not self:
+            memory["template"] = self
+            yield {"do": "template", "source": self.source, "variables": dict(self.variables)}
+        for conversation in conversations:
+            yield {
+                "do": "render",
+                "messages": [message.to_json() for message in conversation.messages],
+                "variables": {"tools": conversation.extra.get("tools")},
+            }
 
 
 def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:

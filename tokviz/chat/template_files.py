@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.templates import TEMPLATES, ChatTemplate, get_template
 from tokviz.errors import InputFileError
 from tokviz.files import read_file
+from tokviz.json_file import read_json
 
 MAX_TEMPLATE_BYTES = 20_000_000
 """Largest file that is read for a template; a tokenizer_config.json may list many tokens."""
@@ -48,17 +48,16 @@ def read_template(path: Path) -> JinjaTemplate:
         if found is None:
             raise InputFileError(path, f"there is none of {', '.join(_IN_A_FOLDER)} in it")
         path = found
-    data = read_file(path, limit=MAX_TEMPLATE_BYTES)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InputFileError(path, f"is no UTF-8 text (byte {error.start})") from None
     if path.suffix == ".json":
-        config = _parse(path, text)
+        config = _config(path)
         source = _template_of(path, config)
     else:
-        source = text
-        config = _config_beside(path)
+        try:
+            source = read_file(path, limit=MAX_TEMPLATE_BYTES).decode()
+        except UnicodeDecodeError as error:
+            raise InputFileError(path, f"is no UTF-8 text (byte {error.start})") from None
+        beside = path.parent / CONFIG
+        config = _config(beside) if beside.is_file() else {}
     variables, special_tokens = _special_tokens(config)
     return JinjaTemplate(
         path.name,
@@ -69,14 +68,8 @@ def read_template(path: Path) -> JinjaTemplate:
     )
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    try:
-        config = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputFileError(path, f"is no JSON: {error.msg} at {where}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputFileError(path, f"is no JSON: {error}") from None
+def _config(path: Path) -> dict[str, Any]:
+    config = read_json(path, limit=MAX_TEMPLATE_BYTES)
     if not isinstance(config, dict):
         raise InputFileError(path, "must hold an object with 'chat_template'")
     return config
@@ -90,11 +83,6 @@ def _template_of(path: Path, config: dict[str, Any]) -> str:
     if not isinstance(template, str):
         raise InputFileError(path, "has no text under the key 'chat_template'")
     return template
-
-
-def _config_beside(path: Path) -> dict[str, Any]:
-    config = path.parent / CONFIG
-    return _parse(config, read_file(config).decode("utf-8", "replace")) if config.is_file() else {}
 
 
 def _special_tokens(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

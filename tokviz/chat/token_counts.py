@@ -87,18 +87,17 @@ def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
     scanner = scanner_of(tokenizer.split_pattern)
     if scanner is None or tokenizer.split_pattern.name == "none" or n_bytes < WORTH_COMPILING_BYTES:
         return EncodingCounter(tokenizer)
-    from tokviz.bpe.compiled_counter import kernels_are_compiled
+    from tokviz.bpe.compiled_counter import KERNELS
 
-    return (
-        PieceCounter(tokenizer, scanner) if kernels_are_compiled() else EncodingCounter(tokenizer)
-    )
+    if KERNELS.are_compiled():
+        return PieceCounter(tokenizer, scanner)
+    return EncodingCounter(tokenizer)
 
 
 def compile_in_background() -> None:
     """Have the loops compiled by a child process, for this run if it is long, and for the next."""
     jobs = JobClient("compile_kernels", keeps_child=False)
-    ignore = RunHandlers(lambda run, body: None, lambda run: None, lambda run, error: None)
-    jobs.run(lambda memory: [{}], ignore)
+    jobs.run(lambda memory: [{}], RunHandlers())
 
 
 class PieceCounter:

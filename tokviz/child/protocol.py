@@ -23,7 +23,7 @@ import base64
 import json
 from array import array
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from tokviz.errors import JobError, PatternError, TokvizError
 
@@ -89,13 +89,21 @@ def restore_error(job: str, described: Body) -> TokvizError:
     return JobError(f"the {job} job failed: {described.get('text')}")
 
 
+def pack(data: bytes) -> str:
+    """Write bytes compactly, in base64."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def unpack(packed: str) -> bytes:
+    """Read what `pack` wrote."""
+    return base64.b64decode(packed)
+
+
 def pack_numbers(numbers: array[int]) -> str:
-    """Write an array of typecode "I" compactly (base64 of its bytes)."""
-    return base64.b64encode(numbers.tobytes()).decode("ascii")
+    """Write an array compactly."""
+    return pack(numbers.tobytes())
 
 
-def unpack_numbers(packed: str) -> array[int]:
-    """Read what `pack_numbers` wrote."""
-    numbers: array[int] = array("I")
-    numbers.frombytes(base64.b64decode(packed))
-    return numbers
+def unpack_numbers(packed: str, typecode: Literal["I", "q"] = "I") -> array[int]:
+    """Read what `pack_numbers` wrote of an array of this typecode."""
+    return array(typecode, unpack(packed))

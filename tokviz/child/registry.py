@@ -20,6 +20,7 @@ Errors for the user are raised as `TokvizError`.
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
     "compile_kernels": "tokviz.jobs.compile_kernels:answer",
+    "count_pieces": "tokviz.jobs.count_pieces:answer",
     "foreign_tokenizer": "tokviz.jobs.foreign_tokenizer:answer",
     "split": "tokviz.jobs.split:answer",
     "train": "tokviz.jobs.train:answer",

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 from tokviz.child.limits import Limits
@@ -37,11 +38,19 @@ class JobTimeoutError(JobError):
         super().__init__(f"the {job} job gave no answer for {seconds:g} s and was stopped")
 
 
+class JobDroppedError(JobError):
+    """A run that was given up before it was over."""
+
+
 Requests = Callable[[dict[str, Any]], Iterable[Body]]
 """Makes a run's requests, in the client's thread, just before they are sent.
 
 The argument is the parent's memory of what this very child holds; the function keeps it true.
 """
+
+
+def _ignore(*_: object) -> None:
+    """What is done where nobody asked for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +61,11 @@ class RunHandlers:
     are being called already: compare the run id where it matters.
     """
 
-    on_answer: Callable[[int, Message], object]
-    on_done: Callable[[int], object]
-    on_error: Callable[[int, TokvizError], object]
+    on_answer: Callable[[int, Message], object] = _ignore
+    on_done: Callable[[int], object] = _ignore
+    on_error: Callable[[int, TokvizError], object] = _ignore
+    on_dropped: Callable[[int], object] = _ignore
+    """For a run that is cancelled, replaced or closed; in the thread which does so, in a lock."""
 
 
 @dataclass(slots=True)
@@ -68,7 +79,7 @@ class _Run:
 
 
 class JobClient:
-    """Runs one kind of job in a child process. No method waits; all are safe in any thread."""
+    """Runs one kind of job in a child process. Only `call` waits; all is safe in any thread."""
 
     def __init__(
         self,
@@ -78,6 +89,7 @@ class JobClient:
         patience: float | None = None,
         grace: float | None = None,
         keeps_child: bool = True,
+        replaces_child: bool = True,
     ) -> None:
         """Prepare a client; the child starts with the first run.
 
@@ -90,12 +102,15 @@ class JobClient:
                 None.
             keeps_child: Keep the child for the next run, with its state; otherwise it ends with
                 its run, and gives its memory back.
+            replaces_child: Start another child for the run after the death of one; otherwise that
+                run fails, for what the child held is lost.
         """
         self._job = job
         self._limits = limits or Limits()
         self._patience = patience
         self._grace = grace
         self._keeps_child = keeps_child
+        self._replaces_child = replaces_child
         self._changed = threading.Condition()
         self._last_id = 0
         self._next: _Run | None = None
@@ -104,12 +119,37 @@ class JobClient:
         self._ended: ChildProcess | None = None
         self._closed = False
         self._owner: threading.Thread | None = None
+        self._calls = threading.Lock()
+
+    def call(self, requests: Requests, on_answer: Callable[[Message], object] = _ignore) -> None:
+        """Run, and wait until all is answered; calls wait for each other.
+
+        Args:
+            requests: See `run`.
+            on_answer: Takes the answers, in a thread of the client.
+
+        Raises:
+            JobDroppedError: If the run is given up meanwhile, or the client is closed.
+            TokvizError: What the run failed with.
+        """
+        ends: SimpleQueue[TokvizError | None] = SimpleQueue()
+        handlers = RunHandlers(
+            lambda run, answer: on_answer(answer),
+            lambda run: ends.put(None),
+            lambda run, error: ends.put(error),
+            lambda run: ends.put(JobDroppedError(f"the {self._job} job was given up")),
+        )
+        with self._calls:
+            self.run(requests, handlers)
+            error = ends.get()
+        if error is not None:
+            raise error
 
     def run(self, requests: Requests, handlers: RunHandlers) -> int:
         """Begin a run in place of any other and return its id."""
         with self._changed:
             if self._closed:
-                raise JobError(f"the {self._job} job is closed")
+                raise JobDroppedError(f"the {self._job} job is closed")
             self._last_id += 1
             self._drop_runs()
             self._next = _Run(self._last_id, requests, handlers)
@@ -143,9 +183,11 @@ class JobClient:
         return None if child is None else child.pid
 
     def _drop_runs(self) -> None:
+        for run in (self._next, self._active):
+            if run is not None and not run.over and not run.unwanted:
+                run.unwanted = True
+                run.handlers.on_dropped(run.id)
         self._next = None
-        if self._active is not None:
-            self._active.unwanted = True
 
     # In the owner's thread.
 
@@ -172,7 +214,9 @@ class JobClient:
     def _living_child(self) -> ChildProcess:
         if self._child is not None and self._child is self._ended:
             # It died between two runs; nobody was waiting for it.
-            self._bury()
+            end = self._bury()
+            if end is not None and not self._replaces_child:
+                raise end
         if self._child is None:
             child = ChildProcess(self._job, self._limits, self._hear, self._note_end)
             with self._changed:

@@ -6,16 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from textwrap import fill
 from typing import TYPE_CHECKING
 
+from tokviz.chat.conversation import ConversationError, describe_shapes
+from tokviz.chat.lint import RULES
+from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options
 from tokviz.cli.command import Command
-from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks
+from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
-from tokviz.files import MAX_FILE_BYTES
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
@@ -26,24 +30,25 @@ if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
-FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat and Hugging Face
-({"messages": [...]} or a list), OpenAI, or ShareGPT ({"conversations": [...]}).
+_NOTES = f"""\
+FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
+OpenAI or ShareGPT:
+{describe_shapes()}
 On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
 
-templates: nanochat (default), chatml, llama3, qwen, gpt-oss; or a file: tokenizer_config.json,
-chat_template.jinja. A tokenizer that lacks a template's special tokens gets them virtually.
+templates: {", ".join(TEMPLATES)} (default: nanochat);
+or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
+tokens gets them virtually.
 
 --mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
 --json, one object per row:
-  {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
-  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
+  {{"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
+   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}}
+  or {{"file", "row", "place", "error"}}. "row" counts from 0; "messages" are the tokens' messages.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
   With --json, one object per finding:
-  {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
-  rules: unreadable, not-rendered, nothing-supervised, everything-supervised, end-unsupervised,
-  answer-cut, roles-out-of-order, empty-turn, special-in-content, no-generation-marks
+  {{"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}}
+{fill("rules: " + ", ".join(RULES), 98, initial_indent="  ", subsequent_indent="  ")}
 """
 
 _FINDINGS = 1
@@ -88,7 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = options.input_names(arguments.files)
     if _opens_app(arguments, names):
         return _open_app(arguments, names[0])
-    from tokviz.chat.lint import RULES
     from tokviz.chat.template_files import load_template
 
     unknown = [code for code in arguments.ignore if code not in RULES]
@@ -178,11 +182,7 @@ class _Work:
                         "file": name,
                         "row": row.row,
                         "place": dataset.place(row.row),
-                        "code": finding.code,
-                        "severity": finding.severity,
-                        "message": finding.message,
-                        "message_index": finding.message_index,
-                        "token_index": finding.token_index,
+                        **asdict(finding),
                     }
                 )
             else:
@@ -197,7 +197,6 @@ class _Work:
     # -- --mask, --json
 
     def _show_rows(self, name: str, dataset: Dataset, first: int) -> None:
-        from tokviz.chat.conversation import ConversationError
         from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
         from tokviz.chat.render import render
 
@@ -258,12 +257,7 @@ def _open(name: str) -> Dataset:
 
     if name != STDIN:
         return Dataset.open(name)
-    data = bytearray()
-    for block in read_blocks(name):
-        data += block
-        if len(data) > MAX_FILE_BYTES:
-            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes; give a file")
-    return Dataset.from_bytes(STDIN, bytes(data))
+    return Dataset.from_bytes(STDIN, read_whole(read_blocks(name), "; give a file"))
 
 
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:

@@ -6,10 +6,12 @@ Exit codes: 0 all went well, 1 an input or an output failed, 2 the command line 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -60,7 +62,8 @@ def _run(arguments: Sequence[str]) -> int:
         parsed = command_parser(command).parse_intermixed_args(rest)
         if command.name in COMMANDS:
             gc.enable()  # the app does it itself, after its first frame
-        return command.run(parsed)
+        with _warnings_at_the_end():
+            return command.run(parsed)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
 
@@ -71,6 +74,17 @@ def _pick(arguments: Sequence[str]) -> tuple[Command, Sequence[str]]:
     from tokviz.cli.app import COMMAND
 
     return COMMAND, arguments
+
+
+@contextlib.contextmanager
+def _warnings_at_the_end() -> Iterator[None]:
+    """Keep what the libraries warn of until nothing is drawn on the terminal any more."""
+    with warnings.catch_warnings(record=True) as told:
+        try:
+            yield
+        finally:
+            for warning in told:
+                report(warning.message)
 
 
 def _survive_any_encoding(stream: TextIO) -> None:

@@ -10,13 +10,13 @@ from tokviz.files import read_file
 from tokviz.formats.collecting import no_collecting
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.huggingface import load_tokenizer_json
-from tokviz.formats.json_file import read_json
 from tokviz.formats.minbpe import read_minbpe
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.run import load_run_tokenizer
 from tokviz.formats.self_check import self_check
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.formats.vocab_files import read_combined, read_vocab_and_merges
+from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 

@@ -136,7 +136,7 @@ def load_tokenizer_json(
     from tokviz.formats.draft import build
     from tokviz.formats.hf_native import read_native
     from tokviz.formats.hf_pattern import NotNativeError
-    from tokviz.formats.json_file import read_json
+    from tokviz.json_file import read_json
 
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):

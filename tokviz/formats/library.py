@@ -13,16 +13,15 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
-from threading import Event, Lock
 from typing import Any
 
 from tokviz import bytetext
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
-from tokviz.child.runner import JobClient, RunHandlers
+from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import read_file
-from tokviz.formats.json_file import MAX_JSON_BYTES
+from tokviz.json_file import MAX_JSON_BYTES
 
 LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
 
@@ -31,8 +30,6 @@ PATIENCE_SECONDS = 60.0
 
 NO_WORD = 0xFFFF_FFFF
 """The word of a token that is in none."""
-
-_CLOSED_CHECK_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +83,8 @@ class LibraryTokenizer:
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
         self._jobs = JobClient("foreign_tokenizer", limits=limits, patience=patience)
-        self._lock = Lock()
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
-        self._closed = False
 
     def facts(self) -> LibraryFacts:
         """Load the file in the child and read its vocabulary.
@@ -127,7 +122,6 @@ class LibraryTokenizer:
 
     def close(self) -> None:
         """End the child; later calls fail. Safe to call twice."""
-        self._closed = True
         self._jobs.close()
 
     @property
@@ -153,9 +147,6 @@ class LibraryTokenizer:
             "sha256": self._checksum,
             "vocabulary": body is None,
         }
-        answers: list[Any] = []
-        failures: list[TokvizError] = []
-        over = Event()
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if body is None or not memory.get("loaded"):
@@ -164,18 +155,6 @@ class LibraryTokenizer:
             if body is not None:
                 yield body
 
-        def fail(run: int, error: TokvizError) -> None:
-            failures.append(error)
-            over.set()
-
-        handlers = RunHandlers(
-            lambda run, answer: answers.append(answer), lambda run: over.set(), fail
-        )
-        with self._lock:
-            self._jobs.run(requests, handlers)
-            while not over.wait(_CLOSED_CHECK_SECONDS):
-                if self._closed:
-                    raise JobError("the tokenizer was closed")
-        if failures:
-            raise failures[0]
+        answers: list[Any] = []
+        self._jobs.call(requests, answers.append)
         return answers

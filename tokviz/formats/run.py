@@ -14,7 +14,6 @@ No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from os import PathLike
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
-from tokviz.files import read_file
+from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
@@ -96,10 +95,7 @@ def read_about(folder: str | PathLike[str]) -> dict[str, Any]:
     path = Path(folder) / ABOUT
     if Path(folder).is_dir() and not path.is_file():
         raise InputFileError(folder, f"is no training run: it holds no {ABOUT}")
-    try:
-        about = json.loads(read_file(path))
-    except (ValueError, RecursionError) as error:
-        raise InputFileError(path, f"is damaged: {error}") from None
+    about = read_json(path)
     if not isinstance(about, dict) or about.get("format") != "tokviz run":
         raise InputFileError(path, "does not describe a training run")
     version = about.get("version")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import OutputFileError
+from tokviz.files import umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
@@ -71,7 +72,7 @@ def write_run(
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(target)
         temporary = tempfile.mkdtemp(dir=target.parent, prefix=_hidden(target))
-        os.chmod(temporary, 0o777 & ~_umask())
+        os.chmod(temporary, 0o777 & ~umask())
         new = Path(temporary)
         text = json.dumps(
             {"format": "tokviz run", "version": FORMAT_VERSION, **about},
@@ -80,7 +81,8 @@ def write_run(
         )
         with _marked(new):
             (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
-            (new / ABOUT).write_bytes(text.encode("utf-8", "surrogateescape"))
+            # A name of a file may hold bytes that are no UTF-8: the escape is JSON's own.
+            (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
             write_npz(new / PIECES, pieces)
             write_npy(new / TOKEN_LENGTHS, token_lengths)
@@ -152,9 +154,3 @@ def _swap(new: Path, target: Path) -> None:
 def _sync(path: Path) -> None:
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask

@@ -21,9 +21,9 @@ from tokviz.errors import InputFileError
 from tokviz.files import read_file
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft, build
-from tokviz.formats.json_file import read_json
 from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, parse_merges
-from tokviz.formats.report import Finding
+from tokviz.formats.report import FileFinding
+from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
@@ -44,11 +44,7 @@ def from_files(
     split_pattern: str | SplitPattern,
 ) -> Tokenizer:
     """Do the work of `Tokenizer.from_files`."""
-    content = read_json(vocab_path)
-    if not isinstance(content, dict):
-        raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
-    merges = parse_merges(read_file(merges_path), merges_path)
-    draft = _draft(content, merges, vocab_path, merges_path, split_pattern, find_specials=False)
+    draft = read_vocab_and_merges(vocab_path, merges_path, split_pattern, find_specials=False)
     tokenizer = build(draft, fspath(vocab_path))
     if not special_tokens:
         return tokenizer
@@ -64,6 +60,8 @@ def read_vocab_and_merges(
     vocab_path: str | PathLike[str],
     merges_path: str | PathLike[str],
     split_pattern: str | SplitPattern | None = None,
+    *,
+    find_specials: bool = True,
 ) -> Draft:
     """Read a vocabulary and its merges.
 
@@ -75,7 +73,9 @@ def read_vocab_and_merges(
     if not isinstance(content, dict):
         raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
     merges = parse_merges(read_file(merges_path), merges_path)
-    return _draft(content, merges, vocab_path, merges_path, split_pattern)
+    return _draft(
+        content, merges, vocab_path, merges_path, split_pattern, find_specials=find_specials
+    )
 
 
 def read_combined(
@@ -125,13 +125,13 @@ def _draft(
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
         message = f"the split pattern {DEFAULT_PATTERN} is a guess: the files hold none"
         remedy = "choose another one if the tokens look wrong"
-        notes.append(Finding("note", "guessed-pattern", "", message, remedy))
+        notes.append(FileFinding("note", "guessed-pattern", "", message, remedy))
     else:
         about += "split pattern as asked for"
     if specials:
         shown = ", ".join(text for text, _ in specials[:4]) + (", …" if len(specials) > 4 else "")
         message = f"{shown} in the vocabulary: taken for special tokens, as no merge makes them"
-        notes.append(Finding("note", "found-specials", "", message))
+        notes.append(FileFinding("note", "found-specials", "", message))
     return Draft(
         KIND,
         vocab_path,

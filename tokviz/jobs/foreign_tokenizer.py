@@ -27,8 +27,8 @@ from typing import Any
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError
 from tokviz.files import read_file
-from tokviz.formats.json_file import MAX_JSON_BYTES, parse_json
 from tokviz.formats.library import NO_WORD
+from tokviz.json_file import MAX_JSON_BYTES, parse_json
 
 _SLICE = 20_000
 

@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 1.0
 _PART_CHARS = 262_144
 
 
-class SplitClient:
+class SplitClient(JobClient):
     """Splits a text by a regex in a child process; the text is sent once, then only edits."""
 
     def __init__(
@@ -34,10 +34,10 @@ class SplitClient:
 
         A regex that is invalid or takes too long comes to `on_error` as a `PatternError`.
         """
+        super().__init__("split", limits=limits, patience=patience)
         self._on_part = on_part
         self._on_done = on_done
         self._on_error = on_error
-        self._jobs = JobClient("split", limits=limits, patience=patience)
 
     def split(self, regex: str, chunks: Sequence[str]) -> int:
         """Split a text in place of any other splitting that goes on.
@@ -58,20 +58,7 @@ class SplitClient:
         def on_error(run: int, error: TokvizError) -> None:
             self._on_error(run, _as_pattern_error(regex, error))
 
-        return self._jobs.run(requests, RunHandlers(self._take_answer, self._on_done, on_error))
-
-    def cancel(self) -> None:
-        """Give up what goes on."""
-        self._jobs.cancel()
-
-    def close(self) -> None:
-        """End the child at once."""
-        self._jobs.close()
-
-    @property
-    def pid(self) -> int | None:
-        """The child's process id while there is a child."""
-        return self._jobs.pid
+        return self.run(requests, RunHandlers(self._take_answer, self._on_done, on_error))
 
     def _take_answer(self, run: int, body: Message) -> None:
         self._on_part(run, SplitPart.from_answer(body))

@@ -16,8 +16,11 @@ LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)
 _GRACE_SECONDS = 10.0  # it answers at once, except while it writes the run folder
 
 
-class TrainClient:
-    """Trains in a child process, which lives as long as the training."""
+class TrainClient(JobClient):
+    """Trains in a child process, which lives as long as the training.
+
+    Nothing is kept of a training that is cancelled, unless it was just being saved.
+    """
 
     def __init__(
         self,
@@ -28,29 +31,16 @@ class TrainClient:
         limits: Limits = LIMITS,
     ) -> None:
         """Take the callbacks; they come from a thread, with the run id first."""
+        super().__init__("train", limits=limits, grace=_GRACE_SECONDS, keeps_child=False)
         self._on_report = on_report
         self._on_done = on_done
         self._on_error = on_error
-        self._jobs = JobClient("train", limits=limits, grace=_GRACE_SECONDS, keeps_child=False)
 
     def train(self, request: TrainRequest) -> int:
         """Begin a training in place of any other and return its run id."""
         body = request.to_json()
-        handlers = RunHandlers(self._take_answer, lambda run: None, self._on_error)
-        return self._jobs.run(lambda memory: [body], handlers)
-
-    def cancel(self) -> None:
-        """Give up the training; nothing of it is kept, unless it was just being saved."""
-        self._jobs.cancel()
-
-    def close(self) -> None:
-        """End the child at once."""
-        self._jobs.close()
-
-    @property
-    def pid(self) -> int | None:
-        """The child's process id while there is a child."""
-        return self._jobs.pid
+        handlers = RunHandlers(self._take_answer, on_error=self._on_error)
+        return self.run(lambda memory: [body], handlers)
 
     def _take_answer(self, run: int, answer: Message) -> None:
         if "summary" in answer:

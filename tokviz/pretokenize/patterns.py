@@ -36,7 +36,8 @@ class SplitPattern(NamedTuple):
         safe_cut: A regex that matches (with no width) between two characters that alone force a
             piece boundary there, whatever stands elsewhere in the text; None if no such rule is
             known. It may look at most two characters back and one ahead.
-        gapless: True if the regex is known to match every text without gaps.
+        gapless: True if the regex is known to match every text without gaps. It then captures no
+            group.
         unicode_of_tiktoken: True if its character classes follow tiktoken's Unicode version;
             a custom regex follows the `regex` package's.
     """

@@ -39,25 +39,35 @@ _SPELLED = {
 }
 _CLASS = re.compile(r"\[[^\]]*\]|\\p\{\w+\}")
 
+# A regex that says the same of a text and of its skeleton: it names only classes that the skeleton
+# keeps, and no character that stands for others, by itself or within a range. Case is ignored only
+# where letters are spelled out; of "i" the versions of Unicode have more than one opinion.
+_KEPT = r"\\[sSrn] | \\p\{(?:L[ultmo]?|[MN])\} | [A-PR-Za-pr-z1-9\ '/,!:=]"
+_SAYS_THE_SAME = re.compile(
+    rf"""(?: {_KEPT} | \[ \^? (?:{_KEPT})+ \] | \{{ [0-9]+ (?:,[0-9]*)? \}}
+        | \((?=\?[:=!]) | \(\?i: [a-hj-pr-z'|]* \) | [).?*+|^]
+    )*""",
+    re.VERBOSE,
+)
+
 # The only letters beyond ASCII that a pattern which ignores case takes for one of ASCII.
 _FOLDED_TO_ASCII = "\u017f\u212a"
 
 
 def pieces(regex_text: str, text: str) -> list[str] | None:
-    """Split a short text by one of the named patterns.
+    """Split a short text by the regex of a pattern that leaves no gap.
 
     Args:
-        regex_text: The regex of a pattern that knows characters beyond ASCII by class only, and
-            leaves no gap.
+        regex_text: The regex.
         text: Any text.
 
     Returns:
-        The pieces, each as long as the text it stands for; None if this is a text for `regex`.
+        The pieces, each as long as the text it stands for; None if the text, or the regex, is one
+        for the `regex` package.
     """
-    if len(text) > LONGEST:
-        return None
-    bones = skeleton(text)
-    return None if bones is None else _compiled(regex_text).findall(bones)
+    compiled = _compiled(regex_text) if len(text) <= LONGEST else None
+    bones = skeleton(text) if compiled else None
+    return None if compiled is None or bones is None else compiled.findall(bones)
 
 
 def skeleton(text: str) -> str | None:
@@ -78,7 +88,9 @@ def skeleton_regex(regex_text: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _compiled(regex_text: str) -> re.Pattern[str]:
+def _compiled(regex_text: str) -> re.Pattern[str] | None:
+    if _SAYS_THE_SAME.fullmatch(regex_text) is None:
+        return None
     # ASCII, so that U+001C to U+001F are no white space: they are not for Unicode.
     return re.compile(skeleton_regex(regex_text), re.ASCII)
 

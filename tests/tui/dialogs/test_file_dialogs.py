@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
@@ -222,13 +225,14 @@ async def test_a_file_can_be_opened_at_any_size(
         assert pilot.result == folder / "banana.txt"
 
 
-@pytest.mark.parametrize("width", range(4, 100))
-@pytest.mark.parametrize("name", ["a.txt", "日本語の長い名前" * 4, "x" * 200])
-def test_row_never_exceeds_its_width(width: int, name: str) -> None:
-    from rich.cells import cell_len
-
-    cells = paint_entry(FolderEntry(name, False, 12_345, 1e9), width)
-    assert cell_len("".join(text for text, _ in cells)) <= width
+@given(st.text(min_size=1), st.booleans(), st.integers(0, 10**15))
+@example("a.txt", False, 12_345)
+@example("日本語の長い名前" * 4, False, 12_345)
+@example("x" * 200, False, 12_345)
+def test_row_never_exceeds_its_width(name: str, is_folder: bool, size: int) -> None:
+    for width in range(4, 100):
+        cells = paint_entry(FolderEntry(name, is_folder, size, 1e9), width)
+        assert cell_len("".join(text for text, _ in cells)) <= width
 
 
 # Saving

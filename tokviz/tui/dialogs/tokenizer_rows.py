@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from tokviz.formats.registry import BuiltinTokenizer
 from tokviz.places import HUB, place_words
 from tokviz.tui.dialogs.folder import cleaned_path
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -142,11 +144,7 @@ def paint_place(place: Place, width: int, *, current: bool) -> list[Cell]:
     cells: list[Cell] = [(mark, "accent")]
     if place.recent and width >= 40:
         shown = fit(name, width // 2)
-        room = width - len(mark) - len(shown) - 3
-        return [*cells, (shown, "strong"), ("  ", ""), (_tail(where, room), "muted")]
+        room = width - len(mark) - cell_len(shown) - 3
+        return [*cells, (shown, "strong"), ("  ", ""), (fit_end(where, room), "muted")]
     verb = "" if place.recent else "load "
-    return [*cells, (verb, "muted"), (_tail(where, width - 3 - len(verb)), "strong")]
-
-
-def _tail(text: str, width: int) -> str:
-    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+    return [*cells, (verb, "muted"), (fit_end(where, width - 3 - len(verb)), "strong")]

@@ -30,7 +30,12 @@ class TokenizerChoice(Controller):
         """Ask for a tokenizer; one whose source is given is loaded at once."""
         from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
-        picker = TokenizerPicker(self.session.tokenizer_source, source)
+        picker = TokenizerPicker(
+            self.session.tokenizer_source,
+            source,
+            recent=self.settings.recent_tokenizers,
+            remember=lambda recent: self.session.change_settings(recent_tokenizers=recent),
+        )
 
         def picked(name: str) -> None:
             if picker.loaded is not None:

@@ -24,3 +24,13 @@ def column(text: str, width: int) -> str:
     """
     text = fit(text, width)
     return text + " " * (width - cell_len(text))
+
+
+def fit_end(text: str, width: int) -> str:
+    """Return the text, or its end behind an ellipsis: what tells more of a long path."""
+    if len(text) <= width and cell_len(text) <= width:
+        return text
+    end = text[-width:] if width > 0 else ""
+    while cell_len(end) > width - 1 >= 0:
+        end = end[1:]
+    return ELLIPSIS + end if width > 0 else ""

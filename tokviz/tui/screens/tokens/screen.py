@@ -70,9 +70,9 @@ class TokensScreen(TokvizScreen):
         self.editor.tab_behavior = "indent"
         self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
-        panels = SidePanels(live, palette, settings.panel)
+        panels = SidePanels(live, settings.panel)
         right = Container(id="right")
-        detail = TokenDetail(live, palette)
+        detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
         self._make_controllers(right)

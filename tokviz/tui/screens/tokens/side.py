@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import cast
 
 from textual import on
 from textual.containers import Container
@@ -12,9 +12,6 @@ from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.text import TextAtHand
-
-if TYPE_CHECKING:
-    pass
 
 
 class Side(Controller):
@@ -42,7 +39,7 @@ class Side(Controller):
         if not self._right.display:
             return []
         shown = (self._panels.current, self._detail.current)
-        return [panel for panel in shown if panel is not None]
+        return [cast(Panel, panel) for panel in shown if panel is not None]
 
     def sync(self) -> None:
         """Show what has become of the document."""
@@ -142,7 +139,7 @@ class Side(Controller):
     @action("Go between text and panel", "f5", section="Panels")
     def switch_focus(self) -> None:
         """Move the keyboard from the text to the panel and back."""
-        panel = self._panels.current_widget
+        panel = self._panels.current
         if self._text.editor.has_focus and self._right.display and panel is not None:
             panel.focus()
         else:

@@ -13,7 +13,7 @@ from textual.message import Message
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.folder import home_label, size_label
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 
 _REMOVE = " ✕ "
@@ -85,7 +85,7 @@ def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
         about, role = f"{files}  {size_label(entry.n_bytes):>7}", "muted"
     room = width - len(_REMOVE)
     about = fit(about, max(8, room * 2 // 3))
-    name = _fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
+    name = fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
     gap = " " * max(1, room - cell_len(name) - cell_len(about))
     return [(name, ""), (gap, ""), (about, role), (_REMOVE, "muted")]
 
@@ -95,12 +95,3 @@ def home_label_of(source: str) -> str:
     from pathlib import Path
 
     return home_label(Path(source))
-
-
-def _fit_end(text: str, width: int) -> str:
-    """Cut the beginning off a path that is too long: its end tells more."""
-    if cell_len(text) <= width:
-        return text
-    while text and cell_len(text) > width - 1:
-        text = text[1:]
-    return "…" + text if width > 0 else ""

@@ -10,7 +10,7 @@ from textual.worker import get_current_worker
 
 from tokviz.errors import TokvizError
 from tokviz.explain.relations import Children, children_of
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.legacy import LegacyCopying
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
@@ -89,7 +89,7 @@ class VocabularyWork(LegacyCopying):
         try:
             report = validate(tokenizer)
         except TokvizError as error:
-            finding = Finding("error", "check", "", f"the check could not be made: {error}")
+            finding = FileFinding("error", "check", "", f"the check could not be made: {error}")
             report = Report(tokenizer.name, (finding,))
         self.call_here(self._take_report, tokenizer, report)
 

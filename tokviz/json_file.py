@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
+from tokviz.files import decode_utf8, read_file
 
 MAX_JSON_BYTES = 96_000_000
 """Larger than any tokenizer.json in use (the largest have about 35 MB)."""
@@ -16,47 +16,48 @@ MAX_JSON_VALUES = 8_000_000
 """Values and containers of one file; each takes some 60 bytes of memory."""
 
 
-def read_json(path: str | PathLike[str]) -> object:
-    """Read a JSON file.
+class JsonFileError(InputFileError):
+    """A file that can be read, but is no strict JSON."""
+
+
+def read_json(path: str | PathLike[str], *, limit: int = MAX_JSON_BYTES) -> Any:
+    """Read a JSON file of at most `limit` bytes.
 
     Raises:
-        InputFileError: If it cannot be read or is no strict JSON: it names the line and column, or
-            the key that is there twice.
+        JsonFileError: If it is no strict JSON: it names the line and column, or the key that is
+            there twice.
+        InputFileError: If it cannot be read.
     """
-    return parse_json(read_file(path, limit=MAX_JSON_BYTES), path)
+    return parse_json(read_file(path, limit=limit), path)
 
 
-def parse_json(data: bytes, path: str | PathLike[str]) -> object:
+def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
     """Parse a file's content; the path is for error messages only.
 
     Stricter than Python: no NaN or Infinity, no key twice in an object, and not more values than
     memory should hold.
 
     Raises:
-        InputFileError: See `read_json`.
+        JsonFileError: See `read_json`.
     """
     # Every value but the first has a comma, a colon or a bracket before it.
     n_values = data.count(b",") + data.count(b"[") + data.count(b"{") + data.count(b":")
     if len(data) > MAX_JSON_BYTES or n_values > MAX_JSON_VALUES:
-        raise InputFileError(
-            path, f"holds more than {MAX_JSON_VALUES:,} values: it is no tokenizer"
-        )
+        raise JsonFileError(path, f"holds more than {MAX_JSON_VALUES:,} values")
     try:
-        return json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse
-        )
+        text = decode_utf8(data, path)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+    except InputFileError as error:
+        raise JsonFileError(path, error.reason) from None
     except _DuplicateKeyError as error:
-        raise InputFileError(path, f"has the key {error.key!r} twice: remove one") from None
+        raise JsonFileError(path, f"has the key {error.key!r} twice: remove one") from None
     except json.JSONDecodeError as error:
         reason = f"line {error.lineno}, column {error.colno}: is no JSON: {error.msg}"
-        raise InputFileError(path, reason) from None
+        raise JsonFileError(path, reason) from None
     except RecursionError:
-        raise InputFileError(path, "is nested too deeply: it is no tokenizer") from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line}: is not UTF-8") from None
+        raise JsonFileError(path, "is nested too deeply") from None
     except ValueError as error:
-        raise InputFileError(path, f"is no JSON: {error}") from None
+        raise JsonFileError(path, f"is no JSON: {error}") from None
 
 
 class _DuplicateKeyError(ValueError):

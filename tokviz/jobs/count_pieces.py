@@ -1,0 +1,55 @@
+"""The job `count_pieces`: count the pieces of texts by a regex.
+
+The child keeps the counts. Requests:
+
+- `{"do": "begin", …}`: the fields of the `SplitPattern`.
+- `{"do": "count", "lengths": packed, "data": packed}`: count texts, so many bytes of the data each.
+  Answers `{"n_unique": n}`: how many different pieces there are so far.
+- `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
+  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import accumulate, islice, pairwise
+from typing import Any
+
+from tokviz.bpe.counting import PlainCounter
+from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
+from tokviz.corpus.text_blocks import TextBlock
+from tokviz.errors import JobError
+from tokviz.pretokenize.patterns import SplitPattern
+
+_SLICE = 50_000
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job.
+
+    Raises:
+        PatternError: If the regex is invalid or fails on a text.
+    """
+    match request:
+        case {"do": "begin", **fields}:
+            state["counter"] = PlainCounter(SplitPattern(**fields))
+        case {"do": "count"}:
+            block = TextBlock(unpack(request["data"]))
+            lengths = unpack_numbers(request["lengths"], "q")
+            for start, end in pairwise(accumulate(lengths, initial=0)):
+                block.add(start, end, True)
+            state["counter"].add(block, lambda _: False)
+            yield {"n_unique": state["counter"].n_unique}
+        case {"do": "end"}:
+            result = state["counter"].result(0, True)
+            yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}
+            counted = result.pieces()
+            while part := dict(islice(counted, _SLICE)):
+                yield {
+                    "data": pack(b"".join(part)),
+                    "lengths": pack_numbers(array("q", map(len, part))),
+                    "counts": pack_numbers(array("q", part.values())),
+                }
+        case unknown:
+            raise JobError(f"the count_pieces job has no request {unknown['do']!r}")
