@@ -21,11 +21,10 @@ import pytest
 import tokviz
 from tests.test_imports import imported_by
 from tokviz import compiled
-from tokviz.bpe import compiled_counter, compiled_trainer, counting_kernels
+from tokviz.bpe import compiled_counter, compiled_trainer, counting_kernels, kernels
 from tokviz.compiled import build, machine_code, store
 from tokviz.compiled.memory import longer, zeros
 from tokviz.jobs.compile_kernels import answer
-from tokviz.pretokenize import scan_kernels
 from tokviz.replay import compiled as replay_compiled
 
 HELPERS = """
@@ -240,7 +239,7 @@ def test_compiling_ahead_makes_every_kernel_of_a_work_ready(work, fresh_machine)
 
 def test_the_job_compiles_all_there_is_ahead(fresh_machine) -> None:
     assert list(answer({}, {})) == [{"compiling": True}, {"compiling": False}]
-    assert set(fresh_machine) == {*ALL_KERNELS} - {scan_kernels}  # only tests call it
+    assert set(fresh_machine) == {*ALL_KERNELS}
 
 
 # -- the folder, with a compiler that only counts
@@ -324,7 +323,7 @@ def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(cache: Ca
     with pytest.warns(RuntimeWarning, match="other users may write to it"):
         assert cache.in_new_process() == 2
     with pytest.warns(RuntimeWarning, match="other users may write to it"):
-        cache.in_new_process(scan_kernels)
+        cache.in_new_process(kernels)
     assert cache.files() == before
 
 
@@ -337,7 +336,7 @@ def test_a_folder_of_another_user_is_neither_read_nor_written(cache: Cache, monk
     with pytest.warns(RuntimeWarning, match="belongs to another user"):
         assert cache.in_new_process() == 2
     with pytest.warns(RuntimeWarning, match="belongs to another user"):
-        cache.in_new_process(scan_kernels)
+        cache.in_new_process(kernels)
     assert cache.files() == before
 
 
@@ -365,7 +364,7 @@ def test_a_cache_that_cannot_be_written_says_so_once(cache: Cache) -> None:
     cache.folder.write_text("a file")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("default")
-        for module in (counting_kernels, scan_kernels):
+        for module in (counting_kernels, kernels):
             assert store.load(module)
     assert [str(warning.message) for warning in told] == [
         f"compiled code cannot be kept in {cache.folder}: File exists. So every process compiles "

@@ -6,7 +6,6 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from itertools import accumulate
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -132,10 +131,9 @@ class Tokenizer:
                 names the file and the line or key.
             SpecialTokenError: If a special token is empty or its id is another token's.
         """
-        read = import_module("tokviz.formats.vocab_files").from_files
-        tokenizer = read(vocab_path, merges_path, special_tokens, split_pattern)
-        assert isinstance(tokenizer, Tokenizer)
-        return tokenizer
+        from tokviz.formats.vocab_files import from_files
+
+        return from_files(vocab_path, merges_path, special_tokens, split_pattern)
 
     def save(self, path: str | PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format that other libraries read; see `tokviz.formats.save`.
@@ -151,8 +149,9 @@ class Tokenizer:
             FormatError: If the format cannot hold the tokenizer so that it gives the same ids.
             OutputFileError: If the file cannot be written.
         """
-        # The formats know the tokenizer, not the other way round.
-        import_module("tokviz.formats.save").save(self, path, format)
+        from tokviz.formats.save import save
+
+        save(self, path, format)
 
     def close(self) -> None:
         """Give back what the tokenizer holds beside memory: a process, where it is remote."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.edits import random_edit, random_text, tokenizer
 from tests.profiles import examples
 from tokviz.live import LiveDocument
-from tokviz.live.chunks import ChunkTokens, Run, TokenLengths
+from tokviz.live.chunks import ChunkTokens, OldTokens, TokenLengths
 from tokviz.live.hues import N_HUES, NO_HUE, paint, recall
 from tokviz.live.spans import TokenSpan
 
@@ -72,7 +72,7 @@ def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
         (start + shift, token_id): hue
         for start, token_id, hue in zip(old.borders, old.ids, old.hues, strict=False)
     }
-    run = (Run(old, 0, len(old.ids), shift),) if old.ids else ()
+    run = (OldTokens(old, 0, len(old.ids), shift),) if old.ids else ()
     assert recall(run, new.ids, new.borders) == bytes(
         there.get(place, NO_HUE) for place in zip(new.borders, new.ids, strict=False)
     )
@@ -81,7 +81,12 @@ def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
 def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes() -> None:
     old = chunk_tokens([10] * 24)
     # Four tokens that had one hue come together when all between them goes.
-    runs = [Run(old, 0, 1, 0), Run(old, 6, 7, -5), Run(old, 12, 13, -10), Run(old, 18, 24, -15)]
+    runs = [
+        OldTokens(old, 0, 1, 0),
+        OldTokens(old, 6, 7, -5),
+        OldTokens(old, 12, 13, -10),
+        OldTokens(old, 18, 24, -15),
+    ]
     new = chunk_tokens([10] * 9)
     hues = recall(runs, new.ids, new.borders)
     assert hues[0] == 0

@@ -7,14 +7,14 @@ from rich.cells import cell_len
 
 import tokviz
 from tokviz.explain.describe import CutCharacter
-from tokviz.explain.facts import Occurrences, Place, SelectedTokens, entry_of
+from tokviz.explain.facts import Occurrences, SelectedTokens, TokenPlace, entry_of
 from tokviz.explain.trace import why_not_one_token
 from tokviz.glyphs import UNSAFE
 from tokviz.tui.widgets.card_rows import selection_rows, token_rows
 from tokviz.tui.widgets.flow import Copy, GoTo, Row, Step
 
 TOK = tokviz.load("gpt2")
-PLACE = Place(12, 311, 2, (34, 38), (36, 40), 2, 4, ())
+PLACE = TokenPlace(12, 311, 2, (34, 38), (36, 40), 2, 4, ())
 ONCE = Occurrences(1, (12,))
 
 
@@ -22,7 +22,7 @@ def texts(rows: list[Row]) -> list[str]:
     return ["".join(span.text for span in row) for row in rows]
 
 
-def card(data: bytes, width: int = 44, place: Place = PLACE) -> list[str]:
+def card(data: bytes, width: int = 44, place: TokenPlace = PLACE) -> list[str]:
     token_id = TOK.token_id(data)
     assert token_id is not None
     return texts(token_rows(place, entry_of(TOK, token_id), ONCE, width))
@@ -72,7 +72,7 @@ def test_the_card_reads_from_the_token_to_its_bytes() -> None:
 
 
 def test_a_part_of_a_character_says_of_which_and_which_bytes() -> None:
-    place = Place(3, 9, 0, (2, 3), (2, 4), 0, 2, (CutCharacter("世", 1, 2, 3),))
+    place = TokenPlace(3, 9, 0, (2, 3), (2, 4), 0, 2, (CutCharacter("世", 1, 2, 3),))
     rows = card(b"\xe4\xb8", place=place)
     assert "length   2 bytes, part of a character" in rows
     assert "holds    bytes 1-2 of 3 of 世 U+4E16" in rows
@@ -203,3 +203,21 @@ def test_no_row_is_wider_than_the_card_or_unsafe(width: int, data: bytes) -> Non
         assert not UNSAFE.search(text)
         if width >= 20:
             assert cell_len(text.rstrip(" ")) <= width
+
+
+def test_a_long_way_of_merges_is_cut_and_says_how_much_is_left() -> None:
+    data = b"ab" * 250
+    n_merges = len(data) - len(TOK.encode_bytes(data))
+    rows = why(data, 60)
+    at = rows.index("How it is encoded")
+    *states, rest = rows[at + 1 :]
+    assert len(states) == 201, "the bytes, and the state after each of the first 200 merges"
+    assert rest == f"… {n_merges - 200:,} more merges"
+
+
+def test_many_selected_tokens_are_listed_up_to_a_number() -> None:
+    data = b" cat" * 250
+    shown = " ".join(why(data, 60))
+    assert "250 tokens" in shown
+    assert shown.count("·cat") >= 200
+    assert "… 50 more" in shown

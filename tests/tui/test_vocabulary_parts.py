@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tokviz.explain.facts import entry_of
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import UNSAFE
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.vocabulary.columns import TokenRow, fit_columns, head_text
@@ -132,7 +132,7 @@ def test_a_page_tells_what_is_not_known_yet() -> None:
 def test_findings_are_told_with_place_message_and_remedy() -> None:
     report = Report(
         "x.json",
-        (Finding("error", "a", "line 3", "token \x1b[2J is twice there", "remove one"),),
+        (FileFinding("error", "a", "line 3", "token \x1b[2J is twice there", "remove one"),),
         ("every byte has a token",),
     )
     text = text_of(check_rows(SMALL, report, 60))

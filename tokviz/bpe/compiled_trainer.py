@@ -13,24 +13,20 @@ from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.bpe.ties import get_tie_break
 from tokviz.compiled import KernelGroup
 from tokviz.compiled.memory import longer
 from tokviz.errors import TokvizError
 
 KERNELS = KernelGroup(layout_kernels, kernels)
 
-_RULES = {
-    "first": merge_state.FIRST,
-    "lexicographic": merge_state.LEXICOGRAPHIC,
-    "smallest_id": merge_state.SMALLEST_ID,
-}
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
 
 
 class CompiledTrainer:
-    """Merges by compiled loops; see `tokviz.bpe.kernels`.
+    """Merges by compiled loops, for rules that they know; see `tokviz.bpe.kernels`.
 
     Attributes:
         n_merges: The merges so far.
@@ -50,7 +46,9 @@ class CompiledTrainer:
                 f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
                 f"{_LARGEST_POSITION:,}: use a split pattern that cuts more, or less text"
             )
-        self._rule = _RULES[settings.tie_break]
+        rule = get_tie_break(settings.tie_break).compiled
+        assert rule is not None
+        self._rule = rule
         self._min_count = settings.min_count
         self._n_wanted = settings.n_merges
         self._n_single = layout.n_single

@@ -6,17 +6,8 @@ reaches a threshold; see `tokviz.bpe.kernels`.
 
 from __future__ import annotations
 
-from tokviz.bpe.merge_state import (
-    FIRST,
-    LEXICOGRAPHIC,
-    N_HEAP,
-    N_PAIRS,
-    PAIR,
-    SMALLEST_ID,
-    TALLIED,
-    THRESHOLD,
-    State,
-)
+from tokviz.bpe.merge_state import N_HEAP, N_PAIRS, PAIR, TALLIED, THRESHOLD, State
+from tokviz.bpe.ties import FIRST, LEXICOGRAPHIC, SMALLEST_ID
 from tokviz.compiled import helper, integer
 
 

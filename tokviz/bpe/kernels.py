@@ -28,7 +28,6 @@ from tokviz.bpe.merge_state import (
     BELOW_MIN_COUNT,
     FINISHED,
     FULL,
-    LEXICOGRAPHIC,
     MOST_GROUPS,
     MOST_OCCURRENCES,
     MOST_PAIRS,
@@ -47,6 +46,7 @@ from tokviz.bpe.merge_state import (
     WEIGHT,
     State,
 )
+from tokviz.bpe.ties import LEXICOGRAPHIC
 from tokviz.compiled import Int32s, helper, kernel
 
 

@@ -9,9 +9,6 @@ from tokviz.compiled import Bytes, Int32s, Int64s
 PAUSED, FULL, FINISHED, NONE_LEFT, BELOW_MIN_COUNT = range(5)
 """Why `run_merges` came back."""
 
-FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
-"""The tie-break rules as the kernels know them."""
-
 TOKEN, PAIR, WEIGHT = range(3)
 """The columns of `State.cells`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from tokviz.bpe.ties import TieBreakName, get_tie_break
+from tokviz.bpe.ties import get_tie_break
 from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 
@@ -30,7 +30,7 @@ class TrainSettings(NamedTuple):
     split_pattern: SplitPattern
     special_tokens: tuple[str, ...]
     special_ids: SpecialIds
-    tie_break: TieBreakName
+    tie_break: str
     min_count: int
 
     @classmethod
@@ -41,7 +41,7 @@ class TrainSettings(NamedTuple):
         split_pattern: str | SplitPattern,
         special_tokens: Sequence[str],
         special_ids: SpecialIds,
-        tie_break: TieBreakName,
+        tie_break: str,
         min_count: int,
     ) -> TrainSettings:
         """Check settings as the user gives them.

@@ -3,24 +3,45 @@
 All three originals count every neighbouring pair, overlapping ones too: "aaa" holds the pair
 ("a", "a") twice although only one of the two can be merged. They differ in ties alone.
 
-To add a rule, add an entry to `TIE_BREAKS`; the compiled merge loop (`tokviz.bpe.kernels`) needs
-its order too.
+To add a rule, add an entry to `TIE_BREAKS`: the command line, the Train screen, the Replay and the
+comparison of trainings take it from there. It learns in plain Python then, however large the corpus
+is. For the compiled loops its order needs a number below, which the entry names, a key in
+`tokviz.bpe.heap_kernels` and one in `tokviz.replay.pairs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
 
-TieBreakName = Literal["first", "lexicographic", "smallest_id"]
+FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
+"""The orders that the compiled loops know."""
 
 Pair = tuple[int, int]
 """The ids of a left and a right token, without any offset for special tokens."""
 
 Position = tuple[int, int]
 """Where a pair first occurs: the index of the piece and the byte offset in it."""
+
+
+Sentence = tuple[str | bytes, ...]
+"""Words and tokens; a screen shows the bytes as it shows tokens."""
+
+
+class TokenPair(NamedTuple):
+    """Two neighbouring tokens, with the ids that the user sees."""
+
+    left_id: int
+    right_id: int
+    left: bytes
+    right: bytes
+
+    @property
+    def words(self) -> Sentence:
+        """The pair in a sentence."""
+        return self.left, " + ", self.right
 
 
 class TieBreak(NamedTuple):
@@ -31,14 +52,19 @@ class TieBreak(NamedTuple):
         title: What it prefers, in a few words.
         source: The program whose merges it reproduces.
         order: Makes a sort key of a pair, of its tokens' bytes (by id) and of where it first occurs
-            now. Of the pairs with the highest count the one with the lowest key is merged.
+            now. Of the pairs with the highest count the one with the lowest key is merged. No merge
+            may lower the key of a pair.
+        why: Says why of two pairs the first one was merged.
+        compiled: The same order in the compiled loops; None if they do not know it.
         looks_at_positions: Whether `order` needs the position, which then has to be searched for.
     """
 
-    name: TieBreakName
+    name: str
     title: str
     source: str
     order: Callable[[Pair, Sequence[bytes], Position], Any]
+    why: Callable[[TokenPair, TokenPair], Sentence]
+    compiled: int | None = None
     looks_at_positions: bool = False
 
 
@@ -51,6 +77,10 @@ def _first(pair: Pair, tokens: Sequence[bytes], position: Position) -> Position:
     Source: karpathy/minbpe `minbpe/base.py` (`get_stats`) and `minbpe/regex.py` (`train`).
     """
     return position
+
+
+def _why_first(pair: TokenPair, second: TokenPair) -> Sentence:
+    return (*pair.words, " first occurs before ", *second.words, ".")
 
 
 def _lexicographic(
@@ -72,6 +102,14 @@ def _descending(token: bytes) -> tuple[int, ...]:
     return (*(255 - byte for byte in token), 256)
 
 
+def _why_lexicographic(pair: TokenPair, second: TokenPair) -> Sentence:
+    which, mine, theirs = "left", pair.left, second.left
+    if mine == theirs:
+        which, mine, theirs = "right", pair.right, second.right
+    comparison = (f": its {which} token ", mine, " sorts behind ", theirs, ".")
+    return (*pair.words, " is greater than ", *second.words, *comparison)
+
+
 def _smallest_id(pair: Pair, tokens: Sequence[bytes], position: Position) -> Pair:
     """Prefer the smallest pair of ids: bytes before merged tokens, older ones before younger.
 
@@ -85,6 +123,10 @@ def _smallest_id(pair: Pair, tokens: Sequence[bytes], position: Position) -> Pai
     return pair
 
 
+def _why_smallest_id(pair: TokenPair, second: TokenPair) -> Sentence:
+    return (*pair.words, f" has the ids {pair[:2]}, before {second[:2]} of ", *second.words, ".")
+
+
 TIE_BREAKS: dict[str, TieBreak] = {
     rule.name: rule
     for rule in (
@@ -93,6 +135,8 @@ TIE_BREAKS: dict[str, TieBreak] = {
             "the pair that occurs first",
             "karpathy/minbpe",
             _first,
+            _why_first,
+            FIRST,
             looks_at_positions=True,
         ),
         TieBreak(
@@ -100,8 +144,17 @@ TIE_BREAKS: dict[str, TieBreak] = {
             "the greatest pair of byte strings",
             "Stanford CS336 assignment 1",
             _lexicographic,
+            _why_lexicographic,
+            LEXICOGRAPHIC,
         ),
-        TieBreak("smallest_id", "the smallest pair of ids", "karpathy/rustbpe", _smallest_id),
+        TieBreak(
+            "smallest_id",
+            "the smallest pair of ids",
+            "karpathy/rustbpe",
+            _smallest_id,
+            _why_smallest_id,
+            SMALLEST_ID,
+        ),
     )
 }
 """Every rule by name."""

@@ -13,11 +13,11 @@ from tokviz.chat.spans import Reason, Span, content
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A rendered text and where things are in it, in characters; see `sandbox.Marked`.
+    """A rendered text and where things are in it, in characters.
 
     Attributes:
         text: What the template gives.
-        contents: (start, end, message, part), ascending.
+        contents: Contents found: (start, end, message, part), ascending.
         n_lost: Contents that were not found.
         generation: Stretches within generation marks; None if the template has none.
         turns: What the assistant writes in messages with tool calls: (start, end, message).

@@ -40,7 +40,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Breach:
     """What a rule found: in words, and where."""
 
     text: str
@@ -63,8 +63,8 @@ class Rule:
     code: str
     title: str
     severity: Severity
-    of_messages: Callable[[Conversation, frozenset[str]], Iterable[Place]] | None = None
-    of_tokens: Callable[[Conversation, Rendering], Iterable[Place]] | None = None
+    of_messages: Callable[[Conversation, frozenset[str]], Iterable[Breach]] | None = None
+    of_tokens: Callable[[Conversation, Rendering], Iterable[Breach]] | None = None
 
 
 def lint(
@@ -121,7 +121,7 @@ def special_texts(*tables: Iterable[str]) -> frozenset[str]:
     return frozenset(text for table in tables for text in table)
 
 
-def _findings(rule: Rule, places: Iterable[Place]) -> list[Finding]:
+def _findings(rule: Rule, places: Iterable[Breach]) -> list[Finding]:
     return [
         Finding(rule.code, rule.severity, place.text, place.message_index, place.token_index)
         for place in places
@@ -140,13 +140,13 @@ def _order(finding: Finding) -> tuple[int, int, int]:
 # -- rules of the messages
 
 
-def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     before = ""
     for index, message in enumerate(conversation.messages):
         role = message.role
         problem = _wrong_place(role, before, index)
         if problem:
-            yield Place(f"message {index + 1}: {problem}", index)
+            yield Breach(f"message {index + 1}: {problem}", index)
         else:
             before = role
 
@@ -171,22 +171,22 @@ def _wrong_place(role: str, before: str, index: int) -> str | None:
     return "a tool answers the user" if before == "user" else None
 
 
-def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     for index, message in enumerate(conversation.messages):
         if not message.text or message.text.isspace():
             what = "blank" if message.text else "empty"
-            yield Place(f"message {index + 1} ({message.role}) is {what}", index)
+            yield Breach(f"message {index + 1} ({message.role}) is {what}", index)
     if not conversation.messages:
-        yield Place("there is no message")
+        yield Breach("there is no message")
 
 
-def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     search = search_of(specials)
     for index, message in enumerate(conversation.messages):
         for part in message.parts:
             found = search(part.text)
             if found is not None:
-                yield Place(
+                yield Breach(
                     f"message {index + 1} ({message.role}): the text {found!r} of a special token "
                     "stands in the content; here it is plain text, other programs may take it for "
                     "the token",
@@ -247,22 +247,22 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
 # -- rules of the tokens
 
 
-def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.n_learned == 0:
         cut = rendering.n_kept < len(rendering)
         why = f" in the first {rendering.n_kept:,} tokens" if cut else ""
-        yield Place(f"no token is learned{why}: the mask is 0 everywhere")
+        yield Breach(f"no token is learned{why}: the mask is 0 everywhere")
 
 
-def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     kept = rendering.n_kept
     if kept and rendering.n_learned == kept:
-        yield Place("every token is learned, also what the user says", None, 0)
+        yield Breach("every token is learned, also what the user says", None, 0)
         return
     told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
     mask = rendering.mask
     if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
-        yield Place(
+        yield Breach(
             f"message {told[0].message + 1}: all that the model is told is learned too, from "
             f"token #{told[0].first} on",
             told[0].message,
@@ -273,7 +273,7 @@ def _everything_supervised(conversation: Conversation, rendering: Rendering) -> 
 _TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
 
 
-def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.n_learned == 0:
         return  # said already
     with_end = set()
@@ -281,7 +281,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
         index = rendering.message_of[token]
         with_end.add(index)
         if not rendering.mask[token]:
-            yield Place(
+            yield Breach(
                 f"message {index + 1}: token #{token} ends the assistant's turn and is not "
                 "learned: the model does not learn to stop",
                 index,
@@ -290,7 +290,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
     for index, (first, last) in enumerate(rendering.message_spans):
         is_assistant = conversation.messages[index].role == "assistant"
         if is_assistant and index not in with_end and first < last <= rendering.n_kept:
-            yield Place(
+            yield Breach(
                 f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
                 index,
                 last - 1,
@@ -304,7 +304,7 @@ def _positions(column: bytes, value: int) -> Iterator[int]:
         position = column.find(value, position + 1)
 
 
-def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     kept = rendering.n_kept
     if kept == len(rendering):
         return
@@ -318,7 +318,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pl
         ):
             continue
         if first < kept:
-            yield Place(
+            yield Breach(
                 f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
                 f"{last - kept:,} of its {last - first:,} tokens are lost",
                 index,
@@ -328,7 +328,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pl
             lost.append(index)
     if lost:
         others = f", and {len(lost) - 1} more behind it" if len(lost) > 1 else ""
-        yield Place(
+        yield Breach(
             f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last that is "
             f"kept, and is lost{others}",
             lost[0],
@@ -340,9 +340,9 @@ def _ended(rendering: Rendering, first: int, last: int) -> bool:
     return rendering.reasons.find(Reason.END, first, last) >= 0
 
 
-def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Place]:
+def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.mask_source == ROLE_SPANS:
-        yield Place(
+        yield Breach(
             f"the template {rendering.template} has no {{% generation %}} marks: other programs "
             "may find no mask; here it comes from the roles"
         )

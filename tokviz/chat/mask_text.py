@@ -227,16 +227,9 @@ def _read_headers(
 
 
 def _said(text: str, reason: Reason, message: int) -> Span:
+    learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
     structure = reason is Reason.HEADER
-    return Span(
-        text,
-        reason,
-        reason is Reason.ASSISTANT_TEXT,
-        False,
-        structure,
-        message,
-        -1 if structure else 0,
-    )
+    return Span(text, reason, learned, False, structure, message, -1 if structure else 0)
 
 
 def _read_chatml(stretches: Iterator[_Stretch]) -> Iterator[Span]:
@@ -286,9 +279,7 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
     inner_ends = {nanochat.AROUND["python"][1], nanochat.AROUND["python_output"][1]}
     for text, is_special in stretches:
         if not is_special:
-            learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
-            structure = reason is Reason.HEADER
-            yield Span(text, reason, learned, False, structure, message, -1 if structure else 0)
+            yield _said(text, reason, message)
         elif text in (nanochat.USER_START, nanochat.ASSISTANT_START):
             message += 1
             is_user = text == nanochat.USER_START

@@ -46,7 +46,7 @@ class Target(NamedTuple):
     learned: bool
 
 
-class Run(NamedTuple):
+class TokenRun(NamedTuple):
     """Neighbouring tokens of one origin.
 
     Attributes:
@@ -96,7 +96,7 @@ class Rendering:
     from_structure: bytes
     message_of: array[int]
     part_of: array[int]
-    runs: tuple[Run, ...]
+    runs: tuple[TokenRun, ...]
     max_tokens: int
     virtual_specials: Mapping[str, int]
     mask_source: str = TEMPLATE_MASK
@@ -319,7 +319,7 @@ class _Columns:
         self.from_structure = bytearray()
         self.message_of = array("i")
         self.part_of = array("i")
-        self.runs: list[Run] = []
+        self.runs: list[TokenRun] = []
 
     def add_all(self, spans: Sequence[Span]) -> None:
         """Add spans."""
@@ -359,7 +359,7 @@ class _Columns:
         if not n:
             return
         noted = len(self.mask)
-        self.runs.append(Run(noted, noted + n, span.message, span.reason))
+        self.runs.append(TokenRun(noted, noted + n, span.message, span.reason))
         self.mask.extend(b"\1" * n if span.learned else bytes(n))
         self.reasons.extend(bytes([span.reason]) * n)
         self.from_structure.extend(b"\1" * n if span.structure else bytes(n))

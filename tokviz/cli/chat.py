@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,11 @@ from tokviz.chat.lint import RULES
 from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options
 from tokviz.cli.command import Command
-from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks
+from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
-from tokviz.files import MAX_FILE_BYTES
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
@@ -182,11 +182,7 @@ class _Work:
                         "file": name,
                         "row": row.row,
                         "place": dataset.place(row.row),
-                        "code": finding.code,
-                        "severity": finding.severity,
-                        "message": finding.message,
-                        "message_index": finding.message_index,
-                        "token_index": finding.token_index,
+                        **asdict(finding),
                     }
                 )
             else:
@@ -261,12 +257,7 @@ def _open(name: str) -> Dataset:
 
     if name != STDIN:
         return Dataset.open(name)
-    data = bytearray()
-    for block in read_blocks(name):
-        data += block
-        if len(data) > MAX_FILE_BYTES:
-            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes; give a file")
-    return Dataset.from_bytes(STDIN, bytes(data))
+    return Dataset.from_bytes(STDIN, read_whole(read_blocks(name), "; give a file"))
 
 
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:

@@ -36,7 +36,7 @@ A byte that is not valid UTF-8 counts as one character.
 
 
 @dataclass
-class Counts(InputSize):
+class InputCounts(InputSize):
     """What an input holds."""
 
     n_tokens: int = 0
@@ -46,7 +46,7 @@ class Counts(InputSize):
         """The compression ratio, None if there are no tokens."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: InputCounts) -> None:
         """Add another input's counts."""
         self.n_bytes += other.n_bytes
         self.n_chars += other.n_chars
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizer = options.load_tokenizer(arguments)
     names = options.input_names(arguments.files)
     models = _models(tokenizer) if arguments.cost else None
-    total = Counts()
+    total = InputCounts()
 
     def count_one(name: str) -> None:
         counts = count_input(name, tokenizer, parse_specials=arguments.specials == "parsed")
@@ -114,7 +114,7 @@ def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
     return models
 
 
-def _print_costs(models: list[ModelPrice], counts: Counts) -> None:
+def _print_costs(models: list[ModelPrice], counts: InputCounts) -> None:
     from tokviz.prices import cost_text
 
     width = max(len(model.name) for model in models)
@@ -135,16 +135,18 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
     }
 
 
-def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> Counts:
+def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> InputCounts:
     """Count one file, or standard input for `-`, in bounded memory."""
-    counts = Counts()
+    counts = InputCounts()
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
     for text in blocks:
         counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
     return counts
 
 
-def record(name: str, tokenizer: Tokenizer, specials: str, counts: Counts) -> dict[str, object]:
+def record(
+    name: str, tokenizer: Tokenizer, specials: str, counts: InputCounts
+) -> dict[str, object]:
     """Make the JSON record of one input."""
     ratio = counts.bytes_per_token
     return {
@@ -161,7 +163,7 @@ def record(name: str, tokenizer: Tokenizer, specials: str, counts: Counts) -> di
 _HEADER = f"{'tokens':>9} {'chars':>9} {'bytes':>9} {'bytes/token':>11}"
 
 
-def _line(counts: Counts, name: str) -> str:
+def _line(counts: InputCounts, name: str) -> str:
     ratio = counts.bytes_per_token
     shown = "-" if ratio is None else f"{ratio:.2f}"
     numbers = f"{counts.n_tokens:>9} {counts.n_chars:>9} {counts.n_bytes:>9} {shown:>11}"

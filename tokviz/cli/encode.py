@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.command import Command
-from tokviz.cli.count import Counts, record
+from tokviz.cli.count import InputCounts, record
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import text_blocks
@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
-    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=Counts())
+    blocks = text_blocks(
+        read_blocks(name), tokenizer, parse_specials=parse_specials, size=InputCounts()
+    )
     separator = ""
     try:
         for text in blocks:
@@ -70,7 +72,7 @@ def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
 
 
 def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
-    counts, ids, borders = Counts(), array("I"), [0]
+    counts, ids, borders = InputCounts(), array("I"), [0]
     parse_specials = specials == "parsed"
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
     for text in blocks:

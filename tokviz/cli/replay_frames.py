@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from tokviz.bpe.ties import Sentence, TokenPair
 from tokviz.glyphs import token_label
 from tokviz.replay.corpus import PieceTokens
 from tokviz.replay.replay import PairCount, Replay
-from tokviz.replay.steps import MergeStep, TokenPair
+from tokviz.replay.steps import MergeStep
 from tokviz.replay.text import ReplayText
-from tokviz.replay.why import Sentence
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60

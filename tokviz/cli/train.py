@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli.command import Command
 from tokviz.cli.interruption import Interruption
 from tokviz.cli.output import print_json, report
@@ -44,9 +45,14 @@ and at the end, with "phase": "done":
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz train`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to learn from")
+    parser.add_argument("sources", nargs="+", metavar="PATH", help="what to learn from")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="RUN", help="the folder to save the result in"
+        "-o",
+        "--output",
+        dest="run_folder",
+        required=True,
+        metavar="RUN",
+        help="the folder to save the result in",
     )
     parser.add_argument(
         "--vocab-size",
@@ -71,6 +77,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument(
         "--pattern",
+        dest="split_pattern",
         default="gpt4",
         metavar="PATTERN",
         help=f"how to cut text into pieces: {', '.join(SPLIT_PATTERNS)}, or a regex "
@@ -78,6 +85,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--special",
+        dest="special_tokens",
         action="append",
         default=[],
         metavar="TEXT",
@@ -91,11 +99,12 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ties",
-        choices=("first", "lexicographic", "smallest_id"),
+        dest="tie_break",
+        choices=tuple(TIE_BREAKS),
         default="first",
-        help="which of the pairs with equal counts to merge: the one that occurs first (as "
-        "minbpe), the greatest as bytes (as CS336), or the one with the smallest ids (as rustbpe) "
-        "(default: %(default)s)",
+        help="which of the pairs with equal counts to merge: "
+        + "; ".join(f"{rule.title} (as {rule.source})" for rule in TIE_BREAKS.values())
+        + " (default: %(default)s)",
     )
     parser.add_argument(
         "--min-count",
@@ -140,20 +149,9 @@ def positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
-    request = TrainRequest(
-        sources=tuple(arguments.paths),
-        run_folder=arguments.output,
-        vocab_size=arguments.vocab_size,
-        split_pattern=arguments.pattern,
-        special_tokens=tuple(arguments.special),
-        special_ids=arguments.special_ids,
-        tie_break=arguments.ties,
-        min_count=arguments.min_count,
-        delimiter=arguments.delimiter,
-        field=arguments.field,
-        max_chars=arguments.max_chars,
-        max_doc_chars=arguments.max_doc_chars,
-        compare=arguments.compare,
+    # The arguments are called like the fields.
+    request = TrainRequest.from_json(
+        {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
     line = ProgressLine()
     # The collector would look through all tokens again and again, and find nothing.

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.bpe.ties import TIE_BREAKS, Sentence
 from tokviz.compare.merge_sources import Source, open_merges
 from tokviz.compare.text_effect import TextEffect, text_effect
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
-from tokviz.replay.why import Sentence
+from tokviz.replay.why import times
 
 Kind = Literal["end", "parts", "tie", "counts", "unknown"]
 """Why two trainings part: one of them ends; they make the same token of other parts; several pairs
@@ -151,30 +151,22 @@ def _difference(a: Replay, b: Replay, k: int) -> Difference:
     if in_a.token == in_b.token and kind == "unknown":
         kind = "parts"
     sentences = (
-        ("A merges ", *_pair(in_a), *_counted(in_a), "."),
-        ("B merges ", *_pair(in_b), *_counted(in_b), "."),
+        ("A merges ", *in_a.pair.words, *_counted(in_a), "."),
+        ("B merges ", *in_b.pair.words, *_counted(in_b), "."),
         *reasons,
     )
     return Difference(k, in_a, in_b, kind, sentences, count_in_a, count_in_b)
 
 
-def _pair(step: MergeStep) -> Sentence:
-    return (step.left, " + ", step.right)
-
-
 def _counted(step: MergeStep) -> Sentence:
-    return () if step.count is None else (f", which occurs {_times(step.count)}",)
-
-
-def _times(n: int) -> str:
-    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+    return () if step.count is None else (f", which occurs {times(step.count)}",)
 
 
 def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
     which, ended, step = ("A", a, in_b) if in_a is None else ("B", b, in_a)
     assert step is not None
     equal = f"All {ended.n_merges:,} merges of {which} are equal, then it ends; the other one goes "
-    return (f"{equal}on with ", *_pair(step), ".")
+    return (f"{equal}on with ", *step.pair.words, ".")
 
 
 def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
@@ -229,14 +221,14 @@ def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
 
 def _less(view: _View) -> Sentence:
     count, own = view.count, view.own.count
-    occurs = "does not occur" if not count else f"occurs only {_times(count)}"
+    occurs = "does not occur" if not count else f"occurs only {times(count)}"
     where = f" {occurs} in the corpus of {view.which}, which merges what occurs "
-    return (*_pair(view.other), f"{where}{_times(own or 0)}.")
+    return (*view.other.pair.words, f"{where}{times(own or 0)}.")
 
 
 def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
     rules = first.replay.tie_break or "", second.replay.tie_break or ""
-    tie: Sentence = (f"It is a tie: both pairs occur {_times(first.count)}.",)
+    tie: Sentence = (f"It is a tie: both pairs occur {times(first.count)}.",)
     if rules[0] == rules[1]:
         same = f"Both have the rule “{rules[0]}”: their texts, or their tokens' ids, differ."
         return [tie, (same,)]
@@ -253,7 +245,7 @@ def _tie_of_one(view: _View, k: int) -> list[Sentence]:
     """Say which rules would take the pair of the one whose rule is not known."""
     n_more = (view.own.n_tied or 2) - 2
     more = "" if not n_more else f", and so {_do(n_more)}"
-    tie = f"It is a tie: both pairs occur {_times(view.count)}{more}."
+    tie = f"It is a tie: both pairs occur {times(view.count)}{more}."
     rule = TIE_BREAKS[view.replay.tie_break or "first"]
     own = f"The rule of {view.which}, “{rule.name}”, takes {rule.title}."
     state = view.replay.state(k - 1)
@@ -261,13 +253,13 @@ def _tie_of_one(view: _View, k: int) -> list[Sentence]:
     wanted = view.other.left, view.other.right
     takers = [name for name, pair in best.items() if (pair.left, pair.right) == wanted]
     if not takers:
-        return [(tie,), (own,), (*_pair(view.other), " is what no known rule takes.")]
+        return [(tie,), (own,), (*view.other.pair.words, " is what no known rule takes.")]
     return [
         (tie,),
         (own,),
         *(
             (
-                *_pair(view.other),
+                *view.other.pair.words,
                 f" is what the rule “{name}” takes: {TIE_BREAKS[name].title} "
                 f"(as {TIE_BREAKS[name].source}).",
             )

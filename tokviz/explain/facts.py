@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TokenPlace:
     """Where a token stands in the document.
 
     Attributes:
@@ -110,11 +110,11 @@ def _token_or_none(tok: Tokenizer, token_id: int) -> bytes | None:
         return None
 
 
-def place_of(live: LiveDocument, tok: Tokenizer, index: int) -> Place:
+def place_of(live: LiveDocument, tok: Tokenizer, index: int) -> TokenPlace:
     """Look up where a token stands."""
     info = live.token(index)
     row, column = live.location(info.start)
-    return Place(
+    return TokenPlace(
         index,
         live.n_tokens,
         info.hue,

@@ -15,7 +15,7 @@ from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.formats.report import Finding, Report, Severity
+from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -59,7 +59,7 @@ class Draft:
     place_of_token: Callable[[int], str] = "token {}".format
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
-    notes: list[Finding] = field(default_factory=list)
+    notes: list[FileFinding] = field(default_factory=list)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
@@ -98,66 +98,78 @@ def build(draft: Draft, name: str) -> Tokenizer:
     return tokenizer
 
 
-def inspect(draft: Draft) -> list[Finding]:
+def inspect(draft: Draft) -> list[FileFinding]:
     """Say what is wrong with a draft; what occurs often is one finding that counts it."""
     return [
         finding for check in (_sizes, _ids, _bytes, _specials, _merges) for finding in check(draft)
     ]
 
 
-def _counted(
-    severity: Severity, code: str, places: list[str], message: str, remedy: str
-) -> Iterable[Finding]:
-    """Make one finding of all places where the same is wrong; the message is about the first."""
-    if places:
-        more = f" (and {len(places) - 1:,} more like it)" if len(places) > 1 else ""
-        yield Finding(severity, code, places[0], message + more, remedy)
+class _Fault:
+    """The same fault at any number of places; the message is about the first."""
+
+    def __init__(self, severity: Severity, code: str, remedy: str) -> None:
+        self._kind = severity, code
+        self._remedy = remedy
+        self._n, self._place, self._message = 0, "", ""
+
+    def add(self, place: str, message: str) -> None:
+        """Note a place."""
+        if not self._n:
+            self._place, self._message = place, message
+        self._n += 1
+
+    def found(self) -> Iterable[FileFinding]:
+        """Make one finding of all places, if there are any."""
+        if self._n:
+            more = f" (and {self._n - 1:,} more like it)" if self._n > 1 else ""
+            yield FileFinding(*self._kind, self._place, self._message + more, self._remedy)
 
 
-def _sizes(draft: Draft) -> Iterable[Finding]:
+def _sizes(draft: Draft) -> Iterable[FileFinding]:
     if not draft.tokens:
-        yield Finding("error", "empty", "", "holds no token", "choose a vocabulary")
+        yield FileFinding("error", "empty", "", "holds no token", "choose a vocabulary")
     lengths = [len(token) for _, token in draft.tokens]
     ids = [token_id for token_id, _ in draft.tokens] or [0]
     if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
         yield from _wrong_size(draft)
     if sum(lengths) > MAX_TOTAL_BYTES:
         message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield Finding("error", "huge-vocabulary", "", message, "this is no vocabulary")
+        yield FileFinding("error", "huge-vocabulary", "", message, "this is no vocabulary")
 
 
-def _wrong_size(draft: Draft) -> Iterable[Finding]:
+def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
     """Name the first token whose id or length is beyond the limits."""
     place = draft.place_of_token
     for number, (token_id, token) in enumerate(draft.tokens):
         if token_id > MAX_TOKEN_ID:
             message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
-            yield Finding("error", "huge-id", place(number), message, "number the tokens anew")
+            yield FileFinding("error", "huge-id", place(number), message, "number the tokens anew")
             break
         if token_id < 0:
             message = f"the id {token_id} is negative"
-            yield Finding("error", "negative-id", place(number), message, "number the tokens anew")
+            yield FileFinding(
+                "error", "negative-id", place(number), message, "number the tokens anew"
+            )
             break
         if len(token) > MAX_TOKEN_BYTES:
             message = f"{len(token):,} bytes are more than a token may have ({MAX_TOKEN_BYTES:,})"
-            yield Finding("error", "huge-token", place(number), message, "remove it")
+            yield FileFinding("error", "huge-token", place(number), message, "remove it")
             break
 
 
-def _ids(draft: Draft) -> Iterable[Finding]:
+def _ids(draft: Draft) -> Iterable[FileFinding]:
     ids = [token_id for token_id, _ in draft.tokens]
     distinct = set(ids)
+    place = draft.place_of_token
+    twice = _Fault("error", "duplicate-id", "give each token its own id")
     if len(distinct) < len(ids):
         seen: dict[int, int] = {}
-        places = []
-        first = -1
         for number, token_id in enumerate(ids):
             if seen.setdefault(token_id, number) != number:
-                first = number if first < 0 else first
-                places.append(draft.place_of_token(number))
-        other = draft.place_of_token(seen[ids[first]])
-        message = f"the id {ids[first]} is also that of {other}"
-        yield from _counted("error", "duplicate-id", places, message, "give each token its own id")
+                other = place(seen[token_id])
+                twice.add(place(number), f"the id {token_id} is also that of {other}")
+    yield from twice.found()
     everything = distinct | {token_id for _, token_id in draft.specials}
     if everything and min(everything) >= 0 and max(everything) <= MAX_TOKEN_ID:
         n_missing = max(everything) + 1 - len(everything)
@@ -169,23 +181,25 @@ def _ids(draft: Draft) -> Iterable[Finding]:
                 else f"the id {gap} has no token"
             )
             remedy = "models may have such gaps; decoding these ids fails"
-            yield Finding("note", "gapped-ids", "", message, remedy)
+            yield FileFinding("note", "gapped-ids", "", message, remedy)
 
 
-def _bytes(draft: Draft) -> Iterable[Finding]:
+def _bytes(draft: Draft) -> Iterable[FileFinding]:
     tokens = [token for _, token in draft.tokens]
     distinct = set(tokens)
     place = draft.place_of_token
-    empty = [place(number) for number, token in enumerate(tokens) if not token]
-    yield from _counted("error", "empty-token", empty, "the token has no bytes", "remove it")
-    if len(distinct) < len(tokens):
+    empty = _Fault("error", "empty-token", "remove it")
+    twice = _Fault("error", "duplicate-token", "remove one of them")
+    if len(distinct) < len(tokens) or b"" in distinct:
         seen: dict[bytes, int] = {}
-        places, message = [], ""
         for number, token in enumerate(tokens):
-            if token and seen.setdefault(token, number) != number:
-                message = message or f"{token[:40]!r} is a token already, at {place(seen[token])}"
-                places.append(place(number))
-        yield from _counted("error", "duplicate-token", places, message, "remove one of them")
+            if not token:
+                empty.add(place(number), "the token has no bytes")
+            elif seen.setdefault(token, number) != number:
+                other = place(seen[token])
+                twice.add(place(number), f"{token[:40]!r} is a token already, at {other}")
+    yield from empty.found()
+    yield from twice.found()
     missing = [byte for byte in range(256) if bytes([byte]) not in distinct]
     if missing and tokens:
         shown = ", ".join(f"0x{byte:02x}" for byte in missing[:4])
@@ -193,10 +207,10 @@ def _bytes(draft: Draft) -> Iterable[Finding]:
         are = "single bytes have" if len(missing) > 1 else "single byte has"
         message = f"{len(missing)} of the 256 {are} no token ({shown})"
         remedy = "add them, or texts that hold these bytes cannot be encoded"
-        yield Finding("error", "missing-bytes", "", message, remedy)
+        yield FileFinding("error", "missing-bytes", "", message, remedy)
 
 
-def _specials(draft: Draft) -> Iterable[Finding]:
+def _specials(draft: Draft) -> Iterable[FileFinding]:
     place = draft.place_of_special
     token_of = dict(draft.tokens)
     text_of: dict[int, str] = {}
@@ -222,17 +236,17 @@ def _specials(draft: Draft) -> Iterable[Finding]:
             finding = ("colliding-special", message, "give it an id of its own")
         if finding is not None:
             code, message, remedy = finding
-            yield Finding("error", code, place(number), message, remedy)
+            yield FileFinding("error", code, place(number), message, remedy)
             return
         if token_id not in token_of and text.encode() in ordinary:
             message = f"{text[:40]!r} is an ordinary token too, with another id"
             remedy = "in a text it is always the special token"
-            yield Finding("warning", "special-is-token", place(number), message, remedy)
+            yield FileFinding("warning", "special-is-token", place(number), message, remedy)
         text_of[token_id] = text
         texts.add(text)
 
 
-def _merges(draft: Draft) -> Iterable[Finding]:
+def _merges(draft: Draft) -> Iterable[FileFinding]:
     if draft.merges is None:
         return
     known = {token for _, token in draft.tokens}
@@ -254,12 +268,13 @@ def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
     return made <= known
 
 
-def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[Finding]:
+def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
-    missing: list[str] = []
-    early: list[str] = []
-    twice: list[str] = []
-    first_missing = first_early = first_twice = ""
+    remedy = "add the token to the vocabulary, or remove the merge"
+    missing = _Fault("error", "merge-without-token", remedy)
+    twice = _Fault("warning", "duplicate-merge", "remove it; the first one counts")
+    remedy = "the merge never applies, or only after later ones"
+    early = _Fault("warning", "early-merge", remedy)
     made = {bytes([byte]) for byte in range(256)}
     seen: set[Merge] = set()
     for number, merge in enumerate(merges):
@@ -268,20 +283,13 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
         if product not in known or left not in known or right not in known:
             lacking = next(token for token in (left, right, product) if token not in known)
             role = "product" if lacking is product else "part"
-            first_missing = first_missing or f"the {role} {lacking[:40]!r} is no token"
-            missing.append(place(number))
+            missing.add(place(number), f"the {role} {lacking[:40]!r} is no token")
         elif merge in seen:
-            first_twice = first_twice or f"{left[:40]!r} + {right[:40]!r} is listed before"
-            twice.append(place(number))
+            twice.add(place(number), f"{left[:40]!r} + {right[:40]!r} is listed before")
         elif left not in made or right not in made:
             lacking = left if left not in made else right
-            first_early = first_early or f"no merge before makes its part {lacking[:40]!r}"
-            early.append(place(number))
+            early.add(place(number), f"no merge before makes its part {lacking[:40]!r}")
         made.add(product)
         seen.add(merge)
-    remedy = "add the token to the vocabulary, or remove the merge"
-    yield from _counted("error", "merge-without-token", missing, first_missing, remedy)
-    remedy = "remove it; the first one counts"
-    yield from _counted("warning", "duplicate-merge", twice, first_twice, remedy)
-    remedy = "the merge never applies, or only after later ones"
-    yield from _counted("warning", "early-merge", early, first_early, remedy)
+    for fault in (missing, twice, early):
+        yield from fault.found()

@@ -24,7 +24,7 @@ from tokviz.formats.hf_native import KIND, post_processor_note
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer
 
@@ -207,13 +207,13 @@ def load_foreign(
     return ForeignTokenizer(path, content, reason, name=name)
 
 
-def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[Finding]:
+def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[FileFinding]:
     message = f"Hugging Face's library encodes it, as {reason}"
-    yield Finding("note", "foreign", "", message)
+    yield FileFinding("note", "foreign", "", message)
     if normalizers:
         message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
         remedy = "decoding may give another text back: it is marked lossy"
-        yield Finding("note", "lossy", "normalizer", message, remedy)
+        yield FileFinding("note", "lossy", "normalizer", message, remedy)
     post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
     if post:
         yield post_processor_note(" + ".join(post))

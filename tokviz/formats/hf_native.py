@@ -15,7 +15,7 @@ from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
-from tokviz.formats.report import Finding
+from tokviz.formats.report import FileFinding
 from tokviz.pretokenize.patterns import SplitPattern
 
 KIND = "Hugging Face tokenizer"
@@ -182,7 +182,7 @@ def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Me
 
 def _notes(
     content: Json, added: list[tuple[str, int]], specials: dict[str, int]
-) -> Iterator[Finding]:
+) -> Iterator[FileFinding]:
     post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
     if post:
         yield post_processor_note(" + ".join(post))
@@ -194,10 +194,10 @@ def _notes(
     if plain:
         shown = ", ".join(plain[:4]) + (", …" if len(plain) > 4 else "")
         message = f"added tokens that are not called special are taken for special: {shown}"
-        yield Finding("note", "added-tokens", "added_tokens", message)
+        yield FileFinding("note", "added-tokens", "added_tokens", message)
 
 
-def post_processor_note(kind: str) -> Finding:
+def post_processor_note(kind: str) -> FileFinding:
     """Say that the tokens which a post-processor puts around a text are left out."""
     message = f"its post-processor ({kind}) may put special tokens around a text; they are left out"
-    return Finding("note", "post-processor", "post_processor", message)
+    return FileFinding("note", "post-processor", "post_processor", message)

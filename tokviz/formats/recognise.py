@@ -157,9 +157,6 @@ def _refuse(head: bytes, path: str | PathLike[str]) -> None:
         raise InputFileError(path, reason)
 
 
-_OLD_PICKLE = re.compile(rb"(?:\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0)")
-
-
 def _is_pickle(head: bytes) -> bool:
     if head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return True

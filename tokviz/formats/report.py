@@ -12,7 +12,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FileFinding:
     """One thing that was noticed.
 
     Attributes:
@@ -48,7 +48,7 @@ class Report:
     """
 
     subject: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FileFinding, ...] = ()
     checks: tuple[str, ...] = ()
 
     @property
@@ -56,7 +56,7 @@ class Report:
         """The severity of the worst finding, None if there is none."""
         return self.findings[0].severity if self.findings else None
 
-    def joined(self, findings: list[Finding], checks: tuple[str, ...] = ()) -> Report:
+    def joined(self, findings: list[FileFinding], checks: tuple[str, ...] = ()) -> Report:
         """Add findings and checks."""
         everything = sorted(
             (*self.findings, *findings), key=lambda finding: SEVERITIES.index(finding.severity)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tokviz import bytetext
 from tokviz.errors import TokvizError
-from tokviz.formats.report import Finding
+from tokviz.formats.report import FileFinding
 from tokviz.tokenizer import Tokenizer
 
 SAMPLES: tuple[bytes, ...] = (
@@ -28,7 +28,7 @@ SAMPLES: tuple[bytes, ...] = (
 _MOST_SPECIALS = 300
 
 
-def self_check(tokenizer: Tokenizer) -> tuple[list[Finding], tuple[str, ...]]:
+def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]]:
     """Encode and decode nasty texts, and compare.
 
     Returns:
@@ -37,7 +37,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[Finding], tuple[str, ...]]:
     try:
         findings = [*_texts(tokenizer), *_specials(tokenizer)]
     except TokvizError as error:
-        finding = Finding("error", "self-check", "self-check", f"encoding fails: {error}")
+        finding = FileFinding("error", "self-check", "self-check", f"encoding fails: {error}")
         return [finding], ()
     checks = []
     codes = {finding.code for finding in findings}
@@ -50,7 +50,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[Finding], tuple[str, ...]]:
     return findings, tuple(checks)
 
 
-def _texts(tokenizer: Tokenizer) -> Iterator[Finding]:
+def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
     changed: list[bytes] = []
     for data in SAMPLES:
         text = bytetext.from_bytes(data)
@@ -63,15 +63,15 @@ def _texts(tokenizer: Tokenizer) -> Iterator[Finding]:
         dropped = tokenizer.remote and not story.ids
         if not dropped and not all(_tile(side, len(data)) for side in spans):
             message = f"the spans of its tokens leave a gap in {data[:30]!r}"
-            yield Finding("error", "spans", "self-check", message)
+            yield FileFinding("error", "spans", "self-check", message)
     if not changed:
         return
     message = f"{len(changed)} of {len(SAMPLES)} nasty texts decode to another text"
     first = f"{message}, first {changed[0][:40]!r}"
     if tokenizer.remote:
-        yield Finding("note", "lossy", "self-check", first, "it is marked lossy")
+        yield FileFinding("note", "lossy", "self-check", first, "it is marked lossy")
     else:
-        yield Finding("error", "round-trip", "self-check", first, "do not trust its tokens")
+        yield FileFinding("error", "round-trip", "self-check", first, "do not trust its tokens")
 
 
 def _tile(spans: list[list[int]], n_bytes: int) -> bool:
@@ -80,7 +80,7 @@ def _tile(spans: list[list[int]], n_bytes: int) -> bool:
     return [start for start, _ in spans] == ends[:-1] and ends[-1] == n_bytes
 
 
-def _specials(tokenizer: Tokenizer) -> Iterator[Finding]:
+def _specials(tokenizer: Tokenizer) -> Iterator[FileFinding]:
     texts = list(tokenizer.special_tokens)[:_MOST_SPECIALS]
     if tokenizer.remote:
         texts = texts[:16]
@@ -92,4 +92,4 @@ def _specials(tokenizer: Tokenizer) -> Iterator[Finding]:
     ]
     if wrong:
         message = f"the special token {wrong[0][:40]!r} is not recognised as its id"
-        yield Finding("warning", "special", "self-check", message)
+        yield FileFinding("warning", "special", "self-check", message)

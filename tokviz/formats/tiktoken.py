@@ -14,7 +14,7 @@ from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import Draft
 from tokviz.formats.known_vocabularies import Known, known_by_checksum, known_by_size
 from tokviz.formats.rank_order import why_no_ranks
-from tokviz.formats.report import Finding
+from tokviz.formats.report import FileFinding
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
@@ -79,7 +79,7 @@ def _parse(data: bytes, path: str | PathLike[str]) -> tuple[list[tuple[int, byte
 
 def _pattern(
     known: Known | None, certain: bool, asked: str | SplitPattern | None
-) -> tuple[SplitPattern, str, list[Finding]]:
+) -> tuple[SplitPattern, str, list[FileFinding]]:
     """Decide on the split pattern; say how, and note it where it is a guess."""
     if asked is not None:
         pattern = get_split_pattern(asked)
@@ -92,7 +92,7 @@ def _pattern(
     about = f"{by}, split pattern {name} is a guess"
     message = f"the split pattern {name} is a guess: a rank file holds none"
     remedy = "choose another one if the tokens look wrong"
-    finding = Finding("note", "guessed-pattern", "", message, remedy)
+    finding = FileFinding("note", "guessed-pattern", "", message, remedy)
     return get_split_pattern(name), about, [finding]
 
 

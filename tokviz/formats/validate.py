@@ -11,7 +11,7 @@ from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin, load
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -67,7 +67,7 @@ def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Repor
     remedy = (
         "each occurs only as a whole piece" if whole else "they never occur; the ids are wasted"
     )
-    return report.joined([Finding("warning", "unmerged", "", message, remedy)])
+    return report.joined([FileFinding("warning", "unmerged", "", message, remedy)])
 
 
 def unmerged_ids(tokenizer: Tokenizer) -> list[int]:
@@ -96,7 +96,7 @@ def _as_draft(tokenizer: Tokenizer) -> Draft:
 
 def _of_broken(
     source: str | PathLike[str], error: TokvizError, split_pattern: str | SplitPattern | None
-) -> list[Finding]:
+) -> list[FileFinding]:
     """List all that is wrong with a file that cannot be loaded, if it can be read at all."""
     try:
         draft = read_draft(find(source), split_pattern)
@@ -106,7 +106,7 @@ def _of_broken(
     if any(finding.severity == "error" for finding in findings):
         return findings
     code = "pattern" if isinstance(error, PatternError) else "unreadable"
-    return [*findings, Finding("error", code, "", str(error))]
+    return [*findings, FileFinding("error", code, "", str(error))]
 
 
 def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
@@ -122,11 +122,11 @@ def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
             theirs = library.encode(text, parse_specials=True).ids.tolist()
             if theirs != tokenizer.encode(text):
                 message = f"Hugging Face's library gives other ids for {text[:30]!r}"
-                finding = Finding("error", "library-differs", "", message, "trust the library")
+                finding = FileFinding("error", "library-differs", "", message, "trust the library")
                 return report.joined([finding])
     except JobError as error:
         message = f"it could not be compared with Hugging Face's library: {error}"
-        return report.joined([Finding("note", "not-compared", "", message)])
+        return report.joined([FileFinding("note", "not-compared", "", message)])
     finally:
         library.close()
     return report.joined([], (f"Hugging Face's library gives the same ids for {len(texts)} texts",))

@@ -22,7 +22,7 @@ from tokviz.files import read_file
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, parse_merges
-from tokviz.formats.report import Finding
+from tokviz.formats.report import FileFinding
 from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -125,13 +125,13 @@ def _draft(
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
         message = f"the split pattern {DEFAULT_PATTERN} is a guess: the files hold none"
         remedy = "choose another one if the tokens look wrong"
-        notes.append(Finding("note", "guessed-pattern", "", message, remedy))
+        notes.append(FileFinding("note", "guessed-pattern", "", message, remedy))
     else:
         about += "split pattern as asked for"
     if specials:
         shown = ", ".join(text for text, _ in specials[:4]) + (", …" if len(specials) > 4 else "")
         message = f"{shown} in the vocabulary: taken for special tokens, as no merge makes them"
-        notes.append(Finding("note", "found-specials", "", message))
+        notes.append(FileFinding("note", "found-specials", "", message))
     return Draft(
         KIND,
         vocab_path,

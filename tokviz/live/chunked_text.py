@@ -14,7 +14,7 @@ from itertools import accumulate
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
-from tokviz.live.chunks import Chunk, ChunkTokens, Run
+from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens
 from tokviz.live.cuts import cut_rule
 from tokviz.live.hues import first_hue, last_hue, paint
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
@@ -327,7 +327,7 @@ def _byte_offset(chunks: list[Chunk], char: int) -> int:
     return byte
 
 
-def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[Run]:
+def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:
     """Collect the tokens that an edit leaves alone, at their places after it.
 
     Args:
@@ -336,12 +336,12 @@ def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> li
         end: The byte offset behind what is removed.
         n_new_bytes: The length of what takes the chunks' place.
     """
-    before: list[Run] = []
-    behind: list[Run] = []
+    before: list[OldTokens] = []
+    behind: list[OldTokens] = []
     byte = 0
     for chunk in old:
         known = chunk.tokens
-        runs = chunk.runs if known is None else (Run(known, 0, len(known.ids), 0),)
+        runs = chunk.runs if known is None else (OldTokens(known, 0, len(known.ids), 0),)
         for run in runs:
             if kept := run.moved(byte).clip(0, start):
                 before.append(kept)
@@ -351,7 +351,7 @@ def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> li
     return before + [run.moved(n_new_bytes - byte) for run in behind]
 
 
-def _hand_down(runs: list[Run], chunks: list[Chunk]) -> None:
+def _hand_down(runs: list[OldTokens], chunks: list[Chunk]) -> None:
     """Give each new chunk the part of the runs that lies in it."""
     if len(runs) > _MOST_RUNS:
         runs = runs[: _MOST_RUNS // 2] + runs[-_MOST_RUNS // 2 :]

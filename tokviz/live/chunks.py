@@ -102,7 +102,7 @@ def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
     return borders
 
 
-class Run(NamedTuple):
+class OldTokens(NamedTuple):
     """Consecutive tokens from before an edit, and where their bytes are in a newer text.
 
     Token k, for first <= k < last, now starts at byte `tokens.borders[k] + shift`.
@@ -123,14 +123,14 @@ class Run(NamedTuple):
         """Byte offset at which the last token ends."""
         return self.tokens.borders[self.last] + self.shift
 
-    def clip(self, start: int, end: int) -> Run | None:
+    def clip(self, start: int, end: int) -> OldTokens | None:
         """Keep the tokens that lie wholly in a byte span; None if there are none."""
         borders, shift = self.tokens.borders, self.shift
         first = bisect_left(borders, start - shift, self.first, self.last + 1)
         last = bisect_right(borders, end - shift, self.first, self.last + 1) - 1
-        return Run(self.tokens, first, last, shift) if first < last else None
+        return OldTokens(self.tokens, first, last, shift) if first < last else None
 
-    def moved(self, shift: int) -> Run:
+    def moved(self, shift: int) -> OldTokens:
         """Count bytes from elsewhere: add `shift` to every offset."""
         return self._replace(shift=self.shift + shift)
 
@@ -178,8 +178,8 @@ class Chunk:
         self.n_raw_bytes = bytetext.n_raw_bytes(text)
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
-        self.runs: tuple[Run, ...] = ()
-        self.block: Block | None = None
+        self.runs: tuple[OldTokens, ...] = ()
+        self.block: Block[Chunk] | None = None
         self._marks: list[int] | None = None
         self._newlines: array[int] | None = None
 

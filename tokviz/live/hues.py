@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from tokviz.live.chunks import Chunk, Run
+from tokviz.live.chunks import Chunk, OldTokens
 
 N_HUES = 6
 
@@ -29,7 +29,7 @@ def unpainted(n_tokens: int) -> bytearray:
     return bytearray([NO_HUE]) * n_tokens
 
 
-def recall(runs: Iterable[Run], ids: array[int], borders: array[int]) -> bytearray:
+def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> bytearray:
     """Give tokens the hues they had before, `NO_HUE` to those that are new.
 
     A token is the same as before if its id and its bytes' place, moved along with the text, are
@@ -51,7 +51,7 @@ def recall(runs: Iterable[Run], ids: array[int], borders: array[int]) -> bytearr
     return hues
 
 
-def _recall_run(run: Run, ids: array[int], borders: array[int], hues: bytearray) -> None:
+def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: bytearray) -> None:
     """Match a run from both ends, where nearly all of it agrees, then what is between."""
     old_ids, old_hues, old_borders = run.tokens.ids, run.tokens.hues, run.tokens.borders
     old, old_end = run.first, run.last

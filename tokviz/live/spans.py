@@ -54,7 +54,7 @@ class TokenInfo(NamedTuple):
     special: bool
 
 
-class Counts(NamedTuple):
+class TextSize(NamedTuple):
     """How much a stretch of text holds; tokens that it only holds parts of count too."""
 
     chars: int

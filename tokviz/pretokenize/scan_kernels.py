@@ -12,7 +12,7 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
-from tokviz.compiled import Bytes, Int64s, helper, kernel
+from tokviz.compiled import Bytes, Int64s, helper
 from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
@@ -39,26 +39,6 @@ _D, _E, _L, _M, _R, _S, _T, _V = b"delmrstv"
 _LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
 _LONG_S_0, _LONG_S_1 = _LONG_S
 _ASCII_CASE = 0x20
-
-
-@kernel
-def scan(
-    data: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    n_texts: int,
-    is_open: int,
-    family: int,
-    max_digits: int,
-    table: Bytes,
-    reached: Int64s,
-    pieces: Int64s,
-    most: int,
-) -> int:
-    """Find pieces: see `find_pieces`."""
-    return find_pieces(
-        data, starts, ends, n_texts, is_open, family, max_digits, table, reached, pieces, most
-    )
 
 
 @helper

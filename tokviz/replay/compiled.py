@@ -117,9 +117,9 @@ class CompiledPairs:
         self._least_wanted = 0
 
     @property
-    def _counts(self) -> pairing.Counts:
+    def _counts(self) -> pairing.PairCounts:
         arrays: tuple[Any, ...] = (self._table, self._tokens, self._numbers)
-        return pairing.Counts(*arrays)
+        return pairing.PairCounts(*arrays)
 
     @property
     def _k(self) -> int:

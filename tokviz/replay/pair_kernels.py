@@ -15,7 +15,7 @@ from tokviz.replay.table import FREE, pair_of, row_of
 COUNT, FIRST, N_COLUMNS = 1, 2, 3
 
 K, N_PAIRS, N_NUMBERS = 0, 1, 2
-"""The places of `Counts.numbers`."""
+"""The places of `PairCounts.numbers`."""
 
 
 class Times(NamedTuple):
@@ -36,7 +36,7 @@ class Times(NamedTuple):
     joined: Int32s
 
 
-class Counts(NamedTuple):
+class PairCounts(NamedTuple):
     """What is counted.
 
     Attributes:
@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
 
 @helper
-def _add(counts: Counts, n_slots: int, left: int, right: int, change: int, place: int) -> None:
+def _add(counts: PairCounts, n_slots: int, left: int, right: int, change: int, place: int) -> None:
     """Change the count of a pair at a place."""
     pair = pair_of(left, right)
     row = row_of(counts.table, n_slots, N_COLUMNS, pair)
@@ -65,7 +65,7 @@ def _add(counts: Counts, n_slots: int, left: int, right: int, change: int, place
 
 @kernel
 def count_pairs(
-    times: Times, n_pieces: int, k: int, counts: Counts, n_slots: int, n_tokens: int
+    times: Times, n_pieces: int, k: int, counts: PairCounts, n_slots: int, n_tokens: int
 ) -> int:
     """Count all pairs and tokens after k merges.
 
@@ -134,7 +134,7 @@ def _token_at(times: Times, k: int, start: int, end: int) -> int:
 
 @helper
 def _swap(
-    times: Times, counts: Counts, n_slots: int, number: int, place: int, end: int, change: int
+    times: Times, counts: PairCounts, n_slots: int, number: int, place: int, end: int, change: int
 ) -> None:
     """Count the pair at a place as it is after a merge instead of as it is before."""
     left = _token_before(times, number - 1, place)
@@ -148,7 +148,7 @@ def _swap(
 @helper
 def _step(
     times: Times,
-    counts: Counts,
+    counts: PairCounts,
     n_slots: int,
     places: Int32s,
     first: int,
@@ -185,7 +185,7 @@ def _step(
 
 @kernel
 def walk(
-    times: Times, counts: Counts, n_slots: int, starts: Int64s, places: Int32s, k: int
+    times: Times, counts: PairCounts, n_slots: int, starts: Int64s, places: Int32s, k: int
 ) -> None:
     """Do merges, or undo them, until k are done or the table has no room for the next one.
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import sub
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from tokviz.bpe import ties
+from tokviz.bpe.ties import TieBreak
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,16 +76,12 @@ class CorpusPairs(Protocol):
 class TieOrder:
     """The order of pairs with equal counts, as numbers: of two pairs the lower is merged first."""
 
-    def __init__(self, rule: str, tokens: list[bytes]) -> None:
-        """Take the name of the rule, and the bytes of every token by number."""
+    def __init__(self, rule: TieBreak, tokens: list[bytes], offsets: Int64s) -> None:
+        """Take the rule, the bytes of every token by number, and where each piece starts."""
         self._rule = rule
         self._tokens = tokens
+        self._offsets = offsets
         self._places: Int64s | None = None
-
-    @property
-    def looks_at_positions(self) -> bool:
-        """Whether the order is that of the first occurrences in the corpus."""
-        return self._rule == "first"
 
     def keys(self, lefts: Int64s, rights: Int64s, positions: Callable[[], Int64s]) -> Int64s:
         """Give the keys of pairs.
@@ -89,15 +89,41 @@ class TieOrder:
         Args:
             lefts: The left tokens.
             rights: The right tokens.
-            positions: Finds where each pair occurs first.
+            positions: Finds where the right token of each pair occurs first, in the bytes of all
+                pieces.
         """
         n = len(self._tokens)
-        if self._rule == "first":
-            return positions()
-        if self._rule == "smallest_id":
-            return lefts * n + rights
-        places = self._from_greatest()
-        keys: Int64s = places[lefts] * n + places[rights]
+        match self._rule.compiled:
+            case ties.FIRST:
+                return positions()
+            case ties.SMALLEST_ID:
+                return lefts * n + rights
+            case ties.LEXICOGRAPHIC:
+                places = self._from_greatest()
+                keys: Int64s = places[lefts] * n + places[rights]
+                return keys
+        return self._by_order(lefts.tolist(), rights.tolist(), positions)
+
+    def _by_order(
+        self, lefts: list[int], rights: list[int], positions: Callable[[], Int64s]
+    ) -> Int64s:
+        """Number pairs by the rule as plain Python knows it."""
+        import numpy as np
+
+        firsts = [(0, 0)] * len(lefts)
+        if self._rule.looks_at_positions:
+            places = positions()
+            pieces = np.searchsorted(self._offsets, places, side="right") - 1
+            starts = (places - self._offsets[pieces]).tolist()
+            before = [len(self._tokens[left]) for left in lefts]
+            firsts = list(zip(pieces.tolist(), map(sub, starts, before), strict=True))
+        pairs = zip(lefts, rights, strict=True)
+        by_pair = [
+            self._rule.order(pair, self._tokens, first)
+            for pair, first in zip(pairs, firsts, strict=True)
+        ]
+        keys = np.empty(len(by_pair), np.int64)
+        keys[sorted(range(len(by_pair)), key=by_pair.__getitem__)] = np.arange(len(by_pair))
         return keys
 
     def _from_greatest(self) -> Int64s:

@@ -347,10 +347,14 @@ class Replay:
 
     def _tie_order(self, rule: str | None) -> TieOrder:
         assert self.run is not None
-        name = self.run.settings.tie_break if rule is None else get_tie_break(rule).name
+        name = self.run.settings.tie_break if rule is None else rule
         if name not in self._tie_orders:
             tokens = [bytes([byte]) for byte in range(256)]
-            self._tie_orders[name] = TieOrder(name, [*tokens, *self._steps.tokens])
+            self._tie_orders[name] = TieOrder(
+                get_tie_break(name),
+                [*tokens, *self._steps.tokens],
+                self.run.piece_counts.offsets,
+            )
         return self._tie_orders[name]
 
 

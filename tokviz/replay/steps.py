@@ -8,24 +8,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tokviz.bpe.history import NO_TOKEN
+from tokviz.bpe.ties import TokenPair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokviz.bpe.history import TrainingHistory
     from tokviz.tokenizer import Tokenizer
-
-
-class TokenPair(NamedTuple):
-    """Two neighbouring tokens."""
-
-    left_id: int
-    right_id: int
-    left: bytes
-    right: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +54,11 @@ class MergeStep:
     runner_up_count: int | None = None
     n_tokens_before: int | None = None
     n_tokens_after: int | None = None
+
+    @property
+    def pair(self) -> TokenPair:
+        """The pair that is merged."""
+        return TokenPair(self.left_id, self.right_id, self.left, self.right)
 
     @property
     def token(self) -> bytes:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokviz.bpe.ties import get_tie_break
-from tokviz.replay.steps import MergeStep, TokenPair
-
-Sentence = tuple[str | bytes, ...]
-"""Words and tokens; a screen shows the bytes as it shows tokens."""
+from tokviz.bpe.ties import Sentence, get_tie_break
+from tokviz.replay.steps import MergeStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +37,18 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     """
     if step.count is None:
         return MergeReason(_without_counts(step))
-    pair: Sentence = (step.left, " + ", step.right)
+    pair = step.pair.words
     if step.n_tied is not None and step.n_tied > 1 and tie_break is not None:
-        tied: Sentence = (*pair, f" occurs {_times(step.count)}, as {_others(step.n_tied - 1)}.")
-        return MergeReason((tied, *_rule(step, tie_break)), tie_break)
+        rule = get_tie_break(tie_break)
+        tied = (*pair, f" occurs {times(step.count)}, as {_others(step.n_tied - 1)}.")
+        wins = (f"The rule “{rule.name}” takes {rule.title} (as {rule.source}).",)
+        compared = () if step.runner_up is None else (rule.why(step.pair, step.runner_up),)
+        return MergeReason((tied, wins, *compared), tie_break)
     if step.runner_up is None:
-        return MergeReason(((*pair, f" occurs {_times(step.count)}; no other pair is left."),))
-    second = (step.runner_up.left, " + ", step.runner_up.right)
-    ahead = f" occurs {_times(step.count)}, more than any other pair; "
+        return MergeReason(((*pair, f" occurs {times(step.count)}; no other pair is left."),))
+    ahead = f" occurs {times(step.count)}, more than any other pair; "
     follows = f" follows with {step.runner_up_count:,}, {step.margin:,} fewer."
-    return MergeReason(((*pair, ahead, *second, follows),))
+    return MergeReason(((*pair, ahead, *step.runner_up.words, follows),))
 
 
 def _without_counts(step: MergeStep) -> tuple[Sentence, ...]:
@@ -59,41 +58,16 @@ def _without_counts(step: MergeStep) -> tuple[Sentence, ...]:
         )
     return (
         (
-            step.left, " + ", step.right,
+            *step.pair.words,
             " was recovered from the vocabulary; how often it occurred is not known.",
         ),
-    )  # fmt: skip
+    )
 
 
-def _times(n: int) -> str:
+def times(n: int) -> str:
+    """Say how often."""
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _others(n: int) -> str:
     return "does one other pair" if n == 1 else f"do {n:,} other pairs"
-
-
-def _rule(step: MergeStep, tie_break: str) -> tuple[Sentence, ...]:
-    rule = get_tie_break(tie_break)
-    wins: Sentence = (f"The rule “{rule.name}” takes {rule.title} (as {rule.source}).",)
-    if step.runner_up is None:
-        return (wins,)
-    other = step.runner_up
-    return (wins, _comparison(step, other, tie_break))
-
-
-def _comparison(step: MergeStep, other: TokenPair, tie_break: str) -> Sentence:
-    """Compare the two pairs as the rule does."""
-    pair, second = (step.left, " + ", step.right), (other.left, " + ", other.right)
-    if tie_break == "smallest_id":
-        mine, theirs = (step.left_id, step.right_id), (other.left_id, other.right_id)
-        return (*pair, f" has the ids {mine}, before {theirs} of ", *second, ".")
-    if tie_break == "lexicographic":
-        which, mine_, theirs_ = "left", step.left, other.left
-        if mine_ == theirs_:
-            which, mine_, theirs_ = "right", step.right, other.right
-        return (
-            *pair, " is greater than ", *second, f": its {which} token ", mine_,
-            " sorts behind ", theirs_, ".",
-        )  # fmt: skip
-    return (*pair, " first occurs before ", *second, ".")

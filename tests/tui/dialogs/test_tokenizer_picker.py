@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.formats.registry import builtin_names
+from tokviz.formats.registry import BuiltinTokenizer, builtin_names
 from tokviz.places import place_words, short_name
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
@@ -51,6 +51,31 @@ def test_without_a_query_all_are_listed_in_registry_order() -> None:
 )
 def test_name_alias_or_part_of_one_finds_the_tokenizer_first(query: str, name: str) -> None:
     assert ranked(query)[0] == name
+
+
+def made_up(name: str, *aliases: str, title: str = "") -> BuiltinTokenizer:
+    (known, *_) = builtin_names()
+    return known._replace(name=name, aliases=aliases, title=title)
+
+
+def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
+    tokenizers = [
+        made_up("xaxbxc"),
+        made_up("zzzzabc"),
+        made_up("abcdefghi"),
+        made_up("none", "other"),
+        made_up("abcd"),
+        made_up("last", "a b-c"),
+    ]
+    matches = rank("ABC", tokenizers)
+    assert [match.tokenizer.name for match in matches] == [
+        "last",  # its alias is equal, but for what is ignored
+        "abcd",  # begins with it, and is the shorter of two
+        "abcdefghi",
+        "zzzzabc",  # holds it
+        "xaxbxc",  # holds its letters in order
+    ]
+    assert matches[0].name == "a b-c"
 
 
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:

@@ -274,6 +274,21 @@ async def test_line_ends_are_converted_and_undone() -> None:
         assert_exact(screen)
 
 
+async def test_the_keyboard_stays_in_the_panels_while_they_take_turns() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        panels = screen_of(app).panels
+        await settle(pilot)
+        await pilot.press("f5")
+        assert app.focused is panels.current
+        for shown in ("splits", "token", "mask", "ids", "splits"):
+            await pilot.press("f2")
+            await settle(pilot)
+            assert panels.shown == shown
+            assert panels.has_focus_within
+        assert screen_of(app).live.text == "hello world"
+
+
 async def test_panels_go_round_and_are_remembered() -> None:
     app = make_app()
     async with app.run_test(size=(120, 30)) as pilot:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -30,6 +29,7 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     picker_rows,
     typed_source,
 )
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.lists import Cell, RowList
 
 _PATIENCE = 0.3
@@ -62,25 +62,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     ]
 
     dialog_title = "Tokenizer"
-
-    class Loaded(Message):
-        """A tokenizer is ready, or cannot be had."""
-
-        def __init__(self, number: int, source: str, result: Tokenizer | TokvizError) -> None:
-            """Take the loading's number, what was loaded, and what came of it."""
-            super().__init__()
-            self.number = number
-            self.source = source
-            self.result = result
-
-    class LookedAt(Message):
-        """A file or folder has been looked at."""
-
-        def __init__(self, place: Place, about: str) -> None:
-            """Take the place and what there is to say about it."""
-            super().__init__()
-            self.place = place
-            self.about = about
 
     def __init__(
         self,
@@ -169,17 +150,16 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self.query_one("#about", Static).update(Content(safe(about)))
         self.query_one(HintBar).show(self._hints(row))
         if isinstance(row, Place):
-            self._look_at(row)
+            in_thread(
+                self,
+                "look",
+                lambda task: _about_place(row),
+                lambda about: self._tell_place(row, about),
+            )
 
-    @work(thread=True, exclusive=True, group="look", exit_on_error=False)
-    def _look_at(self, place: Place) -> None:
-        self.post_message(self.LookedAt(place, _about_place(place)))
-
-    @on(LookedAt)
-    def _tell_place(self, event: LookedAt) -> None:
-        event.stop()
-        if event.place == self.rows.row:
-            self.query_one("#about", Static).update(Content(safe(event.about)))
+    def _tell_place(self, place: Place, about: str) -> None:
+        if place == self.rows.row:
+            self.query_one("#about", Static).update(Content(safe(about)))
 
     def _paint(self, row: PickerRow, width: int) -> list[Cell]:
         return paint_row(row, width, current=self.current)
@@ -200,35 +180,37 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._started = time.monotonic()
         self.show_error("")
         self._timer = self.set_interval(_PATIENCE, self._show_progress)
-        self._load(self._number, source)
+        number = self._number
 
-    @work(thread=True, group="load", exit_on_error=False)
-    def _load(self, number: int, source: str) -> None:
-        result: Tokenizer | TokvizError
-        try:
-            result = load(source)
-            result.prepare()
-        except TokvizError as error:
-            result = error
-        if number == self._number:
-            self.post_message(self.Loaded(number, source, result))
-        elif isinstance(result, Tokenizer):
-            result.close()
+        def work(task: Task) -> Tokenizer:
+            tokenizer = load(source)
+            tokenizer.prepare()
+            if task.cancelled:
+                tokenizer.close()
+            return tokenizer
 
-    @on(Loaded)
-    def _take(self, event: Loaded) -> None:
-        event.stop()
-        if event.number != self._number:
-            if isinstance(event.result, Tokenizer):
-                event.result.close()
+        in_thread(
+            self,
+            "load",
+            work,
+            lambda tokenizer: self._take(number, source, tokenizer),
+            failed=lambda error: self._fail(number, error),
+            exclusive=False,
+        )
+
+    def _take(self, number: int, source: str, tokenizer: Tokenizer) -> None:
+        if number != self._number:
+            tokenizer.close()
             return
         self._end_loading()
-        if isinstance(event.result, Tokenizer):
-            self.loaded = event.result
-            self._remember(event.source)
-            self.dismiss(event.source)
-        else:
-            self.show_error(str(event.result))
+        self.loaded = tokenizer
+        self._remember(source)
+        self.dismiss(source)
+
+    def _fail(self, number: int, error: TokvizError) -> None:
+        if number == self._number:
+            self._end_loading()
+            self.show_error(str(error))
 
     def _show_progress(self) -> None:
         self.add_class("-loading")

@@ -8,7 +8,7 @@ from itertools import accumulate
 from rich.cells import cell_len
 
 from tokviz.explain.describe import CutCharacter
-from tokviz.explain.facts import Entry, Occurrences, Place, SelectedTokens
+from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
@@ -47,7 +47,7 @@ def token_copies(entry: Entry) -> list[Copy]:
 
 
 def token_rows(
-    place: Place, entry: Entry, occurrences: Occurrences | None, width: int
+    place: TokenPlace, entry: Entry, occurrences: Occurrences | None, width: int
 ) -> list[Row]:
     """Draw all there is to know about one token.
 
@@ -74,7 +74,7 @@ def token_rows(
     ]
 
 
-def _facts(place: Place, entry: Entry, width: int) -> Iterator[Row]:
+def _facts(place: TokenPlace, entry: Entry, width: int) -> Iterator[Row]:
     copy_id, *_ = token_copies(entry)
     yield from field_rows("id", words_of(copy_id.text, "link", copy_id), width)
     yield from field_rows("bytes", hex_words(entry.token), width)
@@ -100,7 +100,7 @@ def hex_words(token: bytes) -> list[Word]:
     return words
 
 
-def _length_words(entry: Entry, place: Place) -> list[Word]:
+def _length_words(entry: Entry, place: TokenPlace) -> list[Word]:
     n_bytes = counted(len(entry.token), "byte")
     if entry.n_chars is not None:
         return [(Span(f"{n_bytes},"),), (Span(counted(entry.n_chars, "character"), "dim"),)]
@@ -119,7 +119,7 @@ def _cut_words(cut: CutCharacter) -> list[Word]:
     ]
 
 
-def _span_words(place: Place) -> list[Word]:
+def _span_words(place: TokenPlace) -> list[Word]:
     (first_byte, last_byte), (first_char, last_char) = place.bytes, place.chars
     return [
         (Span(f"bytes {first_byte:,}-{last_byte:,},"),),
@@ -127,7 +127,7 @@ def _span_words(place: Place) -> list[Word]:
     ]
 
 
-def _occurrence_rows(place: Place, occurrences: Occurrences | None, width: int) -> list[Row]:
+def _occurrence_rows(place: TokenPlace, occurrences: Occurrences | None, width: int) -> list[Row]:
     """Take two rows whatever is known, so that nothing below jumps when the answer comes."""
     if occurrences is None:
         return [*field_rows("occurs", words_of("…", "dim"), width), ()]

@@ -114,8 +114,10 @@ class Turns(Container):
         for widget in self._made.values():
             widget.display = widget is current
         self._draw_tabs()
-        if had_focus:
+        if had_focus and current.is_mounted:
             current.focus(scroll_visible=False)
+        elif had_focus:
+            self.call_after_refresh(current.focus, scroll_visible=False)
 
     def step(self, by: int) -> str:
         """Show the one so many tabs further on, in a circle; give its id."""

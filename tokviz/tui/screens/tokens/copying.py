@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable
 from functools import partial
@@ -31,6 +30,8 @@ class CopyTokens(Copying):
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:
         """Copy the ids of the selected tokens, or of all, as a list."""
+        import json
+
         self._copy_ids(lambda first: lambda ids: json.dumps(ids.tolist()), "token ids")
 
     @action("Copy the tokens as JSON", "shift+f4", section="Copy")
@@ -87,6 +88,8 @@ def tokens_json(tokenizer: Tokenizer, index: int, byte_start: int, ids: array[in
         byte_start: The first token's offset in the text's bytes.
         ids: The token ids.
     """
+    import json
+
     tokens: list[dict[str, object]] = []
     for place, token_id in enumerate(ids, index):
         data = tokenizer.token_bytes(token_id)

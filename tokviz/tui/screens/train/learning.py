@@ -8,8 +8,9 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
+from tokviz.bpe.progress import NewMerge
 from tokviz.glyphs import token_label
-from tokviz.jobs.train_messages import NewMerge, TrainReport
+from tokviz.jobs.train_messages import TrainReport
 from tokviz.tui.dialogs.folder import size_label
 from tokviz.tui.screens.train.plan import N_BYTES
 from tokviz.tui.widgets.fit import fit

@@ -159,7 +159,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
         special_tokens=tuple(special_tokens(values.specials)),
         special_ids="first" if values.special_ids == "first" else "last",
-        tie_break=values.tie_break,  # type: ignore[arg-type]
+        tie_break=values.tie_break,
         min_count=parse_count(values.min_count) or 1,
         delimiter=values.delimiter,
         field=values.field.strip() or "text",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
@@ -60,7 +60,7 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
     return rows
 
 
-def _finding_rows(finding: Finding, width: int) -> Iterator[Row]:
+def _finding_rows(finding: FileFinding, width: int) -> Iterator[Row]:
     sign, role = _SIGNS[finding.severity]
     words = words_of(safe(finding.message))
     if finding.where:

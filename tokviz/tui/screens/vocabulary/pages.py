@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.explain.facts import entry_of
-from tokviz.formats.report import Finding, Report
+from tokviz.formats.report import FileFinding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -275,7 +275,7 @@ class Pages(Controller):
                     self._show_side()
 
         def failed(error: Exception) -> None:
-            finding = Finding("error", "check", "", f"the check could not be made: {error}")
+            finding = FileFinding("error", "check", "", f"the check could not be made: {error}")
             take(Report(tokenizer.name, (finding,)))
 
         self.in_thread("check", check, take, failed=failed)

@@ -134,8 +134,11 @@ class RegexField(Vertical):
             yield self._counts
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Put the keyboard into the input."""
-        self._input.focus(scroll_visible)
+        """Put the keyboard into the input, once that is there."""
+        if self.is_mounted:
+            self._input.focus(scroll_visible)
+        else:
+            self.call_later(self.focus, scroll_visible)
         return self
 
     def use(self, regex: str) -> None:
