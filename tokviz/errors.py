@@ -28,24 +28,20 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-class InputFileError(TokvizError):
+class _FileError(TokvizError):
+    def __init__(self, path: str | PathLike[str], reason: str) -> None:
+        """Take the path as the user gave it and the reason in words."""
+        self.path = fspath(path)
+        self.reason = reason
+        super().__init__(f"{self.path}: {reason}")
+
+
+class InputFileError(_FileError):
     """A file that cannot be read."""
 
-    def __init__(self, path: str | PathLike[str], reason: str) -> None:
-        """Take the path as the user gave it and the reason in words."""
-        self.path = fspath(path)
-        self.reason = reason
-        super().__init__(f"{self.path}: {reason}")
 
-
-class OutputFileError(TokvizError):
+class OutputFileError(_FileError):
     """A file that cannot be written. What was there before is untouched."""
-
-    def __init__(self, path: str | PathLike[str], reason: str) -> None:
-        """Take the path as the user gave it and the reason in words."""
-        self.path = fspath(path)
-        self.reason = reason
-        super().__init__(f"{self.path}: {reason}")
 
 
 class PatternError(TokvizError):

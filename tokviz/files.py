@@ -43,6 +43,19 @@ def input_error(path: str | os.PathLike[str], error: OSError | ValueError) -> In
     return InputFileError(path, _reason(error))
 
 
+def decode_utf8(data: bytes, path: str | os.PathLike[str], more: str = "") -> str:
+    """Decode a file's content, a byte order mark left out.
+
+    Raises:
+        InputFileError: If it is not UTF-8; it names the line, and `more` follows.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputFileError(path, f"line {line}: is not UTF-8{more}") from None
+
+
 def looks_binary(data: bytes) -> bool:
     """Guess whether bytes are no text: a NUL early on, or many bytes that are not UTF-8.
 

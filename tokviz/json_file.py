@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, NoReturn
 
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
+from tokviz.files import decode_utf8, read_file
 
 MAX_JSON_BYTES = 96_000_000
 """Larger than any tokenizer.json in use (the largest have about 35 MB)."""
@@ -45,9 +45,10 @@ def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
     if len(data) > MAX_JSON_BYTES or n_values > MAX_JSON_VALUES:
         raise JsonFileError(path, f"holds more than {MAX_JSON_VALUES:,} values")
     try:
-        return json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse
-        )
+        text = decode_utf8(data, path)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+    except InputFileError as error:
+        raise JsonFileError(path, error.reason) from None
     except _DuplicateKeyError as error:
         raise JsonFileError(path, f"has the key {error.key!r} twice: remove one") from None
     except json.JSONDecodeError as error:
@@ -55,9 +56,6 @@ def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
         raise JsonFileError(path, reason) from None
     except RecursionError:
         raise JsonFileError(path, "is nested too deeply") from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise JsonFileError(path, f"line {line}: is not UTF-8") from None
     except ValueError as error:
         raise JsonFileError(path, f"is no JSON: {error}") from None
 

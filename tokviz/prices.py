@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import read_file, write_file
+from tokviz.files import decode_utf8, read_file, write_file
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -89,12 +89,9 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
     import tomllib
 
     data = read_file(path, limit=_MAX_BYTES)
+    text = decode_utf8(data, path, "; save it as UTF-8")
     try:
-        text = data.decode("utf-8")
         table = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputFileError(path, f"line {line}: is no UTF-8; save it as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise InputFileError(path, f"is no TOML: {error}") from None
     return _Reader(path, text).models(table)

@@ -180,7 +180,7 @@ def test_live_documents_show_its_tokens(both, text, more, at):
 def bomb(tmp_path):
     """A tokenizer.json that is harmless until it is given an "a"."""
     content = json.loads(KINDS["wordlevel"]().to_str())
-    steps = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"}] * 12
+    steps = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100_000}] * 2
     content["normalizer"] = {"type": "Sequence", "normalizers": steps}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(content))
@@ -209,8 +209,9 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
         tok.encode("xyz")
 
 
-def test_the_child_ends_with_its_tokenizer(bomb):
-    tok = tokviz.load(bomb)
+def test_the_child_ends_with_its_tokenizer(tmp_path):
+    KINDS["wordlevel"]().save(str(tmp_path / "tokenizer.json"))
+    tok = tokviz.load(tmp_path / "tokenizer.json")
     tok.encode("xyz")
     pid = tok._library.pid
     os.kill(pid, 0)

@@ -48,31 +48,10 @@ class TrainingHistory:
     runner_up_count = Column()
     n_tokens = Column()
 
-    def __init__(
-        self,
-        *,
-        left_id: Memory,
-        right_id: Memory,
-        new_id: Memory,
-        count: Memory,
-        n_tied: Memory,
-        runner_up_left: Memory,
-        runner_up_right: Memory,
-        runner_up_count: Memory,
-        n_tokens: Memory,
-    ) -> None:
-        """Take the memory of every array."""
-        self.memory: dict[str, Memory] = {
-            "left_id": left_id,
-            "right_id": right_id,
-            "new_id": new_id,
-            "count": count,
-            "n_tied": n_tied,
-            "runner_up_left": runner_up_left,
-            "runner_up_right": runner_up_right,
-            "runner_up_count": runner_up_count,
-            "n_tokens": n_tokens,
-        }
+    def __init__(self, **memory: Memory) -> None:
+        """Take the memory of every array, by name."""
+        assert memory.keys() == set(_names(TrainingHistory))
+        self.memory: dict[str, Memory] = memory
 
     def __len__(self) -> int:
         """Count the merges."""

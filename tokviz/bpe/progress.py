@@ -7,9 +7,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-Phase = Literal["reading", "compiling", "merging", "saving"]
+Phase = Literal["starting", "reading", "compiling", "merging", "saving", "comparing"]
 N_NEWEST = 12
 _SECONDS_OF_PACE = 2.0
+
+
+class NewMerge(NamedTuple):
+    """A merge just learned: the bytes of its two tokens, and how often the pair occurred."""
+
+    left: bytes
+    right: bytes
+    count: int  # type: ignore[assignment]  # not the method of tuples
 
 
 class TrainProgress(NamedTuple):
@@ -26,9 +34,11 @@ class TrainProgress(NamedTuple):
         n_pieces: The distinct pieces so far.
         n_merges: The merges so far.
         n_merges_wanted: The merges wanted.
-        newest: The last merges, oldest first: left bytes, right bytes, count.
         tokens_now: The tokens of the corpus as it would be tokenized now, without special ones;
             one per byte before the first merge, 0 before all is read.
+        newest: The last merges, oldest first.
+        memory_bytes: Physical memory in use; None where nobody has looked.
+        peak_memory_bytes: The most that was in use.
     """
 
     phase: Phase
@@ -39,8 +49,10 @@ class TrainProgress(NamedTuple):
     n_pieces: int
     n_merges: int
     n_merges_wanted: int
-    newest: tuple[tuple[bytes, bytes, int], ...]
     tokens_now: int
+    newest: tuple[NewMerge, ...] = ()
+    memory_bytes: int | None = None
+    peak_memory_bytes: int | None = None
 
 
 class Clock:

@@ -23,7 +23,7 @@ from tokviz.bpe.engines import (
     PythonTrainer,
     python_work,
 )
-from tokviz.bpe.progress import N_NEWEST, Clock, Phase, TrainProgress
+from tokviz.bpe.progress import N_NEWEST, Clock, NewMerge, Phase, TrainProgress
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
@@ -144,10 +144,8 @@ class _Training:
         self._clock = Clock()
         self._seconds: dict[str, float] = {"reading": 0.0, "compiling": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
-        self._newest: list[tuple[bytes, bytes, int]] = []
-        self._now = TrainProgress(
-            "reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, (), tokens_now=0
-        )
+        self._newest: list[NewMerge] = []
+        self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
         self._report(0.0)
@@ -210,7 +208,9 @@ class _Training:
         merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
         for left, right, _ in merges:
             tokens.append(tokens[left] + tokens[right])
-        self._newest += [(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]]
+        self._newest += [
+            NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]
+        ]
         del self._newest[:-N_NEWEST]
         self._now = self._now._replace(
             n_merges=engine.n_merges,

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from tokviz.cli.output import report
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import input_error
+from tokviz.files import MAX_FILE_BYTES, input_error
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"
@@ -45,6 +45,20 @@ def read_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
                 yield block
     except (OSError, ValueError) as error:
         raise input_error(display_name(name), error) from None
+
+
+def read_whole(blocks: Iterable[bytes], what: str) -> bytes:
+    """Join blocks to what must be in memory whole.
+
+    Raises:
+        TokvizError: If they are too large; `what` follows the number of bytes.
+    """
+    gathered = bytearray()
+    for block in blocks:
+        gathered += block
+        if len(gathered) > MAX_FILE_BYTES:
+            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes{what}")
+    return bytes(gathered)
 
 
 def _opened(name: str) -> AbstractContextManager[BinaryIO]:

@@ -15,44 +15,13 @@ _BAR_CELLS = 24
 _CLEAR_TO_END = "\x1b[K"
 
 
-class ProgressLine:
-    """Draws reports over each other on standard error; silent where that is no terminal."""
+class StatusLine:
+    """Draws a line of text over and over; silent where the stream is no terminal."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """Take the stream to draw on, standard error by default."""
         self._stream = sys.stderr if stream is None else stream
         self._draws = self._stream is not None and self._stream.isatty()
-        self._next = 0.0
-        self._phase = ""
-
-    def show(self, report: TrainReport) -> None:
-        """Draw a report, unless the last one was drawn a moment ago."""
-        now = time.monotonic()
-        if not self._draws or (now < self._next and report.phase == self._phase):
-            return
-        self._next = now + _REDRAW_SECONDS
-        self._phase = report.phase
-        import shutil
-
-        width = shutil.get_terminal_size().columns
-        self._write(f"\r{progress_text(report, width - 1)}{_CLEAR_TO_END}")
-
-    def clear(self) -> None:
-        """Leave no trace."""
-        if self._draws and self._phase:
-            self._write(f"\r{_CLEAR_TO_END}")
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
-
-
-class StatusLine:
-    """Draws a line of text over and over on standard error; silent where that is no terminal."""
-
-    def __init__(self) -> None:
-        """Draw nothing yet."""
-        self._draws = sys.stderr is not None and sys.stderr.isatty()
         self._next = time.monotonic() + _REDRAW_SECONDS
         self._is_drawn = False
 
@@ -73,15 +42,31 @@ class StatusLine:
         """Draw a text in place of the last one."""
         self._next = time.monotonic() + _REDRAW_SECONDS
         self._is_drawn = True
-        sys.stderr.write(f"\r{text}{_CLEAR_TO_END}")
-        sys.stderr.flush()
+        self._write(text)
 
     def clear(self) -> None:
         """Take the line away, to print another."""
         if self._is_drawn:
             self._is_drawn = False
-            sys.stderr.write(f"\r{_CLEAR_TO_END}")
-            sys.stderr.flush()
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"\r{text}{_CLEAR_TO_END}")
+        self._stream.flush()
+
+
+class ProgressLine(StatusLine):
+    """Draws the reports of a training."""
+
+    _phase = ""
+
+    def show(self, report: TrainReport) -> None:
+        """Draw a report, unless one of the same phase was drawn a moment ago."""
+        if self.is_due or (self._draws and report.phase != self._phase):
+            import shutil
+
+            self._phase = report.phase
+            self.draw(progress_text(report, shutil.get_terminal_size().columns - 1))
 
 
 def progress_text(report: TrainReport, width: int) -> str:

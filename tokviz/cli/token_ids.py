@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from tokviz.cli.inputs import read_whole
 from tokviz.errors import TokvizError
-from tokviz.files import MAX_FILE_BYTES
 
 _SEPARATORS = bytes.maketrans(b",[]\t\r\n\v\f", b"        ")
 _MAX_DIGITS = 18
@@ -79,7 +79,7 @@ def _shown(word: bytes) -> str:
 
 
 def _from_json(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
-    text = _joined(blocks).decode("utf-8", "replace").rstrip()
+    text = read_whole(blocks, " of JSON").decode("utf-8", "replace").rstrip()
     decoder = json.JSONDecoder()
     position, number = 0, 0
     while position < len(text):
@@ -89,15 +89,6 @@ def _from_json(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
         except (ValueError, RecursionError) as error:
             raise TokvizError(f"object {number} is no valid JSON: {error}") from None
         yield _from_object(value, number)
-
-
-def _joined(blocks: Iterable[bytes]) -> bytes:
-    gathered = bytearray()
-    for block in blocks:
-        gathered += block
-        if len(gathered) > MAX_FILE_BYTES:
-            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes of JSON")
-    return bytes(gathered)
 
 
 def _skip_space(text: str, position: int) -> int:

@@ -1,27 +1,5 @@
-"""`tokviz train`: learn a tokenizer from texts."""
+"""Learn a byte-level BPE tokenizer from texts.
 
-from __future__ import annotations
-
-import argparse
-import gc
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from tokviz.bpe.ties import TIE_BREAKS
-from tokviz.cli.command import Command
-from tokviz.cli.interruption import Interruption
-from tokviz.cli.output import print_json, report
-from tokviz.cli.progress import ProgressLine
-from tokviz.glyphs import safe, token_label
-from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_INTERRUPTED = 130
-_LONGEST_SHOWN = 48
-_NOTES = """\
 PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
 `-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
 and compressed: .gz, .zst.
@@ -42,12 +20,38 @@ and at the end, with "phase": "done":
    "longest_token", "peak_memory_bytes", "held_out"}
 """
 
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.cli.interruption import Interruption
+from tokviz.cli.output import print_json, report
+from tokviz.cli.progress import ProgressLine
+from tokviz.glyphs import safe, token_label
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INTERRUPTED = 130
+_LONGEST_SHOWN = 48
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz train`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to learn from")
+    parser.add_argument("sources", nargs="+", metavar="PATH", help="what to learn from")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="RUN", help="the folder to save the result in"
+        "-o",
+        "--output",
+        dest="run_folder",
+        required=True,
+        metavar="RUN",
+        help="the folder to save the result in",
     )
     parser.add_argument(
         "--vocab-size",
@@ -72,6 +76,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument(
         "--pattern",
+        dest="split_pattern",
         default="gpt4",
         metavar="PATTERN",
         help=f"how to cut text into pieces: {', '.join(SPLIT_PATTERNS)}, or a regex "
@@ -79,6 +84,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--special",
+        dest="special_tokens",
         action="append",
         default=[],
         metavar="TEXT",
@@ -92,6 +98,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ties",
+        dest="tie_break",
         choices=tuple(TIE_BREAKS),
         default="first",
         help="which of the pairs with equal counts to merge: "
@@ -141,20 +148,9 @@ def positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
-    request = TrainRequest(
-        sources=tuple(arguments.paths),
-        run_folder=arguments.output,
-        vocab_size=arguments.vocab_size,
-        split_pattern=arguments.pattern,
-        special_tokens=tuple(arguments.special),
-        special_ids=arguments.special_ids,
-        tie_break=arguments.ties,
-        min_count=arguments.min_count,
-        delimiter=arguments.delimiter,
-        field=arguments.field,
-        max_chars=arguments.max_chars,
-        max_doc_chars=arguments.max_doc_chars,
-        compare=arguments.compare,
+    # The arguments are called like the fields.
+    request = TrainRequest.from_json(
+        {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
     line = ProgressLine()
     # The collector would look through all tokens again and again, and find nothing.
@@ -235,12 +231,3 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
     lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")
     return lines
-
-
-COMMAND = Command(
-    name="tokviz train",
-    description="Learn a byte-level BPE tokenizer from texts.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

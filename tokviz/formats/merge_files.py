@@ -23,7 +23,7 @@ from os import PathLike
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
+from tokviz.files import decode_utf8, read_file
 from tokviz.formats.byte_level import from_characters
 from tokviz.json_file import parse_json
 
@@ -57,11 +57,7 @@ def read_merges(path: str | PathLike[str]) -> list[Merge]:
 
 def parse_merges(data: bytes, path: str | PathLike[str]) -> list[Merge]:
     """Do what `read_merges` does for a file's content; the path is for error messages only."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line}: is not UTF-8; merges are text") from None
+    text = decode_utf8(data, path, "; merges are text")
     sides, place, first = _sides_of(text, data, path)
     if len(sides) > MAX_MERGES:
         raise InputFileError(path, f"{len(sides):,} merges are too many (at most {MAX_MERGES:,})")

@@ -17,6 +17,7 @@ from os import PathLike
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import FormatError, InputFileError
+from tokviz.files import decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
 from tokviz.formats.rank_order import first_unmerged, listed_merges
 from tokviz.pretokenize.patterns import get_split_pattern
@@ -34,11 +35,7 @@ def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
         InputFileError: If a line is not what it should be; it names the line.
         PatternError: If the split pattern is no valid regex.
     """
-    try:
-        lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line}: is not UTF-8") from None
+    lines = decode_utf8(data, path).replace("\r\n", "\n").split("\n")
     if lines[0] != MAGIC:
         raise InputFileError(path, f"line 1: is not {MAGIC!r}: no other version is known")
     if len(lines) < 3 or not lines[2].strip().isdecimal() or len(lines[2]) > 9:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from tokviz.bpe.progress import NewMerge, TrainProgress
+
 Record = dict[str, Any]
 
 
@@ -56,44 +58,10 @@ class TrainRequest(NamedTuple):
         return made._replace(sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
 
 
-class NewMerge(NamedTuple):
-    """A merge just learned: the bytes of its two tokens, and how often the pair occurred."""
+class TrainReport(TrainProgress):
+    """How far a training is: before it has begun, "saving" and "comparing" too."""
 
-    left: bytes
-    right: bytes
-    count: int  # type: ignore[assignment]  # not the method of tuples
-
-
-class TrainReport(NamedTuple):
-    """How far a training is.
-
-    Attributes:
-        phase: "starting", "compiling", "reading", "merging", "saving" or "comparing".
-        fraction: How much of the phase is done, 0 to 1.
-        seconds: The time since the training began.
-        eta_seconds: A guess how long the phase still takes; None if nothing is known.
-        n_bytes: Bytes read.
-        n_pieces: Distinct pieces found.
-        n_merges: Merges learned.
-        n_merges_wanted: Merges to learn.
-        tokens_now: The tokens that what was read has by now; one per byte before the first merge.
-        newest: The last merges, the newest at the end.
-        memory_bytes: Physical memory in use.
-        peak_memory_bytes: The most that was in use.
-    """
-
-    phase: str
-    fraction: float
-    seconds: float
-    eta_seconds: float | None
-    n_bytes: int
-    n_pieces: int
-    n_merges: int
-    n_merges_wanted: int
-    tokens_now: int
-    newest: tuple[NewMerge, ...] = ()
-    memory_bytes: int | None = None
-    peak_memory_bytes: int | None = None
+    __slots__ = ()
 
     @property
     def bytes_per_token(self) -> float | None:

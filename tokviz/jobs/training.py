@@ -14,10 +14,10 @@ from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.formats.run import check_target
-from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
+from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
 
 if TYPE_CHECKING:
-    from tokviz.bpe.progress import TrainProgress
+    from tokviz.bpe.progress import Phase, TrainProgress
     from tokviz.bpe.run import TrainingRun
     from tokviz.tokenizer import Tokenizer
 
@@ -135,13 +135,11 @@ class Training:
         if progress.phase == "merging" and self._last.phase != "merging":
             # The merge loop keeps one processor busy; another may load what saves.
             Thread(target=_load_writer, daemon=True).start()
-        fields = {name: getattr(progress, name) for name in _SHARED_FIELDS}
-        newest = tuple(NewMerge(*merge) for merge in progress.newest)
-        self._last = self._last._replace(**fields, newest=newest)
+        self._last = TrainReport(*progress)
         self._on_report(self.report())
 
     @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
+    def _phase(self, name: Phase) -> Iterator[None]:
         """Time a short phase and report its beginning."""
         self._last = self._last._replace(phase=name, fraction=0.0, eta_seconds=None)
         self._on_report(self.report())
@@ -152,19 +150,6 @@ class Training:
 
 def _load_writer() -> None:
     import tokviz.formats.run_writer  # noqa: F401
-
-
-_SHARED_FIELDS = (
-    "phase",
-    "fraction",
-    "eta_seconds",
-    "n_bytes",
-    "n_pieces",
-    "n_merges",
-    "n_merges_wanted",
-    "tokens_now",
-)
-"""What a report takes from the trainer's progress as it is."""
 
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:

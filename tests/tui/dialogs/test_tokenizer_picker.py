@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.formats.registry import builtin_names
+from tokviz.formats.registry import BuiltinTokenizer, builtin_names
 from tokviz.places import place_words, short_name
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
@@ -19,7 +19,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
-    Place,
+    SourceRow,
     paint_match,
     paint_place,
     rank,
@@ -51,6 +51,31 @@ def test_without_a_query_all_are_listed_in_registry_order() -> None:
 )
 def test_name_alias_or_part_of_one_finds_the_tokenizer_first(query: str, name: str) -> None:
     assert ranked(query)[0] == name
+
+
+def made_up(name: str, *aliases: str, title: str = "") -> BuiltinTokenizer:
+    (known, *_) = builtin_names()
+    return known._replace(name=name, aliases=aliases, title=title)
+
+
+def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
+    tokenizers = [
+        made_up("xaxbxc"),
+        made_up("zzzzabc"),
+        made_up("abcdefghi"),
+        made_up("none", "other"),
+        made_up("abcd"),
+        made_up("last", "a b-c"),
+    ]
+    matches = rank("ABC", tokenizers)
+    assert [match.tokenizer.name for match in matches] == [
+        "last",  # its alias is equal, but for what is ignored
+        "abcd",  # begins with it, and is the shorter of two
+        "abcdefghi",
+        "zzzzabc",  # holds it
+        "xaxbxc",  # holds its letters in order
+    ]
+    assert matches[0].name == "a b-c"
 
 
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
@@ -174,7 +199,9 @@ def test_places_go_by_a_short_name() -> None:
 @example("hf:org/name", False, True)
 def test_row_of_a_place_never_exceeds_its_width(path: str, recent: bool, current: bool) -> None:
     for width in range(12, 120):
-        text = "".join(text for text, _ in paint_place(Place(path, recent), width, current=current))
+        text = "".join(
+            text for text, _ in paint_place(SourceRow(path, recent), width, current=current)
+        )
         assert cell_len(text) <= width
 
 
@@ -251,7 +278,7 @@ async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> Non
         picker = app.screen
         assert isinstance(picker, TokenizerPicker)
         rows = picker.query_one("#tokenizers", RowList).rows
-        assert rows[-2:] == [Place(path, True), Place("hf:org/name", True)]
+        assert rows[-2:] == [SourceRow(path, True), SourceRow("hf:org/name", True)]
         for key in ("o", "r", "g", "f8"):
             await pilot.press(key)
         await pilot.pause()

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, Hint, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import (
     UP,
     FolderEntry,
@@ -31,6 +30,7 @@ from tokviz.tui.dialogs.folder import (
     time_label,
 )
 from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 
@@ -78,16 +78,6 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     seeks = True
     """Whether the name in the field is looked for, filters the list and highlights the best."""
 
-    class Listed(Message):
-        """A folder has been read."""
-
-        def __init__(self, folder: Path, entries: list[FolderEntry], error: str) -> None:
-            """Take the folder, what it holds, and what went wrong if anything did."""
-            super().__init__()
-            self.folder = folder
-            self.entries = entries
-            self.error = error
-
     def __init__(
         self,
         folder: Path | None,
@@ -132,9 +122,9 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         yield Static(id="folder")
         yield self.rows
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> Sequence[Hint]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         return [
             ("Enter", self._verb, "choose"),
             ("Esc", "cancel", "cancel"),
@@ -173,29 +163,28 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             self._folder_error = ""
             self._reading = True
             self._show_folder("reading…")
-            self._read(folder)
+            in_thread(
+                self,
+                "folder",
+                lambda task: read_folder(folder, lambda: task.cancelled),
+                lambda entries: self._show_listed(folder, entries),
+                failed=lambda error: self._show_listed(folder, [], error),
+            )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="folder")
-    def _read(self, folder: Path) -> None:
-        worker = get_current_worker()
-        try:
-            entries = read_folder(folder, lambda: worker.is_cancelled)
-            self.post_message(self.Listed(folder, entries, ""))
-        except InputFileError as error:
-            name = folder.name or str(folder)
-            self.post_message(self.Listed(folder, [], f"{name}: {error.reason}"))
-
-    @on(Listed)
-    def _show_listed(self, event: Listed) -> None:
+    def _show_listed(
+        self, folder: Path, entries: list[FolderEntry], error: TokvizError | None = None
+    ) -> None:
         """Take what the thread read, unless another folder is wanted by now."""
-        if event.folder == self._listed:
-            self._reading = False
-            self._entries = event.entries
-            self._folder_error = event.error
-            self.show_error(event.error)
-            self._show_entries()
-            if self._choose_when_listed:
-                self.action_choose()
+        if folder != self._listed:
+            return
+        self._reading = False
+        self._entries = entries
+        if isinstance(error, InputFileError):
+            self._folder_error = f"{folder.name or folder}: {error.reason}"
+        self.show_error(self._folder_error)
+        self._show_entries()
+        if self._choose_when_listed:
+            self.action_choose()
 
     def _show_entries(self) -> None:
         name = split_typed(self.field.value, self.folder)[1] if self.seeks else ""
@@ -249,7 +238,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def action_toggle_hidden(self) -> None:
         """Show or hide the entries whose name begins with a dot."""
         self._hidden = not self._hidden
-        self.query_one(HintBar).show(self._hints())
+        self.show_hints()
         self._show_entries()
 
     def action_complete(self) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
 from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
@@ -23,15 +22,6 @@ class InsertCharacterDialog(ListDialog[str, Character]):
     """Its result is one character, possibly one that no terminal may receive."""
 
     dialog_title = "Insert a character"
-
-    class Found(Message):
-        """A search has ended."""
-
-        def __init__(self, text: str, characters: Sequence[Character]) -> None:
-            """Take what was looked for and what was found."""
-            super().__init__()
-            self.text = text
-            self.characters = characters
 
     def __init__(self) -> None:
         """Begin with nothing typed."""
@@ -46,9 +36,10 @@ class InsertCharacterDialog(ListDialog[str, Character]):
         yield rule()
         yield self.rows
         yield rule()
-        yield HintBar(
-            [("Enter", "insert", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that a character is put in."""
+        return [("Enter", "insert", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""
@@ -63,22 +54,22 @@ class InsertCharacterDialog(ListDialog[str, Character]):
         problem = by_number(event.value)
         self.show_error(problem if isinstance(problem, str) else "")
         self._choose_when_found = False
-        self._search(event.value)
+        text = event.value
+        in_thread(
+            self,
+            "characters",
+            lambda task: search(text, stop=lambda: task.cancelled),
+            lambda found: self._show_found(text, found),
+        )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="characters")
-    def _search(self, text: str) -> None:
-        worker = get_current_worker()
-        self.post_message(self.Found(text, search(text, stop=lambda: worker.is_cancelled)))
-
-    @on(Found)
-    def _show_found(self, event: Found) -> None:
-        if event.text != self.query_one(Field).value:
+    def _show_found(self, text: str, found: Sequence[Character]) -> None:
+        if text != self.query_one(Field).value:
             return
-        self._found_for = event.text
-        self.rows.show(event.characters, 0 if event.characters else None)
+        self._found_for = text
+        self.rows.show(found, 0 if found else None)
         if self._choose_when_found:
             self.action_choose()
-        if not event.characters and not isinstance(by_number(event.text), str):
+        if not found and not isinstance(by_number(text), str):
             self.show_error("No character has these words in its name.")
 
     @on(Input.Submitted)

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
-from tokviz.errors import InputFileError
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.folder import check_readable, typed_path
+from tokviz.tui.tasks import in_thread
 
 
 class OpenFileDialog(FileDialog):
@@ -22,16 +20,6 @@ class OpenFileDialog(FileDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+o", "add_folder", show=False, priority=True)
     ]
-
-    class Checked(Message):
-        """A file has been looked at."""
-
-        def __init__(self, path: Path, is_text: bool, error: str) -> None:
-            """Take the path, whether it looks like text, and what went wrong if anything did."""
-            super().__init__()
-            self.path = path
-            self.is_text = is_text
-            self.error = error
 
     def __init__(
         self,
@@ -88,7 +76,13 @@ class OpenFileDialog(FileDialog):
         elif self._takes_any:
             self.finish(path)
         else:
-            self._check(path)
+            in_thread(
+                self,
+                "check",
+                lambda task: check_readable(path),
+                lambda is_text: self._checked(path, is_text),
+                failed=lambda error: self.show_error(str(error)),
+            )
 
     def action_add_folder(self) -> None:
         """End with the folder that is highlighted on purpose, else with the one that is shown."""
@@ -98,22 +92,12 @@ class OpenFileDialog(FileDialog):
             FileDialog.last_folder = folder
             self.dismiss(folder)
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="check")
-    def _check(self, path: Path) -> None:
-        try:
-            self.post_message(self.Checked(path, check_readable(path), ""))
-        except InputFileError as error:
-            self.post_message(self.Checked(path, False, str(error)))
-
-    @on(Checked)
-    def _checked(self, event: Checked) -> None:
-        """Open the file, or say why not. A binary one is opened when asked a second time."""
-        if event.error:
-            self.show_error(event.error)
-        elif event.is_text or event.path == self._binary:
-            self.finish(event.path)
+    def _checked(self, path: Path, is_text: bool) -> None:
+        """Open the file. A binary one is opened when asked a second time."""
+        if is_text or path == self._binary:
+            self.finish(path)
         else:
-            self._binary = event.path
+            self._binary = path
             self.show_error(
-                f"{event.path.name} does not look like text. Press Enter again to see its bytes."
+                f"{path.name} does not look like text. Press Enter again to see its bytes."
             )

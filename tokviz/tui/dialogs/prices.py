@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
@@ -21,8 +21,9 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
-from tokviz.tui.dialogs.base import HintBar, rule
+from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
@@ -64,16 +65,6 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     ]
     dialog_title = "What the text costs"
 
-    class Read(Message):
-        """The table has been read."""
-
-        def __init__(self, models: tuple[ModelPrice, ...], exists: bool, error: str) -> None:
-            """Take the models, whether there is a table, and what is wrong with it."""
-            super().__init__()
-            self.models = models
-            self.exists = exists
-            self.error = error
-
     def __init__(self, tokenizer: str, n_tokens: int, chosen: str = "") -> None:
         """Take the tokenizer's name, the tokens of the text, and the model chosen last."""
         super().__init__(self._paint, "models")
@@ -89,9 +80,9 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         yield self.rows
         yield Static(id="about")
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[tuple[str, str, str]]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         if not self._exists:
             return [("C", "create an empty table", "create"), ("Esc", "close", "cancel")]
         hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
@@ -103,38 +94,28 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         """Read the table."""
         self.action_reload()
 
-    @work(thread=True, exclusive=True, group="prices", exit_on_error=False)
-    def _read(self) -> None:
-        exists = prices_path().exists()
-        try:
-            self.post_message(self.Read(load_prices(), exists, ""))
-        except TokvizError as error:
-            self.post_message(self.Read((), exists, str(error)))
-
-    @on(Read)
-    def _take(self, event: Read) -> None:
-        event.stop()
-        self._models, self._exists = event.models, event.exists
-        shown = models_for(event.models, self._tokenizer)
+    def _take(self, models: tuple[ModelPrice, ...], error: str) -> None:
+        self._models, self._exists = models, prices_path().exists()
+        shown = models_for(models, self._tokenizer)
         names = [model.name for model in shown]
         at = names.index(self._chosen) if self._chosen in names else 0
         self.rows.show(shown, at if shown else None)
         self.rows.styles.height = min(max(len(shown), 1), _MOST_ROWS)
         self.set_class(not shown, "-empty")
-        self.show_error(event.error)
-        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), event))))
-        self.query_one(HintBar).show(self._hints())
+        self.show_error(error)
+        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), error))))
+        self.show_hints()
 
-    def _about(self, n_shown: int, event: Read) -> str:
+    def _about(self, n_shown: int, error: str) -> str:
         path = prices_path()
-        if event.error:
+        if error:
             return "Mend the file with any editor, then press R."
-        if not event.exists:
+        if not self._exists:
             return f"{_EXPLANATION} There is no such table yet. It would be {path}"
-        if not event.models:
+        if not self._models:
             return f"The table holds no model yet; it explains itself. It is {path}"
         if not n_shown:
-            n = len(event.models)
+            n = len(self._models)
             return (
                 f"None of the {n} models of the table goes with {self._tokenizer}: a model's "
                 f"`tokenizer` is to be this name, or left out. The table is {path}"
@@ -150,7 +131,13 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
 
     def action_reload(self) -> None:
         """Read the table again."""
-        self._read()
+        in_thread(
+            self,
+            "prices",
+            lambda task: load_prices(),
+            lambda models: self._take(models, ""),
+            failed=lambda error: self._take((), str(error)),
+        )
 
     def action_create(self) -> None:
         """Write an empty table that explains itself."""

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -20,16 +19,17 @@ from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin,
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     PickerRow,
-    Place,
+    SourceRow,
     paint_row,
     picker_rows,
     typed_source,
 )
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.lists import Cell, RowList
 
 _PATIENCE = 0.3
@@ -62,25 +62,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     ]
 
     dialog_title = "Tokenizer"
-
-    class Loaded(Message):
-        """A tokenizer is ready, or cannot be had."""
-
-        def __init__(self, number: int, source: str, result: Tokenizer | TokvizError) -> None:
-            """Take the loading's number, what was loaded, and what came of it."""
-            super().__init__()
-            self.number = number
-            self.source = source
-            self.result = result
-
-    class LookedAt(Message):
-        """A file or folder has been looked at."""
-
-        def __init__(self, place: Place, about: str) -> None:
-            """Take the place and what there is to say about it."""
-            super().__init__()
-            self.place = place
-            self.about = about
 
     def __init__(
         self,
@@ -120,7 +101,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         yield Static(id="empty")
         yield rule()
         yield Static(id="about")
-        yield HintBar(self._hints(None))
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
@@ -137,16 +117,12 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """Leave room for every tokenizer, and for a message."""
         return len(self.tokenizers) + min(len(self._recent), 6) + 9
 
-    def _hints(self, row: PickerRow | None) -> list[tuple[str, str, str]]:
-        hints = [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "browse files", "browse"),
-            ("↑↓", "move", ""),
-        ]
-        if isinstance(row, Place) and row.recent:
-            hints.insert(3, ("F8", "forget", "forget"))
-        return hints
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line; what was used before can be forgotten."""
+        enter, escape, move = super().hints()
+        row = self.rows.row
+        forget = [("F8", "forget", "forget")] if isinstance(row, SourceRow) and row.recent else []
+        return [enter, escape, ("Ctrl+O", "browse files", "browse"), *forget, move]
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
@@ -167,19 +143,18 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         row = self.rows.row
         about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
         self.query_one("#about", Static).update(Content(safe(about)))
-        self.query_one(HintBar).show(self._hints(row))
-        if isinstance(row, Place):
-            self._look_at(row)
+        self.show_hints()
+        if isinstance(row, SourceRow):
+            in_thread(
+                self,
+                "look",
+                lambda task: _about_place(row),
+                lambda about: self._tell_place(row, about),
+            )
 
-    @work(thread=True, exclusive=True, group="look", exit_on_error=False)
-    def _look_at(self, place: Place) -> None:
-        self.post_message(self.LookedAt(place, _about_place(place)))
-
-    @on(LookedAt)
-    def _tell_place(self, event: LookedAt) -> None:
-        event.stop()
-        if event.place == self.rows.row:
-            self.query_one("#about", Static).update(Content(safe(event.about)))
+    def _tell_place(self, place: SourceRow, about: str) -> None:
+        if place == self.rows.row:
+            self.query_one("#about", Static).update(Content(safe(about)))
 
     def _paint(self, row: PickerRow, width: int) -> list[Cell]:
         return paint_row(row, width, current=self.current)
@@ -200,35 +175,37 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._started = time.monotonic()
         self.show_error("")
         self._timer = self.set_interval(_PATIENCE, self._show_progress)
-        self._load(self._number, source)
+        number = self._number
 
-    @work(thread=True, group="load", exit_on_error=False)
-    def _load(self, number: int, source: str) -> None:
-        result: Tokenizer | TokvizError
-        try:
-            result = load(source)
-            result.prepare()
-        except TokvizError as error:
-            result = error
-        if number == self._number:
-            self.post_message(self.Loaded(number, source, result))
-        elif isinstance(result, Tokenizer):
-            result.close()
+        def work(task: Task) -> Tokenizer:
+            tokenizer = load(source)
+            tokenizer.prepare()
+            if task.cancelled:
+                tokenizer.close()
+            return tokenizer
 
-    @on(Loaded)
-    def _take(self, event: Loaded) -> None:
-        event.stop()
-        if event.number != self._number:
-            if isinstance(event.result, Tokenizer):
-                event.result.close()
+        in_thread(
+            self,
+            "load",
+            work,
+            lambda tokenizer: self._take(number, source, tokenizer),
+            failed=lambda error: self._fail(number, error),
+            exclusive=False,
+        )
+
+    def _take(self, number: int, source: str, tokenizer: Tokenizer) -> None:
+        if number != self._number:
+            tokenizer.close()
             return
         self._end_loading()
-        if isinstance(event.result, Tokenizer):
-            self.loaded = event.result
-            self._remember(event.source)
-            self.dismiss(event.source)
-        else:
-            self.show_error(str(event.result))
+        self.loaded = tokenizer
+        self._remember(source)
+        self.dismiss(source)
+
+    def _fail(self, number: int, error: TokvizError) -> None:
+        if number == self._number:
+            self._end_loading()
+            self.show_error(str(error))
 
     def _show_progress(self) -> None:
         self.add_class("-loading")
@@ -281,7 +258,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     def action_forget(self) -> None:
         """Take a place off the list; the files stay."""
         row = self.rows.row
-        if isinstance(row, Place) and row.recent:
+        if isinstance(row, SourceRow) and row.recent:
             self._recent.remove(row.source)
             self._keep_recent()
             self._show(self.query_one(Field).value)
@@ -310,7 +287,7 @@ def _source_of(row: PickerRow) -> str:
     return row.tokenizer.name if isinstance(row, Match) else row.source
 
 
-def _about_place(place: Place) -> str:
+def _about_place(place: SourceRow) -> str:
     if place.source.startswith(HUB):
         return "Its files are fetched from the Hugging Face hub, and kept in its cache."
     from tokviz.formats.recognise import recognise
