@@ -200,7 +200,7 @@ class Tokenizer:
         last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
         self.n_vocab = last + 1
         """One more than the largest id: the size of a model's embedding."""
-        self.special_pattern = _special_pattern(special_tokens)
+        self.special_pattern = pattern_of_specials(special_tokens)
         """Matches any special token, the longest first; None if there are none."""
         self.longest_special = max(map(len, special_tokens), default=0)
         """Characters of the longest special token."""
@@ -357,7 +357,7 @@ class Tokenizer:
             raise SpecialTokenError(
                 f"allowed_special is {allowed!r}: give 'all', 'none' or a set of special tokens"
             )
-        return _special_pattern(name for name in self.special_tokens if name in allowed)
+        return pattern_of_specials(name for name in self.special_tokens if name in allowed)
 
     # -- the vocabulary
 
@@ -440,7 +440,8 @@ def _segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str
         yield text[position:], False
 
 
-def _special_pattern(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+def pattern_of_specials(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """Make the regex that matches any special token, the longest first; None if there are none."""
     longest_first = sorted(special_tokens, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 

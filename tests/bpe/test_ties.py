@@ -11,9 +11,10 @@ import tokviz
 from tests.oracles import train as oracle
 from tokviz.bpe import train as bpe_train
 from tokviz.bpe.run import TrainingRun
-from tokviz.bpe.ties import TIE_BREAKS, Pair, Position, Sentence, TieBreak, TokenPair
+from tokviz.bpe.ties import TIE_BREAKS, Pair, Position, TieBreak, TokenPair
 from tokviz.cli.main import main
 from tokviz.replay.replay import Replay
+from tokviz.sentences import Sentence
 
 TEXT = " ".join(random.Random(4).choices(["abab", "banana", "cab", "acacia", "bcbc"], k=60))
 N_MERGES = 15
@@ -92,5 +93,8 @@ def test_the_command_line_knows_a_new_rule(tmp_path, capsys: pytest.CaptureFixtu
     assert "the shortest token (as a test)" in " ".join(capsys.readouterr().out.split())
     folder = str(tmp_path / "run")
     sizes = ["--vocab-size", str(256 + N_MERGES), "--pattern", "gpt2"]
-    assert main(["train", str(tmp_path / "corpus.txt"), "-o", folder, *sizes, "--ties", "shortest"]) == 0
+    assert (
+        main(["train", str(tmp_path / "corpus.txt"), "-o", folder, *sizes, "--ties", "shortest"])
+        == 0
+    )
     assert tokviz.load(folder).merges == trained().tokenizer.merges

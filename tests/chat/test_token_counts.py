@@ -97,7 +97,9 @@ def test_a_block_has_the_same_tokens_wherever_it_stands(name, texts, around, n_c
         if not block:
             continue
         # The block begins at the first cut; the same text may stand before it, too.
-        at = re.compile(tokenizer.split_pattern.safe_cut).search(text * 3, 1).start()
+        cut = re.compile(tokenizer.split_pattern.safe_cut or "").search(text * 3, 1)
+        assert cut is not None
+        at = cut.start()
         before, after = (text * 3)[:at], (text * 3)[at + len(block) :]
         assert (text * 3)[at:].startswith(block)
         outer = ["", ""] if not around else [around[0], around[-1]]

@@ -9,15 +9,16 @@ from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, Span, content
+from tokviz.tokenizer import pattern_of_specials
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A rendered text and where things are in it, in characters; see `sandbox.Marked`.
+    """A rendered text and where things are in it, in characters.
 
     Attributes:
         text: What the template gives.
-        contents: (start, end, message, part), ascending.
+        contents: Contents found: (start, end, message, part), ascending.
         n_lost: Contents that were not found.
         generation: Stretches within generation marks; None if the template has none.
         turns: What the assistant writes in messages with tool calls: (start, end, message).
@@ -67,7 +68,7 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Cut the text at contents and special tokens, and say whose each stretch is."""
     contents = marked.contents
-    pattern = _pattern_of(special_tokens)
+    pattern = pattern_of_specials(filter(None, special_tokens))
     position = 0
     for number, (start, end, message, part) in enumerate(contents):
         before = contents[number - 1][2] if number else -1
@@ -132,11 +133,6 @@ def _stretches(
         position = match.end()
     if position < end:
         yield position, text[position:end], False
-
-
-def _pattern_of(special_tokens: Collection[str]) -> re.Pattern[str] | None:
-    longest_first = sorted(filter(None, special_tokens), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
 def _last_special_end(pieces: list[Piece], start: int, end: int) -> int:

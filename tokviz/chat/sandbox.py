@@ -15,7 +15,6 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +23,8 @@ import jinja2.ext
 import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tokviz.chat.jinja_spans import MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
 """A longer rendering is refused."""
@@ -50,25 +51,6 @@ class TemplateFailure(Exception):
         super().__init__(reason)
         self.reason = reason
         self.line = line
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A rendered text and where things are in it, in characters.
-
-    Attributes:
-        text: What the template gives.
-        contents: Contents found: (start, end, message, part), ascending.
-        n_lost: Contents that were not found.
-        generation: Stretches within generation marks; None if the template has none.
-        turns: What the assistant writes in messages with tool calls: (start, end, message).
-    """
-
-    text: str
-    contents: list[tuple[int, int, int, int]]
-    n_lost: int
-    generation: list[tuple[int, int]] | None
-    turns: list[tuple[int, int, int]]
 
 
 class Sandbox:
@@ -101,7 +83,7 @@ class Sandbox:
         """
         return self._render(messages, variables, None)
 
-    def render_marked(self, messages: list[Json], variables: Mapping[str, Any]) -> Marked:
+    def render_marked(self, messages: list[Json], variables: Mapping[str, Any]) -> MarkedText:
         """Render messages and find where their contents are.
 
         Raises:
@@ -117,7 +99,7 @@ class Sandbox:
             contents = _locate(text, messages)
         n_wanted = sum(1 for given, *_ in _contents_of(messages) if given.strip())
         n_found = len({place[2:] for place in contents})
-        return Marked(
+        return MarkedText(
             text,
             contents,
             n_wanted - n_found,

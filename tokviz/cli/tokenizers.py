@@ -21,6 +21,8 @@ found to be in order. The exit code is 1 if it cannot be used. With --json:
   {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
 
+_FIELDS = ("name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz tokenizers`."""
@@ -39,17 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     for builtin in builtin_names():
         if arguments.json:
-            print_json(
-                {
-                    "name": builtin.name,
-                    "aliases": builtin.aliases,
-                    "title": builtin.title,
-                    "n_vocab": builtin.n_vocab,
-                    "split_pattern": builtin.split_pattern,
-                    "special_tokens": builtin.special_tokens,
-                    "source": builtin.source,
-                }
-            )
+            print_json({field: getattr(builtin, field) for field in _FIELDS})
         else:
             names = ", ".join(builtin.aliases)
             print(f"{builtin.name:<12} {builtin.n_vocab:>7}  {builtin.title} (also: {names})")

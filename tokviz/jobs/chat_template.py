@@ -4,7 +4,7 @@ The child keeps the compiled template. Requests:
 
 - `{"do": "template", "source": text, "variables": {…}}`: take another template.
 - `{"do": "render", "messages": […], "variables": {…}}`: render messages with it. The answer is what
-  `tokviz.chat.sandbox.Marked` holds, or `{"failed": reason, "line": n, "message": n}`.
+  `tokviz.chat.jinja_spans.MarkedText` holds, or `{"failed": reason, "line": n, "message": n}`.
 
 A template that fails is no failure of the job: its answer says why.
 """

@@ -17,15 +17,10 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     from tokviz.bpe import compiled_counter, compiled_trainer
     from tokviz.replay import compiled as replay_compiled
 
-    can_count = compiled_counter.kernels_are_compiled()
-    can_train = compiled_trainer.kernels_are_compiled()
-    can_replay = replay_compiled.kernels_are_compiled()
-    if not (can_count and can_train and can_replay):
+    users = (compiled_counter, compiled_trainer, replay_compiled)
+    waiting = [user for user in users if not user.kernels_are_compiled()]
+    if waiting:
         yield {"compiling": True}
-    if not can_count:
-        compiled_counter.compile_kernels()
-    if not can_train:
-        compiled_trainer.compile_kernels()
-    if not can_replay:
-        replay_compiled.compile_kernels()
+    for user in waiting:
+        user.compile_kernels()
     yield {"compiling": False}
