@@ -7,7 +7,7 @@ import os
 
 from tokviz import __version__
 from tokviz.cli import options
-from tokviz.cli.command import COMMANDS, Command
+from tokviz.cli.command import COMMANDS
 from tokviz.cli.inputs import STDIN
 from tokviz.errors import InputFileError
 
@@ -48,17 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 _COMMAND_LIST = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS.items())
-_NOTES = f"""\
+DESCRIPTION = "See what a tokenizer does to your text. Opens FILE, piped text or a sample."
+NOTES = f"""\
 commands (tokviz COMMAND --help tells more):
 {_COMMAND_LIST}
 
 A file that has a command's name: tokviz ./count
 """
-
-COMMAND = Command(
-    name="tokviz",
-    description="See what a tokenizer does to your text. Opens FILE, piped text or a sample.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

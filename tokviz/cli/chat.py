@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import StatusLine
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
+DESCRIPTION = "See which tokens of conversations a model learns from, and check training data."
+NOTES = """\
 FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat and Hugging Face
 ({"messages": [...]} or a list), OpenAI, or ShareGPT ({"conversations": [...]}).
 On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
@@ -279,12 +279,3 @@ def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
         return f"{safe(name)}: {rows}, nothing found"
     findings = "1 finding" if n_findings == 1 else f"{n_findings:,} findings"
     return f"{safe(name)}: {rows}, {findings} in {n_wrong:,}"
-
-
-COMMAND = Command(
-    name="tokviz chat",
-    description="See which tokens of conversations a model learns from, and check training data.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -1,11 +1,10 @@
-"""What a command is, and which there are. To add one, write its file and add its name here."""
+"""What a command is, and which there are. To add one, write its module and add its name here."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NoReturn, Protocol, cast
 
 from tokviz.cli.output import report
 
@@ -19,28 +18,26 @@ COMMANDS = {
     "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
-"""Every command and what it does; each is a module beside this one that holds its `COMMAND`."""
+"""Every command and what it does; each is a module beside this one, a `Command`."""
 
 USAGE_ERROR = 2
 """Exit code for a command line that makes no sense."""
 
 
-class Command(NamedTuple):
-    """One command of `tokviz`.
+class Command(Protocol):
+    """What the module of a command holds."""
 
-    Attributes:
-        name: The words on the command line, such as "tokviz count".
-        description: What `--help` says above the options.
-        add_arguments: Adds the command's arguments to a parser.
-        run: Does the work and returns the exit code.
-        notes: What `--help` says below the options.
-    """
+    DESCRIPTION: str
+    """What `--help` says above the options."""
+    NOTES: str
+    """What it says below them."""
 
-    name: str
-    description: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-    notes: str = ""
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's arguments to a parser."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the work and return the exit code."""
+        ...
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,18 +50,17 @@ class Parser(argparse.ArgumentParser):
 
 
 def load_command(name: str) -> Command:
-    """Import one command; the others stay unimported."""
-    command = importlib.import_module(f"tokviz.cli.{name}").COMMAND
-    assert isinstance(command, Command)
-    return command
+    """Import one command, or "app"; the others stay unimported."""
+    return cast(Command, importlib.import_module(f"tokviz.cli.{name}"))
 
 
-def command_parser(command: Command) -> Parser:
-    """Make the parser of one command."""
+def command_parser(name: str) -> Parser:
+    """Make the parser of one command, or of the app."""
+    command = load_command(name)
     parser = Parser(
-        prog=command.name,
-        description=command.description,
-        epilog=command.notes,
+        prog="tokviz" if name == "app" else f"tokviz {name}",
+        description=command.DESCRIPTION,
+        epilog=command.NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from tokviz.cli.command import COMMANDS, Command, Parser, load_command
+from tokviz.cli.command import COMMANDS, Parser, load_command
 
 _SHELLS = ("bash", "zsh", "tcsh")
 
-_NOTES = """\
+DESCRIPTION = "Print a script that lets the shell complete commands, options, names and files."
+NOTES = """\
 bash: add to ~/.bashrc
   eval "$(tokviz completion bash)"
 zsh: add to ~/.zshrc, behind compinit
@@ -69,12 +70,3 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
             ]
         elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
             setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)
-
-
-COMMAND = Command(
-    name="tokviz completion",
-    description="Print a script that lets the shell complete commands, options, names and files.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

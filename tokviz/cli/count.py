@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import InputSize, text_blocks
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from tokviz.prices import ModelPrice
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
+DESCRIPTION = "Count the tokens, characters and bytes of files, like wc."
+NOTES = """\
 output: one line per input, and a total if there are several:
   TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
 A byte that is not valid UTF-8 counts as one character.
@@ -168,12 +168,3 @@ def _line(counts: InputCounts, name: str) -> str:
     shown = "-" if ratio is None else f"{ratio:.2f}"
     numbers = f"{counts.n_tokens:>9} {counts.n_chars:>9} {counts.n_bytes:>9} {shown:>11}"
     return f"{numbers} {safe(name)}".rstrip()
-
-
-COMMAND = Command(
-    name="tokviz count",
-    description="Count the tokens, characters and bytes of files, like wc.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.token_ids import IdBlock, read_ids
@@ -22,7 +21,8 @@ from tokviz.errors import TokenIdError
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
+DESCRIPTION = "Write the bytes that token ids stand for."
+NOTES = """\
 input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
 which name their tokenizer themselves (-t overrules them).
 
@@ -160,12 +160,3 @@ def _print_record(name: str, tokenizer: str, parts: Iterable[DecodedPart]) -> No
             "base64": base64.b64encode(data).decode("ascii"),
         }
     )
-
-
-COMMAND = Command(
-    name="tokviz decode",
-    description="Write the bytes that token ids stand for.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

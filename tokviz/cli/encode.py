@@ -9,7 +9,6 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.count import InputCounts, record
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
@@ -18,7 +17,8 @@ from tokviz.cli.text_blocks import text_blocks
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
-_NOTES = """\
+DESCRIPTION = "Print the token ids of texts."
+NOTES = """\
 output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
 to the n-th FILE; a FILE that cannot be read leaves its line empty.
 `tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
@@ -92,12 +92,3 @@ def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bo
         fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]
         fields["byte_spans"] = list(pairwise(borders))
     print_json(fields)
-
-
-COMMAND = Command(
-    name="tokviz encode",
-    description="Print the token ids of texts.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

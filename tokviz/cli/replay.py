@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.inputs import STDIN, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.train import positive
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from tokviz.replay.text import ReplayText
 
 _N_STEPS = 10
-_NOTES = """\
+DESCRIPTION = "Travel through a training merge by merge, or through any vocabulary."
+NOTES = """\
 examples:
   tokviz replay RUN                       travel through a training of `tokviz train`
   tokviz replay cl100k_base --at 5000     merges recovered from the ranks, without counts
@@ -172,12 +172,3 @@ def _print_diff(source: str, other: str, text: str | None, *, as_json: bool) -> 
         print_json(diff_record(diff, effect))
     else:
         print("\n".join(diff_lines(diff, effect)))
-
-
-COMMAND = Command(
-    name="tokviz replay",
-    description="Travel through a training merge by merge, or through any vocabulary.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

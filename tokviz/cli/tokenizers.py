@@ -6,11 +6,11 @@ import argparse
 from dataclasses import asdict
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.output import print_json
 from tokviz.glyphs import safe
 
-_NOTES = """\
+DESCRIPTION = "List the built-in tokenizers, or check a tokenizer file."
+NOTES = """\
 output: the name, the number of tokens, the models, and other names it goes by.
 
 --json, one object per tokenizer:
@@ -61,12 +61,3 @@ def _check(path: str, split_pattern: str | None, *, as_json: bool) -> int:
         for label, sentence in [*findings, *(("ok", check) for check in report.checks)]:
             print(f"{label:<8} {safe(sentence)}")
     return 1 if report.worst == "error" else 0
-
-
-COMMAND = Command(
-    name="tokviz tokenizers",
-    description="List the built-in tokenizers, or check a tokenizer file.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

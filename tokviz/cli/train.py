@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.ties import TIE_BREAKS
-from tokviz.cli.command import Command
 from tokviz.cli.interruption import Interruption
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
-_NOTES = """\
+DESCRIPTION = "Learn a byte-level BPE tokenizer from texts."
+NOTES = """\
 PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
 `-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
 and compressed: .gz, .zst.
@@ -232,12 +232,3 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
     lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")
     return lines
-
-
-COMMAND = Command(
-    name="tokviz train",
-    description="Learn a byte-level BPE tokenizer from texts.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)
