@@ -263,10 +263,10 @@ class Tokenizer:
 
     def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
         ids: list[int] = []
-        for segment, special in _segments(text, specials):
+        for segment, special in segments(text, specials):
             if special:
                 ids.append(self.special_tokens[segment])
-            elif segment:
+            else:
                 ids.extend(self._model.encode(segment))
         return ids
 
@@ -314,7 +314,7 @@ class Tokenizer:
         """Give the character spans of the pieces of byte text; special tokens are pieces."""
         spans: list[tuple[int, int]] = []
         offset = 0
-        for segment, special in _segments(text, self.special_pattern if parse_specials else None):
+        for segment, special in segments(text, self.special_pattern if parse_specials else None):
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
@@ -332,13 +332,13 @@ class Tokenizer:
         token_lengths: list[int] = []
         piece_lengths: list[int] = []
         special_indexes: list[int] = []
-        for segment, special in _segments(text, specials):
+        for segment, special in segments(text, specials):
             if special:
                 special_indexes.append(len(ids))
                 ids.append(self.special_tokens[segment])
                 token_lengths.append(len(segment.encode()))
                 piece_lengths.append(token_lengths[-1])
-            elif segment:
+            else:
                 encoded = self._model.encode(segment)
                 ids.extend(encoded)
                 token_lengths.extend(len(self.token_bytes(i)) for i in encoded)
@@ -424,13 +424,10 @@ class Tokenizer:
         return self._model.token(token_id) if special is None else special
 
 
-def _segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
+def segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
     """Cut special tokens out of a text: give (text, whether it is a special token)."""
-    if specials is None:
-        yield text, False
-        return
     position = 0
-    for match in specials.finditer(text):
+    for match in specials.finditer(text) if specials else ():
         start, end = match.span()
         if start > position:
             yield text[position:start], False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +13,7 @@ from tokviz.chat.render import Rendering, render, render_spans
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import Reason, Span
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer import Tokenizer, pattern_of_specials, segments
 
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
@@ -142,19 +141,7 @@ class _Reader:
     def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
         """Make the spans of a text; all special tokens in it are special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
-        pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
-        return self.assign(_stretches(text, pattern))
-
-
-def _stretches(text: str, pattern: re.Pattern[str]) -> Iterator[_Stretch]:
-    position = 0
-    for match in pattern.finditer(text):
-        if match.start() > position:
-            yield text[position : match.start()], False
-        yield match.group(), True
-        position = match.end()
-    if position < len(text):
-        yield text[position:], False
+        return self.assign(segments(text, pattern_of_specials(specials)))
 
 
 def _reader_of(text: str) -> _Reader | None:
@@ -231,7 +218,7 @@ def _said(text: str, reason: Reason, message: int) -> Span:
     return Span(
         text,
         reason,
-        reason is Reason.ASSISTANT_TEXT,
+        reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL),
         False,
         structure,
         message,
@@ -286,9 +273,7 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
     inner_ends = {nanochat.AROUND["python"][1], nanochat.AROUND["python_output"][1]}
     for text, is_special in stretches:
         if not is_special:
-            learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
-            structure = reason is Reason.HEADER
-            yield Span(text, reason, learned, False, structure, message, -1 if structure else 0)
+            yield _said(text, reason, message)
         elif text in (nanochat.USER_START, nanochat.ASSISTANT_START):
             message += 1
             is_user = text == nanochat.USER_START
