@@ -28,7 +28,6 @@ from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.child import registry as jobs
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.cli import command as commands
-from tokviz.cli.command import Command
 from tokviz.cli.main import main
 from tokviz.compiled import KernelGroup, kernels_of, store
 from tokviz.compiled.memory import zeros
@@ -286,8 +285,8 @@ def test_a_command_is_a_module_and_one_entry(monkeypatch, capsys) -> None:
         print(f"hello {arguments.who}")
         return 0
 
-    module = ModuleType("tokviz.cli.greet")
-    module.COMMAND = Command("tokviz greet", "Say hello.", add_arguments, run)
+    module = ModuleType("tokviz.cli.greet", "Say hello.")
+    module.add_arguments, module.run = add_arguments, run
     monkeypatch.setitem(sys.modules, "tokviz.cli.greet", module)
     monkeypatch.setitem(commands.COMMANDS, "greet", "say hello")
     assert main(["greet", "you"]) == 0
