@@ -77,7 +77,8 @@ class PickDialog(ListDialog[str, Option]):
         yield Static(id="about")
 
     def on_mount(self) -> None:
-        """Show all of them."""
+        """Show all of them, by the words that are known by now."""
+        self.query_one("#dialog").border_title = self.dialog_title
         self._show("")
 
     def show_options(self, title: str, options: Sequence[Option]) -> None:
