@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -70,25 +71,16 @@ class GoTo(Controller):
         if not n_rows:
             del kinds[""]
 
-        def meant(text: str) -> tuple[_Kind, int] | None:
+        def read(text: str) -> Callable[[], object]:
             match = _GOTO.fullmatch(text)
             if match is None:
-                return None
-            return kinds.get(match["sign"], kinds["m"]), int(re.sub("[,_ ]", "", match["number"]))
-
-        def check(text: str) -> str:
-            found = meant(text)
-            if found is None:
-                return "Type " + ", ".join(kind.words for kind in kinds.values()) + "."
-            kind, number = found
-            if kind.first <= number <= kind.last:
-                return ""
-            return f"The {kind.name}s go from {kind.first} to {kind.last:,}."
-
-        def go(text: str) -> None:
-            found = meant(text)
-            if found is not None:
-                found[0].go(found[1])
+                raise Wrong("Type " + ", ".join(kind.words for kind in kinds.values()) + ".")
+            kind = kinds.get(match["sign"], kinds["m"])
+            number = int(re.sub("[,_ ]", "", match["number"]))
+            if not kind.first <= number <= kind.last:
+                raise Wrong(f"The {kind.name}s go from {kind.first} to {kind.last:,}.")
+            return partial(kind.go, number)
 
         words = "; ".join(kind.words for kind in kinds.values())
-        self.ask(AskDialog("Go to", words, check, placeholder="12   m3   #12"), go)
+        dialog = AskDialog("Go to", words, read, placeholder="12   m3   #12")
+        self.ask(dialog, lambda go: go())
