@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tokviz.chat.conversation import Conversation, Message, Part
 from tokviz.tui.widgets.conversation.rows import MessageBlock, PartBlock, PartPlace
-from tokviz.tui.widgets.mask.counts import NOTHING, Counts, PartCounts, message_note
+from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note
 
 OFFERED_ROLES = ("user", "assistant", "system", "tool")
 """The roles that can be added with one click."""
@@ -168,7 +168,7 @@ def blocks_of(
             PartBlock(
                 "" if plain else part.kind,
                 part.text,
-                by_part.get((index, number), Counts()).learned > 0,
+                by_part.get((index, number), MaskCounts()).learned > 0,
             )
             for number, part in enumerate(message.parts or (Part("text", ""),))
         )
