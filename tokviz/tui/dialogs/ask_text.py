@@ -1,8 +1,9 @@
-"""Asking for a line of text that must make sense."""
+"""Asking for something that can be typed in a line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Generic
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,11 +11,11 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, ResultT, field_row, rule
 
 
-class AskDialog(Dialog[str]):
-    """Its result is a text that the check has nothing against."""
+class AskDialog(Dialog[ResultT], Generic[ResultT]):
+    """Its result is what is made of the text that is typed: anything but a text."""
 
     DEFAULT_CSS = """
     AskDialog #dialog { width: 60; }
@@ -23,8 +24,8 @@ class AskDialog(Dialog[str]):
     def __init__(
         self,
         title: str,
-        note: str,
-        check: Callable[[str], str],
+        note: str | Content,
+        read: Callable[[str], ResultT | str],
         *,
         value: str = "",
         placeholder: str = "",
@@ -34,14 +35,14 @@ class AskDialog(Dialog[str]):
         Args:
             title: What stands in the frame.
             note: What can be typed.
-            check: Gives a sentence that says what is wrong with a text, empty for nothing.
+            read: Makes the result of a text, or a sentence that says what is wrong with it.
             value: What stands in the field at first.
             placeholder: An example, while the field is empty.
         """
         super().__init__()
         self.dialog_title = title
-        self._note = note
-        self._check = check
+        self._note = Content(safe(note)) if isinstance(note, str) else note
+        self._read = read
         self._value = value
         self._placeholder = placeholder
 
@@ -50,7 +51,7 @@ class AskDialog(Dialog[str]):
         yield field_row(Field(self._value, placeholder=self._placeholder))
         yield Static(classes="error")
         yield rule()
-        yield Static(Content(safe(self._note)), classes="note")
+        yield Static(self._note, classes="note")
 
     def hints(self) -> Sequence[Hint]:
         """Say that Enter goes on."""
@@ -62,10 +63,9 @@ class AskDialog(Dialog[str]):
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with the text, or say what is wrong with it."""
-        text = self.query_one(Field).value.strip()
-        wrong = self._check(text)
-        if wrong:
-            self.show_error(wrong)
+        """End with the result, or say what is wrong with the text."""
+        result = self._read(self.query_one(Field).value.strip())
+        if isinstance(result, str):
+            self.show_error(result)
         else:
-            self.dismiss(text)
+            self.dismiss(result)

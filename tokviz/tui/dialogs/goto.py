@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from textual import on
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input, Static
 
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
+from tokviz.tui.dialogs.ask_text import AskDialog
 
 _TARGET = re.compile(
     r"(?P<sign>[#@]?)\s*(?P<number>0[xX][0-9a-fA-F]+|[0-9][0-9_,\s]*)(?::\s*(?P<column>[0-9]+)?)?\s*"
@@ -65,52 +62,30 @@ def _within(kind: str, number: int, last: int) -> str:
     return "" if number <= last else f"The {kind}s go from 0 to {last:,}."
 
 
-class GotoDialog(Dialog[GotoTarget]):
+class GotoDialog(AskDialog[GotoTarget]):
     """Its result is a place that the text had when the dialog opened."""
 
     DEFAULT_CSS = """
     GotoDialog #dialog { width: 52; }
     """
 
-    dialog_title = "Go to"
-
     def __init__(self, limits: GotoLimits) -> None:
         """Take how much there is to go to."""
-        super().__init__()
-        self._limits = limits
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the field and what can be typed."""
-        yield field_row(Field(placeholder="12   12:3   #12   @345"))
-        yield Static(classes="error")
-        yield rule()
-        yield Static(self._possible(), classes="note")
-
-    def hints(self) -> Sequence[Hint]:
-        """Say that Enter goes on."""
-        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
-
-    def _possible(self) -> Content:
-        limits = self._limits
-        rows = [
-            ("12, 12:3", "line, column", f"1 – {limits.n_lines:,}"),
-            ("#12", "token", f"0 – {max(0, limits.n_tokens - 1):,}"),
-            ("@345", "byte", f"0 – {limits.n_bytes:,}"),
-        ]
-        return Content("\n").join(
-            Content.assemble((f"{typed:<10}", "$foreground"), f"{kind:<14}", span)
-            for typed, kind, span in rows
+        super().__init__(
+            "Go to",
+            _possible(limits),
+            partial(parse_target, limits=limits),
+            placeholder="12   12:3   #12   @345",
         )
 
-    @on(Input.Changed)
-    def _changed(self) -> None:
-        self.show_error("")
 
-    @on(Input.Submitted)
-    def action_choose(self) -> None:
-        """Go, or say what is wrong."""
-        target = parse_target(self.query_one(Field).value, self._limits)
-        if isinstance(target, GotoTarget):
-            self.dismiss(target)
-        else:
-            self.show_error(target)
+def _possible(limits: GotoLimits) -> Content:
+    rows = [
+        ("12, 12:3", "line, column", f"1 – {limits.n_lines:,}"),
+        ("#12", "token", f"0 – {max(0, limits.n_tokens - 1):,}"),
+        ("@345", "byte", f"0 – {limits.n_bytes:,}"),
+    ]
+    return Content("\n").join(
+        Content.assemble((f"{typed:<10}", "$foreground"), f"{kind:<14}", span)
+        for typed, kind, span in rows
+    )

@@ -115,26 +115,21 @@ class Templates(Controller):
     def set_max_tokens(self) -> None:
         """Where a rendering ends: the context size of the training."""
 
-        def given(text: str) -> None:
-            self._chat.max_tokens = _number(text)
+        def given(number: int) -> None:
+            self._chat.max_tokens = number
             self._render()
 
         dialog = AskDialog(
             "Cut off after so many tokens",
             "The context size of the training. What is behind it is not learned from.",
-            _wrong_number,
+            _number_of,
             value=str(self._chat.max_tokens),
             placeholder="2048",
         )
         self.ask(dialog, given)
 
 
-def _number(text: str) -> int:
+def _number_of(text: str) -> int | str:
     digits = text.replace(",", "").replace("_", "").replace(" ", "")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 0
-
-
-def _wrong_number(text: str) -> str:
-    if 1 <= _number(text) <= _MOST_TOKENS:
-        return ""
-    return f"Type a number from 1 to {_MOST_TOKENS:,}."
+    number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 0
+    return number if 1 <= number <= _MOST_TOKENS else f"Type a number from 1 to {_MOST_TOKENS:,}."
