@@ -23,6 +23,12 @@ _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
 
 
+class _Tokens(TokenText):
+    """The text while it is not edited."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.edit_text", "edit")]
+
+
 class OwnText(Vertical):
     """A text with its tokens after any merge; an editor takes its place while it is edited."""
 
@@ -34,9 +40,6 @@ class OwnText(Vertical):
         &.-editing #own-tokens { display: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.edit_text", show=False),
-    ]
 
     def __init__(
         self, state: ReplayState, palette: TokenPalette, *, show_invisibles: bool, id: str
@@ -55,7 +58,7 @@ class OwnText(Vertical):
         self._editor: TokenEditor | None = None
         self._counts = ""
         self.head = Bar(id="own-head")
-        self.tokens = TokenText(palette, show_invisibles=show_invisibles, id="own-tokens")
+        self.tokens = _Tokens(palette, show_invisibles=show_invisibles, id="own-tokens")
 
     def compose(self) -> ComposeResult:
         """Yield the heading and the tokens."""
