@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from textual.widgets import Input, Static
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
 from tokviz.runs import runs_folder
-from tokviz.tui.dialogs.base import Field, Hint, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
@@ -67,15 +68,11 @@ class SourceDialog(ListDialog[Source, Source]):
         yield self.rows
         yield Static(Content(safe(f"Nothing of that name. {self._takes}")), id="empty")
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[Hint]:
-        return [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "look for a file or folder", "browse"),
-            ("↑↓", "move", ""),
-        ]
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        enter, escape, move = super().hints()
+        return [enter, escape, ("Ctrl+O", "look for a file or folder", "browse"), move]
 
     def on_mount(self) -> None:
         """Show what is known, and look for the rest."""
