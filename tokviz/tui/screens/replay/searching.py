@@ -43,7 +43,7 @@ class MergesPanel(Vertical):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_list", "list")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_list", show=False)]
 
     def __init__(self, state: ReplayState, *, id: str) -> None:
         """Begin without merges."""
