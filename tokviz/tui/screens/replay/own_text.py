@@ -15,6 +15,8 @@ from tokviz.tui.actions import action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.transport import Transport
+from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
@@ -155,14 +157,14 @@ class YourText(Controller):
         screen: TokvizScreen,
         state: ReplayState,
         own: OwnText,
-        *,
-        before_edit: Callable[[], object],
+        transport: Transport,
+        views: Views,
         changed: Callable[[], object],
     ) -> None:
-        """Take the text, what shows it, and what is done before it is edited and afterwards."""
+        """Take the text, what shows it, plays and brings it to the front, and what follows it."""
         super().__init__(screen)
-        self._state, self._own = state, own
-        self._before_edit, self._changed = before_edit, changed
+        self._state, self._own, self._transport, self._views = state, own, transport, views
+        self._changed = changed
         self._taken: tuple[int, str] | None = None
         """The revision of the text of the Tokens screen that was taken last, and the text."""
 
@@ -180,7 +182,8 @@ class YourText(Controller):
     @action("Edit your text", "ctrl+e", section="Your text", footer="your text")
     def edit_text(self) -> None:
         """Type or paste a text of your own. Esc shows it as tokens again."""
-        self._before_edit()
+        self._transport.pause()
+        self._views.show("texts", focus=False)
         self._own.edit()
 
     def end_edit(self) -> None:

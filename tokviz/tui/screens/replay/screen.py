@@ -104,7 +104,7 @@ class ReplayScreen(TokvizScreen):
             damaged=self._damaged,
         )
         self.your_text = YourText(
-            self, state, self.own, before_edit=self._before_edit, changed=self._text_changed
+            self, state, self.own, self.transport, self.views, self._text_changed
         )
         search = MergeSearch(self, state, self.merges, self.views, self.transport)
         self.answer_with(
@@ -189,10 +189,6 @@ class ReplayScreen(TokvizScreen):
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
-
-    def _before_edit(self) -> None:
-        self.transport.pause()
-        self.views.show("texts", focus=False)
 
     def _text_changed(self) -> None:
         self.framing.want()
