@@ -453,6 +453,7 @@ async def test_a_screen_that_rests_is_not_laid_out_again_and_again(words: str) -
         ((200, 60), "words"),
         ((120, 40), "gpt2"),
         ((120, 30), "words"),
+        ((200, 30), "tiny"),
         ((80, 24), "tiny"),
         ((80, 24), "gpt2"),
         ((40, 12), "words"),
@@ -466,6 +467,10 @@ async def test_every_size_shows_every_view(
     app = make_app(ReplayRequest(name, at=2))
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
+        width, height = size
+        assert screen.has_class("-narrow") == (width < 110)
+        assert screen.has_class("-low") == (width >= 110 and height < 34), "one column is not low"
+        assert screen.has_class("-broad") == (width >= 160 and height >= 34)
         for view in ("texts", "candidates", "merges", "curves", "diff"):
             screen.views.show(view)
             await settle(pilot)
@@ -557,6 +562,7 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
             await pilot.press("f2")
             await settle(pilot)
             assert screen.views.front == view
+            assert ("Enter edit" in shown(app)) == (view == "texts")
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen
