@@ -20,7 +20,7 @@ from tokviz.chat import conversation as conversations
 from tokviz.chat import row_sources
 from tokviz.chat.conversation import Conversation, DatasetShape, Message
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.lint import RULES, Place, Rule, lint
+from tokviz.chat.lint import RULES, Breach, Rule, lint
 from tokviz.chat.render import render
 from tokviz.chat.row_sources import JsonValues
 from tokviz.chat.spans import Reason, Span
@@ -28,7 +28,6 @@ from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.child import registry as jobs
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.cli import command as commands
-from tokviz.cli.command import Command
 from tokviz.cli.main import main
 from tokviz.compiled import KernelGroup, kernels_of, store
 from tokviz.compiled.memory import zeros
@@ -144,10 +143,10 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
 
 
 def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Place]:
+    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
         for number, message in enumerate(conversation.messages):
             if message.text.isupper():
-                yield Place(f"message {number + 1}: shouts", number)
+                yield Breach(f"message {number + 1}: shouts", number)
 
     monkeypatch.setitem(RULES, "shouts", Rule("shouts", "loud", "note", of_messages=find))
     conversation = Conversation.from_json(MESSAGES)
@@ -286,8 +285,8 @@ def test_a_command_is_a_module_and_one_entry(monkeypatch, capsys) -> None:
         print(f"hello {arguments.who}")
         return 0
 
-    module = ModuleType("tokviz.cli.greet")
-    module.COMMAND = Command("tokviz greet", "Say hello.", add_arguments, run)
+    module = ModuleType("tokviz.cli.greet", "Say hello.")
+    module.add_arguments, module.run = add_arguments, run
     monkeypatch.setitem(sys.modules, "tokviz.cli.greet", module)
     monkeypatch.setitem(commands.COMMANDS, "greet", "say hello")
     assert main(["greet", "you"]) == 0

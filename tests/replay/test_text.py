@@ -17,7 +17,6 @@ from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.errors import VocabularyError
 from tokviz.replay.replay import Replay
-from tokviz.replay.text import spread
 from tokviz.tokenizer import Tokenizer
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -192,7 +191,6 @@ def test_no_text_has_no_tokens() -> None:
     prepared = OPEN["gpt2"].text("")
     assert len(prepared.at(0)) == prepared.n_tokens(7) == 0
     assert prepared.next_change(0) is prepared.previous_change(50_000) is None
-    assert prepared.compression_curve(10) == []
 
 
 def test_changes_are_where_the_tokens_change() -> None:
@@ -210,34 +208,9 @@ def test_changes_are_where_the_tokens_change() -> None:
     assert len(seen[-1]) < len(seen[-2])
 
 
-def test_a_text_is_one_token_from_some_merge_on() -> None:
-    replay = OPEN["gpt2"]
-    prepared = replay.text(" theory")
-    k = prepared.whole_from()
-    assert k is not None
-    assert (len(prepared.at(k - 1)) > 1, len(prepared.at(k))) == (True, 1)
-    assert replay.text("the theory").whole_from() is None
-    assert replay.text("").whole_from() is None
-    assert replay.text("t").whole_from() == 0
-
-
-def test_the_curve_of_a_text_ends_with_its_compression() -> None:
-    prepared = OPEN["gpt2"].text("the theory of everything")
-    curve = prepared.compression_curve(9)
-    assert curve[0] == (0, 1.0)
-    assert curve[-1] == (50_000, 24 / prepared.n_tokens(50_000))
-
-
 def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
     vocab = {0: b"a", 1: b"b", 2: b"ab"}
     replay = Replay.open(Tokenizer(vocab, [(b"a", b"b")], split_pattern="none"))
     assert replay.text("ab").at(1).ids.tolist() == [2]
     with pytest.raises(VocabularyError):
         replay.text("abc")
-
-
-def test_points_are_spread_from_end_to_end() -> None:
-    assert spread(0, 5) == [0]
-    assert spread(9, 4) == [0, 3, 6, 9]
-    assert spread(3, 100) == [0, 1, 2, 3]
-    assert spread(100, 1) == [0, 100]

@@ -19,28 +19,29 @@ COMMANDS = {
     "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
-"""Every command and what it does; each is a module beside this one that holds its `COMMAND`."""
+"""Every command and what it does; each is a module beside this one, see `Command`."""
+
+APP = "app"
+"""The module of `tokviz` without a command."""
 
 USAGE_ERROR = 2
 """Exit code for a command line that makes no sense."""
 
 
 class Command(NamedTuple):
-    """One command of `tokviz`.
+    """One command of `tokviz`: a module whose docstring is its help.
 
     Attributes:
         name: The words on the command line, such as "tokviz count".
-        description: What `--help` says above the options.
+        help: What `--help` says: its first line above the options, the rest below.
         add_arguments: Adds the command's arguments to a parser.
         run: Does the work and returns the exit code.
-        notes: What `--help` says below the options.
     """
 
     name: str
-    description: str
+    help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
-    notes: str = ""
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,17 +55,18 @@ class Parser(argparse.ArgumentParser):
 
 def load_command(name: str) -> Command:
     """Import one command; the others stay unimported."""
-    command = importlib.import_module(f"tokviz.cli.{name}").COMMAND
-    assert isinstance(command, Command)
-    return command
+    module = importlib.import_module(f"tokviz.cli.{name}")
+    words = "tokviz" if name == APP else f"tokviz {name}"
+    return Command(words, module.__doc__ or "", module.add_arguments, module.run)
 
 
 def command_parser(command: Command) -> Parser:
     """Make the parser of one command."""
+    description, _, notes = command.help.partition("\n\n")
     parser = Parser(
         prog=command.name,
-        description=command.description,
-        epilog=command.notes,
+        description=description,
+        epilog=notes,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -1,14 +1,5 @@
-"""`tokviz completion`: what makes the shell complete commands, options, names and files."""
+"""Print a script that lets the shell complete commands, options, names and files.
 
-from __future__ import annotations
-
-import argparse
-
-from tokviz.cli.command import COMMANDS, Command, Parser, load_command
-
-_SHELLS = ("bash", "zsh", "tcsh")
-
-_NOTES = """\
 bash: add to ~/.bashrc
   eval "$(tokviz completion bash)"
 zsh: add to ~/.zshrc, behind compinit
@@ -16,6 +7,14 @@ zsh: add to ~/.zshrc, behind compinit
 tcsh: add to ~/.tcshrc
   tokviz completion tcsh > ~/.tokviz.tcsh; source ~/.tokviz.tcsh
 """
+
+from __future__ import annotations
+
+import argparse
+
+from tokviz.cli.command import COMMANDS, Parser, load_command
+
+_SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,12 +68,3 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
             ]
         elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
             setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)
-
-
-COMMAND = Command(
-    name="tokviz completion",
-    description="Print a script that lets the shell complete commands, options, names and files.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

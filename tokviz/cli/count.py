@@ -1,25 +1,5 @@
-"""`tokviz count`: how many tokens, characters and bytes, like wc."""
+"""Count the tokens, characters and bytes of files, like wc.
 
-from __future__ import annotations
-
-import argparse
-import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from tokviz.cli import options
-from tokviz.cli.command import Command
-from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
-from tokviz.cli.output import print_json
-from tokviz.cli.text_blocks import InputSize, text_blocks
-from tokviz.errors import InputFileError
-from tokviz.glyphs import safe
-
-if TYPE_CHECKING:
-    from tokviz.prices import ModelPrice
-    from tokviz.tokenizer import Tokenizer
-
-_NOTES = """\
 output: one line per input, and a total if there are several:
   TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
 A byte that is not valid UTF-8 counts as one character.
@@ -33,6 +13,24 @@ A byte that is not valid UTF-8 counts as one character.
   nothing. The table is models.toml in the config folder; without one the command says where. tokviz
   itself knows no prices.
 """
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.cli import options
+from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.text_blocks import InputSize, text_blocks
+from tokviz.errors import InputFileError
+from tokviz.glyphs import safe
+
+if TYPE_CHECKING:
+    from tokviz.prices import ModelPrice
+    from tokviz.tokenizer import Tokenizer
 
 
 @dataclass
@@ -168,12 +166,3 @@ def _line(counts: InputCounts, name: str) -> str:
     shown = "-" if ratio is None else f"{ratio:.2f}"
     numbers = f"{counts.n_tokens:>9} {counts.n_chars:>9} {counts.n_bytes:>9} {shown:>11}"
     return f"{numbers} {safe(name)}".rstrip()
-
-
-COMMAND = Command(
-    name="tokviz count",
-    description="Count the tokens, characters and bytes of files, like wc.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

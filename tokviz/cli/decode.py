@@ -1,4 +1,16 @@
-"""`tokviz decode`: token ids to the exact bytes."""
+"""Write the bytes that token ids stand for.
+
+input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
+which name their tokenizer themselves (-t overrules them).
+
+output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
+characters and broken UTF-8 are shown as glyphs instead.
+
+--json, one object per input:
+  {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
+  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
+  several tokenizers, "tokenizer" is the last one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +25,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.token_ids import IdBlock, read_ids
@@ -21,19 +32,6 @@ from tokviz.errors import TokenIdError
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
-
-_NOTES = """\
-input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
-which name their tokenizer themselves (-t overrules them).
-
-output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
-characters and broken UTF-8 are shown as glyphs instead.
-
---json, one object per input:
-  {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
-  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
-  several tokenizers, "tokenizer" is the last one.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -160,12 +158,3 @@ def _print_record(name: str, tokenizer: str, parts: Iterable[DecodedPart]) -> No
             "base64": base64.b64encode(data).decode("ascii"),
         }
     )
-
-
-COMMAND = Command(
-    name="tokviz decode",
-    description="Write the bytes that token ids stand for.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -1,4 +1,14 @@
-"""`tokviz encode`: texts to token ids."""
+r"""Print the token ids of texts.
+
+output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
+to the n-th FILE; a FILE that cannot be read leaves its line empty.
+`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
+
+--json, one object per input:
+  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
+  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \xhh) and
+  "byte_spans" (each token's [start, end) in the bytes of the input).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,6 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.command import Command
 from tokviz.cli.count import InputCounts, record
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
@@ -17,17 +26,6 @@ from tokviz.cli.text_blocks import text_blocks
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
-
-_NOTES = """\
-output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
-to the n-th FILE; a FILE that cannot be read leaves its line empty.
-`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
-
---json, one object per input:
-  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
-  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \\xhh) and
-  "byte_spans" (each token's [start, end) in the bytes of the input).
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,12 +90,3 @@ def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bo
         fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]
         fields["byte_spans"] = list(pairwise(borders))
     print_json(fields)
-
-
-COMMAND = Command(
-    name="tokviz encode",
-    description="Print the token ids of texts.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from tokviz.cli.command import COMMANDS, USAGE_ERROR, Command, command_parser, load_command
+from tokviz.cli.command import APP, COMMANDS, USAGE_ERROR, command_parser, load_command
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError, UnknownTokenizerError
 
@@ -58,22 +58,15 @@ def _run(arguments: Sequence[str]) -> int:
     # Nothing that is imported is garbage, and looking for some takes a tenth of the start.
     gc.disable()
     try:
-        command, rest = _pick(arguments)
-        parsed = command_parser(command).parse_intermixed_args(rest)
-        if command.name in COMMANDS:
+        is_command = bool(arguments) and arguments[0] in COMMANDS
+        command = load_command(arguments[0] if is_command else APP)
+        parsed = command_parser(command).parse_intermixed_args(arguments[is_command:])
+        if is_command:
             gc.enable()  # the app does it itself, after its first frame
         with _warnings_at_the_end():
             return command.run(parsed)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
-
-
-def _pick(arguments: Sequence[str]) -> tuple[Command, Sequence[str]]:
-    if arguments and arguments[0] in COMMANDS:
-        return load_command(arguments[0]), arguments[1:]
-    from tokviz.cli.app import COMMAND
-
-    return COMMAND, arguments
 
 
 @contextlib.contextmanager

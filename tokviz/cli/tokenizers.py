@@ -1,16 +1,5 @@
-"""`tokviz tokenizers`: the names that `-t` takes, and a check of what else it may take."""
+"""List the built-in tokenizers, or check a tokenizer file.
 
-from __future__ import annotations
-
-import argparse
-from dataclasses import asdict
-
-from tokviz.cli import options
-from tokviz.cli.command import Command
-from tokviz.cli.output import print_json
-from tokviz.glyphs import safe
-
-_NOTES = """\
 output: the name, the number of tokens, the models, and other names it goes by.
 
 --json, one object per tokenizer:
@@ -20,6 +9,15 @@ output: the name, the number of tokens, the models, and other names it goes by.
 found to be in order. The exit code is 1 if it cannot be used. With --json:
   {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tokviz.cli import options
+from tokviz.cli.output import print_json
+from tokviz.glyphs import safe
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,12 +67,3 @@ def _check(path: str, split_pattern: str | None, *, as_json: bool) -> int:
         for label, sentence in [*findings, *(("ok", check) for check in report.checks)]:
             print(f"{label:<8} {safe(sentence)}")
     return 1 if report.worst == "error" else 0
-
-
-COMMAND = Command(
-    name="tokviz tokenizers",
-    description="List the built-in tokenizers, or check a tokenizer file.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -1,27 +1,5 @@
-"""`tokviz train`: learn a tokenizer from texts."""
+"""Learn a byte-level BPE tokenizer from texts.
 
-from __future__ import annotations
-
-import argparse
-import gc
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from tokviz.bpe.ties import TIE_BREAKS
-from tokviz.cli.command import Command
-from tokviz.cli.interruption import Interruption
-from tokviz.cli.output import print_json, report
-from tokviz.cli.progress import ProgressLine
-from tokviz.glyphs import safe, token_label
-from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_INTERRUPTED = 130
-_LONGEST_SHOWN = 48
-_NOTES = """\
 PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
 `-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
 and compressed: .gz, .zst.
@@ -41,6 +19,27 @@ and at the end, with "phase": "done":
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
    "longest_token", "peak_memory_bytes", "held_out"}
 """
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.cli.interruption import Interruption
+from tokviz.cli.output import print_json, report
+from tokviz.cli.progress import ProgressLine
+from tokviz.glyphs import safe, token_label
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INTERRUPTED = 130
+_LONGEST_SHOWN = 48
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -232,12 +231,3 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
     lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")
     return lines
-
-
-COMMAND = Command(
-    name="tokviz train",
-    description="Learn a byte-level BPE tokenizer from texts.",
-    add_arguments=add_arguments,
-    run=run,
-    notes=_NOTES,
-)

@@ -59,21 +59,14 @@ class RowsView(QuietScroll):
             super().__init__()
             self.action = action
 
-    def __init__(
-        self,
-        palette: TokenPalette | None = None,
-        *,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
         """Begin empty.
 
         Args:
             palette: How tokens look; not needed for rows without any.
             id: The widget's id.
-            classes: The widget's classes.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._palette = palette
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
         self._rows: Sequence[Row] = ()
