@@ -21,6 +21,7 @@ from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
 WAIT = 60.0
@@ -32,7 +33,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the user's folders out of the tests, and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
 @pytest.fixture(scope="module")
