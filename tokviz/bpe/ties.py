@@ -11,7 +11,7 @@ is. For the compiled loops its order needs a number below, which the entry names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
@@ -28,6 +28,16 @@ Position = tuple[int, int]
 
 Sentence = tuple[str | bytes, ...]
 """Words and tokens; a screen shows the bytes as it shows tokens."""
+
+
+def spoken(
+    sentences: Iterable[Sentence], show: Callable[[bytes], str] = lambda token: repr(token)[1:]
+) -> str:
+    """Read sentences aloud, tokens as they are shown: by default as Python writes bytes."""
+    return " ".join(
+        "".join(part if isinstance(part, str) else show(part) for part in sentence)
+        for sentence in sentences
+    )
 
 
 class TokenPair(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.cli.replay_frames import label, said
+from tokviz.bpe.ties import spoken
+from tokviz.cli.replay_frames import label
 from tokviz.compare.text_effect import TextEffect
 from tokviz.compare.trainings import MergesDiff
 from tokviz.glyphs import safe
@@ -31,7 +32,7 @@ def diff_lines(diff: MergesDiff, effect: TextEffect | None) -> Iterator[str]:
         yield f"merge {difference.k:,}"
         yield f"  A  {_merge(difference.a)}"
         yield f"  B  {_merge(difference.b)}"
-        yield f"  {said(difference.sentences)}"
+        yield f"  {spoken(difference.sentences, label)}"
         yield f"tokens in both: {diff.n_shared:,}"
         yield _tokens("A", diff.only_in_a)
         yield _tokens("B", diff.only_in_b)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokviz.bpe.ties import TIE_BREAKS, Sentence
+from tokviz.bpe.ties import TIE_BREAKS, Sentence, spoken
 from tokviz.compare.merge_sources import Source, open_merges
 from tokviz.compare.text_effect import TextEffect, text_effect
 from tokviz.replay.replay import Replay
@@ -50,10 +50,7 @@ class Difference:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return " ".join(
-            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
-            for sentence in self.sentences
-        )
+        return spoken(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,14 +160,6 @@ class LiveDocument(ChunkedText):
             index += chunk.n_tokens
         return pairs
 
-    def char_range(self, first_index: int, last_index: int) -> tuple[int, int]:
-        """Give the characters from the first token up to and with the last one: start and end.
-
-        Raises:
-            IndexError: If fewer tokens are known.
-        """
-        return self.token(first_index).start, self.token(last_index).end
-
     def _chunk_of_token(self, index: int) -> tuple[BlockPlace, Chunk, ChunkTokens]:
         n_tokens = self._chunks.total(TOKENS)
         if not 0 <= index < n_tokens:

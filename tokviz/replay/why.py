@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokviz.bpe.ties import Sentence, get_tie_break
+from tokviz.bpe.ties import Sentence, get_tie_break, spoken
 from tokviz.replay.steps import MergeStep
 
 
@@ -22,10 +22,7 @@ class MergeReason:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return " ".join(
-            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
-            for sentence in self.sentences
-        )
+        return spoken(self.sentences)
 
 
 def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
