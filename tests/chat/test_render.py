@@ -97,16 +97,6 @@ def test_targets_are_the_next_tokens(value, max_tokens):
     ]
 
 
-@given(value=nanochat_conversations(), max_tokens=st.integers(1, 60))
-def test_counts_add_up(value, max_tokens):
-    conversation = Conversation.from_json(value)
-    rendering = render(BYTES, conversation, max_tokens=max_tokens)
-    by_role = rendering.counts_by_role(conversation)
-    assert sum(n for n, _ in by_role.values()) == rendering.n_kept
-    assert sum(learned for _, learned in by_role.values()) == rendering.n_learned
-    assert set(by_role) <= {"", "system", "user", "assistant"}
-
-
 @given(value=nanochat_conversations())
 def test_message_spans_are_where_the_messages_are(value):
     rendering = render(BYTES, Conversation.from_json(value))

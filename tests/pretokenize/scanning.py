@@ -5,33 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 
-from tokviz.compiled import Bytes, Int64s, kernel
+from tokviz.compiled import Int64s, kernel
 from tokviz.pretokenize.scan import Scanner
-from tokviz.pretokenize.scan_kernels import find_pieces
-from tokviz.pretokenize.scan_table import scan_table
+from tokviz.pretokenize.scan_kernels import Texts, find_pieces
 
 BATCH = 1 << 10
 """How many pieces are found at a time."""
 
 
 @kernel
-def scan(
-    data: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    n_texts: int,
-    is_open: int,
-    family: int,
-    max_digits: int,
-    table: Bytes,
-    reached: Int64s,
-    pieces: Int64s,
-    most: int,
-) -> int:
+def scan(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
     """Find pieces: see `find_pieces`."""
-    return find_pieces(
-        data, starts, ends, n_texts, is_open, family, max_digits, table, reached, pieces, most
-    )
+    return find_pieces(texts, reached, pieces, most)
 
 
 def batches(
@@ -49,13 +34,12 @@ def batches(
     """
     if not starts:
         return
-    places = array("q", starts), array("q", ends), len(starts), int(is_open)
-    kind = scanner.family_number, scanner.max_digits, scan_table()
+    texts = scanner.texts(data, starts, ends, is_open=is_open)
     reached = array("q", [0, starts[0]])
     pieces = array("q", bytes(16 * BATCH))
     n_found = BATCH
     while n_found == BATCH:
-        n_found = scan(data, *places, *kind, reached, pieces, BATCH)
+        n_found = scan(texts, reached, pieces, BATCH)
         yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.widgets import OptionList
 
 import tokviz
+from tests.tui.waiting import until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.screens.train import TrainScreen
 
 
@@ -51,6 +54,20 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         await pilot.pause()
         assert app.current_mode == "tokens"
         assert (session.tokenizer.name, session.settings.tokenizer) == ("gpt2", "gpt2")
+
+
+async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+p")
+        assert isinstance(app.screen, ActionPalette)
+        await pilot.press(*"train")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 0)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TrainScreen))
+        await pilot.press("ctrl+p", "escape")
+        assert isinstance(app.screen, TrainScreen)
 
 
 async def test_after_a_stop_the_whole_screen_is_painted_anew(

@@ -5,10 +5,10 @@ from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.themes import DARK, THEMES
-from tokviz.tui.widgets.flow import Copy, Row, Run, Span
-from tokviz.tui.widgets.rows_view import LinkRows
+from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 
-COPY, ONE, TWO = Copy("20 74", "bytes"), Run("app.note(1)"), Run("app.note(2)")
+COPY, ONE, TWO = Copy("20 74", "bytes"), ToToken(1), ToToken(2)
 ROWS: list[Row] = [
     (Span("bytes ", "label"), Span("20", "link", COPY), Span(" "), Span("74", "link", COPY)),
     (),
@@ -37,8 +37,9 @@ class RowsApp(App[None]):
     def rows(self) -> LinkRows:
         return self.query_one("#rows", LinkRows)
 
-    def action_note(self, number: int) -> None:
-        self.noted.append(number)
+    def on_rows_view_picked(self, message: RowsView.Picked) -> None:
+        assert isinstance(message.action, ToToken)
+        self.noted.append(message.action.token_id)
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         self.copied.append(message.text)

@@ -121,7 +121,10 @@ async def test_the_conversation_goes_to_the_chat_screen() -> None:
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert isinstance(app.screen, ChatScreen)
-        assert [message.text for message in app.screen.conversation.messages] == ["Hi", "Hello"]
+        assert [message.text for message in app.screen.chat.conversation.messages] == [
+            "Hi",
+            "Hello",
+        ]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])

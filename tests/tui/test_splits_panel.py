@@ -22,7 +22,8 @@ class Host(App[None]):
         super().__init__()
         self.live = LiveDocument(text)
         palette = token_palette(True, "truecolor", False)
-        self.panel = SplitsPanel(self.live, palette, id="splits")
+        self.panel = SplitsPanel(self.live, palette)
+        self.panel.id = "splits"
         self.clicked: list[tuple[int, int]] = []
         self._initial = initial
 

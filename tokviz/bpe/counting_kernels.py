@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
 from tokviz.pretokenize.character_kernels import decode, load_word
-from tokviz.pretokenize.scan_kernels import find_pieces
+from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
 DONE, PAUSED, FULL, NEW = range(4)
 """Why a kernel came back."""
@@ -67,53 +67,23 @@ class Table(NamedTuple):
 
 
 @kernel
-def count_texts(
-    source: Bytes,
-    n_bytes: int,
-    starts: Int64s,
-    ends: Int64s,
-    n_texts: int,
-    is_open: int,
-    family: int,
-    max_digits: int,
-    flags: Bytes,
-    table: Table,
-    budget: int,
-) -> int:
+def count_texts(texts: Texts, table: Table, budget: int) -> int:
     """Count the pieces of texts until all is done, about `budget` bytes are, or an array is full.
 
     Args:
-        source: Holds the texts.
-        n_bytes: Its size.
-        starts: Where each text starts.
-        ends: Where each ends.
-        n_texts: How many there are.
-        is_open: 1 if the last text goes on after its end here, else 0. Its rest may then be
-            undecided; it begins at the position that is reached.
-        family: Which family's pieces; see `scan_kernels`.
-        max_digits: How many digits a piece may hold, for families that ask.
-        flags: The flags of all characters, from `scan_table`.
+        texts: The texts. If the last one is open, its undecided rest begins at the position that is
+            reached.
         table: Where to count, and to go on.
         budget: When to come back.
     """
+    source = texts.data
+    n_bytes = texts.numbers[N_BYTES]
     shift = _shift(table.numbers[N_SLOTS])
     reached = table.reached
     pieces = table.pieces
     while budget > 0:
         before = reached[POSITION]
-        n_found = find_pieces(
-            source,
-            starts,
-            ends,
-            n_texts,
-            is_open,
-            family,
-            max_digits,
-            flags,
-            reached,
-            pieces,
-            BATCH,
-        )
+        n_found = find_pieces(texts, reached, pieces, BATCH)
         # The table is larger than the near caches: have what is needed fetched while others are.
         for i in range(n_found):
             start = pieces[2 * i]
@@ -128,7 +98,7 @@ def count_texts(
             start = pieces[2 * i]
             key = word(table.keys[i])
             if not _add(table, shift, key, source, start, pieces[2 * i + 1] - start, 1):
-                _go_back(reached, start, starts, n_texts)
+                _go_back(reached, start, texts.starts, texts.numbers[N_TEXTS])
                 return FULL
         if n_found < BATCH:
             return DONE
@@ -137,29 +107,11 @@ def count_texts(
 
 
 @kernel
-def sum_texts(
-    source: Bytes,
-    n_bytes: int,
-    starts: Int64s,
-    ends: Int64s,
-    n_texts: int,
-    family: int,
-    max_digits: int,
-    flags: Bytes,
-    table: Table,
-    totals: Int64s,
-) -> int:
+def sum_texts(texts: Texts, table: Table, totals: Int64s) -> int:
     """Add up the table's counts of the pieces of each text, until all is done or one is not known.
 
     Args:
-        source: Holds the texts.
-        n_bytes: Its size.
-        starts: Where each text starts.
-        ends: Where each ends.
-        n_texts: How many there are.
-        family: Which family's pieces; see `scan_kernels`.
-        max_digits: How many digits a piece may hold, for families that ask.
-        flags: The flags of all characters, from `scan_table`.
+        texts: The texts, none of them open.
         table: The counts, and where to go on.
         totals: Receives the sums, one for each text.
 
@@ -167,6 +119,8 @@ def sum_texts(
         DONE; NEW when pieces have been added to the table, whose counts have to be set before going
         on; FULL when there is no room for a piece.
     """
+    source = texts.data
+    n_bytes = texts.numbers[N_BYTES]
     shift = _shift(table.numbers[N_SLOTS])
     reached = table.reached
     pieces = table.pieces
@@ -175,9 +129,7 @@ def sum_texts(
     while n_found == BATCH:
         text = reached[TEXT]
         position = reached[POSITION]
-        n_found = find_pieces(
-            source, starts, ends, n_texts, 0, family, max_digits, flags, reached, pieces, BATCH
-        )
+        n_found = find_pieces(texts, reached, pieces, BATCH)
         for i in range(n_found):
             start = pieces[2 * i]
             length = pieces[2 * i + 1] - start
@@ -193,7 +145,7 @@ def sum_texts(
             reached[POSITION] = position
             return NEW
         for i in range(n_found):
-            while pieces[2 * i] >= ends[text]:
+            while pieces[2 * i] >= texts.ends[text]:
                 text += 1
             totals[text] += table.counts[table.keys[i] - 1]
     return DONE

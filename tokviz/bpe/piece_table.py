@@ -89,11 +89,9 @@ class PieceTable:
         """
         reached = self._table.reached
         reached[TEXT], reached[POSITION] = 0, block.starts[0]
-        starts, ends = array("q", block.starts), array("q", block.ends)
-        texts = block.data, len(block.data), starts, ends, len(starts), block.is_open
-        kind = scanner.family_number, scanner.max_digits, scan_table()
+        texts = scanner.texts(block.data, block.starts, block.ends, is_open=block.is_open)
         while True:
-            reason = counting_kernels.count_texts(*texts, *kind, self._table, _BYTES_AT_ONCE)
+            reason = counting_kernels.count_texts(texts, self._table, _BYTES_AT_ONCE)
             if reason == FULL:
                 self._make_room()
             elif reason == DONE or should_stop():
@@ -109,17 +107,14 @@ class PieceTable:
             scanner: Cuts them into pieces.
             count_of: Gives a piece's number; asked once for each different piece.
         """
-        ends = array("q", accumulate(map(len, texts)))
-        starts = array("q", [0, *ends[:-1]])
-        data = b"".join(texts)
+        borders = list(accumulate(map(len, texts), initial=0))
+        given = scanner.texts(b"".join(texts), borders[:-1], borders[1:])
         totals = array("q", bytes(8 * len(texts)))
         reached = self._table.reached
         reached[TEXT], reached[POSITION] = 0, 0
-        given = data, len(data), starts, ends, len(texts)
-        kind = scanner.family_number, scanner.max_digits, scan_table()
         while True:
             n_known = len(self)
-            reason = counting_kernels.sum_texts(*given, *kind, self._table, totals)
+            reason = counting_kernels.sum_texts(given, self._table, totals)
             if len(self) > n_known:
                 self._set_counts(n_known, count_of)
             if reason == FULL:

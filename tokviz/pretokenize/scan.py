@@ -7,9 +7,14 @@ as `tokviz.pretokenize.split.split` does, at ten times its speed. A custom regex
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+
+if TYPE_CHECKING:
+    from tokviz.pretokenize.scan_kernels import Texts
 
 _LAST_CUT = re.compile(rb"(?s:.*)[A-Za-z](?= )")
 _WINDOWS = (1 << 10, 1 << 16)
@@ -29,13 +34,31 @@ class Scanner(NamedTuple):
     max_digits: int = 3
     cuts_at_blanks: bool = True
 
-    @property
-    def family_number(self) -> int:
-        """The family as the kernels know it."""
-        from tokviz.pretokenize import scan_kernels
+    def texts(
+        self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
+    ) -> Texts:
+        """Hand texts to the kernels.
 
-        number: int = getattr(scan_kernels, self.family)
-        return number
+        Args:
+            data: Holds the texts.
+            starts: Where each text starts.
+            ends: Where each ends.
+            is_open: Whether the last text goes on after its end here.
+        """
+        from tokviz.pretokenize import scan_kernels
+        from tokviz.pretokenize.scan_table import scan_table
+
+        family: int = getattr(scan_kernels, self.family)
+        numbers = array("q", [len(starts), len(data), is_open, family, self.max_digits])
+        # Whoever has them keeps them alive; any buffer is a pointer to the kernels.
+        columns: tuple[Any, ...] = (
+            data,
+            array("q", starts),
+            array("q", ends),
+            scan_table(),
+            numbers,
+        )
+        return scan_kernels.Texts(*columns)
 
     def last_cut(self, data: bytes, start: int, end: int) -> int:
         """Find a late place, not before `start`, where a piece ends whatever follows `end`.

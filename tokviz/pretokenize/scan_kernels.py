@@ -12,6 +12,8 @@ changes a piece. Such a text must be cut between two characters.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tokviz.compiled import Bytes, Int64s, helper
 from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
 from tokviz.pretokenize.scan_table import (
@@ -41,33 +43,38 @@ _LONG_S_0, _LONG_S_1 = _LONG_S
 _ASCII_CASE = 0x20
 
 
-@helper
-def find_pieces(
-    data: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    n_texts: int,
-    is_open: int,
-    family: int,
-    max_digits: int,
-    table: Bytes,
-    reached: Int64s,
-    pieces: Int64s,
-    most: int,
-) -> int:
-    """Find the pieces of some texts until all are done or `pieces` is full.
+N_TEXTS, N_BYTES, IS_OPEN, FAMILY, MAX_DIGITS = range(5)
+"""The places of `Texts.numbers`."""
 
-    Args:
+
+class Texts(NamedTuple):
+    """Texts, and how they are cut into pieces.
+
+    Attributes:
         data: Holds the texts.
         starts: Where each text starts in `data`.
         ends: Where each ends.
-        n_texts: How many there are.
-        is_open: 1 if the last text goes on after its end here, else 0.
-        family: Which family's pieces.
-        max_digits: How many digits a piece may hold (GPT4 only).
-        table: The flags of all characters, from `scan_table`.
+        flags: The flags of all characters, from `scan_table`.
+        numbers: How many texts there are; the size of `data`; 1 if the last text goes on after its
+            end here, else 0 (its rest may then be undecided); which family's pieces; how many
+            digits a piece may hold (GPT4 only).
+    """
+
+    data: Bytes
+    starts: Int64s
+    ends: Int64s
+    flags: Bytes
+    numbers: Int64s
+
+
+@helper
+def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
+    """Find the pieces of some texts until all are done or `pieces` is full.
+
+    Args:
+        texts: The texts.
         reached: The text and the position in it to go on with; receives them too. The text is
-            `n_texts` when all is done, and the last one, with room left in `pieces`, when its
+            their number when all is done, and the last one, with room left in `pieces`, when its
             rest is undecided.
         pieces: Shape (most, 2), receives where each piece starts and ends.
         most: How many pieces there is room for.
@@ -75,16 +82,21 @@ def find_pieces(
     Returns:
         The number of pieces found.
     """
+    data = texts.data
+    n_texts = texts.numbers[N_TEXTS]
+    is_open = texts.numbers[IS_OPEN]
+    family = texts.numbers[FAMILY]
+    max_digits = texts.numbers[MAX_DIGITS]
     n_found = 0
     text = reached[0]
     position = reached[1]
     while text < n_texts:
-        end = ends[text]
+        end = texts.ends[text]
         at_end = UNDECIDED if is_open and text == n_texts - 1 else end
         while position < end:
             if n_found == most:
                 break
-            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, table)
+            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
             if piece_end == UNDECIDED:
                 break
             pieces[2 * n_found] = position
@@ -95,7 +107,7 @@ def find_pieces(
             break
         text += 1
         if text < n_texts:
-            position = starts[text]
+            position = texts.starts[text]
     reached[0] = text
     reached[1] = position
     return n_found

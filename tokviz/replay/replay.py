@@ -233,6 +233,12 @@ class Replay:
         first = [int(number)] if number else []
         yield from list(dict.fromkeys(first + exact + spaced + found))[len(first) :]
 
+    def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
+        """Give the number of the merge of a pair, None if it is never merged."""
+        left, right = map(self.tokenizer.token_bytes, (left_id, right_id))
+        rank = self.tokenizer.pair_rank(left, right)
+        return None if rank is None else self._steps.number_of(rank)
+
     def merge_of_token(self, token_id: int) -> int | None:
         """Give the number of the merge that makes a token, None if no merge does."""
         rank = self.tokenizer.rank(token_id)

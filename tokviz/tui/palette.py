@@ -12,6 +12,7 @@ colour.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.color import Color, blend_rgb
@@ -19,6 +20,25 @@ from rich.style import Style
 from textual.app import App
 
 N_HUES = 6
+
+
+class LookTable(dict[int, Style]):
+    """The style of each look, a number made of bits; worked out when it is first asked for."""
+
+    def __init__(self, palette: TokenPalette, ground: Style) -> None:
+        """Take the palette, and the widget's own style below it."""
+        super().__init__()
+        self.palette = palette
+        self.base = ground + palette.base
+
+    def __missing__(self, look: int) -> Style:
+        """Put a style together and remember it."""
+        style = self[look] = self.style_of(look)
+        return style
+
+    @abstractmethod
+    def style_of(self, look: int) -> Style:
+        """Put a style together."""
 
 
 class TokenPalette(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from textual.dom import DOMNode
 from textual.worker import Worker, get_current_worker
@@ -54,8 +54,8 @@ def in_thread(
         node: The screen or widget that it belongs to: it ends with that.
         group: What sort of work it is. The app waits for "save" before it quits.
         work: Does it, in the thread.
-        done: Takes the result on the screen's thread, unless the work was cancelled.
-        failed: Takes an error of ours there; by default the user is told of it.
+        done: Takes the result on the screen's thread, unless the work was cancelled by then.
+        failed: Takes an error of ours there likewise; by default the user is told of it.
         exclusive: Whether it cancels what is still under way in the group.
     """
 
@@ -64,14 +64,18 @@ def in_thread(
 
     def run() -> None:
         task = Task(node)
+
+        def hand_over(take: Callable[[Any], object], what: object) -> None:
+            if not task.cancelled:
+                take(what)
+
         try:
             result = work(task)
         except TokvizError as error:
-            if not task.cancelled:
-                task.tell(failed or complain, error)
+            task.tell(hand_over, failed or complain, error)
             return
-        if done is not None and not task.cancelled:
-            task.tell(done, result)
+        if done is not None:
+            task.tell(hand_over, done, result)
 
     return node.run_worker(
         run, group=group, description=group, exclusive=exclusive, thread=True, exit_on_error=False

@@ -19,7 +19,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
-    Place,
+    SourceRow,
     paint_match,
     paint_place,
     rank,
@@ -199,7 +199,9 @@ def test_places_go_by_a_short_name() -> None:
 @example("hf:org/name", False, True)
 def test_row_of_a_place_never_exceeds_its_width(path: str, recent: bool, current: bool) -> None:
     for width in range(12, 120):
-        text = "".join(text for text, _ in paint_place(Place(path, recent), width, current=current))
+        text = "".join(
+            text for text, _ in paint_place(SourceRow(path, recent), width, current=current)
+        )
         assert cell_len(text) <= width
 
 
@@ -276,7 +278,7 @@ async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> Non
         picker = app.screen
         assert isinstance(picker, TokenizerPicker)
         rows = picker.query_one("#tokenizers", RowList).rows
-        assert rows[-2:] == [Place(path, True), Place("hf:org/name", True)]
+        assert rows[-2:] == [SourceRow(path, True), SourceRow("hf:org/name", True)]
         for key in ("o", "r", "g", "f8"):
             await pilot.press(key)
         await pilot.pause()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 import tokviz
+from tests.tui.waiting import settle
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
@@ -50,13 +50,6 @@ def screen_of(app: TokvizApp) -> TokensScreen:
     screen = app.screen_stack[0]
     assert isinstance(screen, TokensScreen)
     return screen
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 async def test_tokens_follow_the_typing(tokenizer: tokviz.Tokenizer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
 
 
 class AskDialog(Dialog[str]):
@@ -51,7 +51,10 @@ class AskDialog(Dialog[str]):
         yield Static(classes="error")
         yield rule()
         yield Static(Content(safe(self._note)), classes="note")
-        yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that Enter goes on."""
+        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
 
     @on(Input.Changed)
     def _changed(self) -> None:

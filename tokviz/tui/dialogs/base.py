@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
@@ -162,10 +163,19 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         with Vertical(id="dialog") as frame:
             frame.border_title = self.dialog_title
             yield from self.compose_body()
+            yield HintBar(self.hints())
 
+    @abstractmethod
     def compose_body(self) -> ComposeResult:
-        """Yield what is inside the frame."""
-        raise NotImplementedError
+        """Yield what is inside the frame, above the hints."""
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel")]
+
+    def show_hints(self) -> None:
+        """Show the hints again, which have become others."""
+        self.query_one(HintBar).show(self.hints())
 
     def wanted_height(self) -> int | None:
         """Say how many rows are wanted between the frame's borders, None for as many as needed."""

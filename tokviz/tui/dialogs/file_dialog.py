@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, Hint, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import (
     UP,
     FolderEntry,
@@ -122,9 +122,9 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         yield Static(id="folder")
         yield self.rows
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> Sequence[Hint]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         return [
             ("Enter", self._verb, "choose"),
             ("Esc", "cancel", "cancel"),
@@ -238,7 +238,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def action_toggle_hidden(self) -> None:
         """Show or hide the entries whose name begins with a dot."""
         self._hidden = not self._hidden
-        self.query_one(HintBar).show(self._hints())
+        self.show_hints()
         self._show_entries()
 
     def action_complete(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from textual.style import Style
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, Hint
 from tokviz.tui.dialogs.find_text import FindQuery, Matches, escaped, find_all
 from tokviz.tui.tasks import in_thread
 
@@ -127,9 +127,9 @@ class FindDialog(Dialog[FindResult]):
             yield Static(id="options")
             yield Static(id="count")
         yield Static(classes="error")
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[Hint]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         return [
             ("Enter", "next", "step(1)"),
             ("Esc", "close", "cancel"),

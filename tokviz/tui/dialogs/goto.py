@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
 
 _TARGET = re.compile(
     r"(?P<sign>[#@]?)\s*(?P<number>0[xX][0-9a-fA-F]+|[0-9][0-9_,\s]*)(?::\s*(?P<column>[0-9]+)?)?\s*"
@@ -84,7 +85,10 @@ class GotoDialog(Dialog[GotoTarget]):
         yield Static(classes="error")
         yield rule()
         yield Static(self._possible(), classes="note")
-        yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that Enter goes on."""
+        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
 
     def _possible(self) -> Content:
         limits = self._limits

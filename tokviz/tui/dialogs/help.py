@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.tui.actions import Action, Gesture, keys_label
-from tokviz.tui.dialogs.base import Dialog, HintBar
+from tokviz.tui.dialogs.base import Dialog, Hint
 
 _KEYS_WIDTH = 18
 _TITLE_WIDTH = 34
@@ -127,14 +127,15 @@ class HelpDialog(Dialog[None]):
         """Yield the page."""
         with VerticalScroll(id="page", can_focus=False):
             yield Static(id="help-text")
-        yield HintBar(
-            [
-                ("Esc", "close", "cancel"),
-                ("↑↓", "scroll", "scroll(1)"),
-                ("Space", "next page", "page(1)"),
-                ("Ctrl+P", "all commands", ""),
-            ]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [
+            ("Esc", "close", "cancel"),
+            ("↑↓", "scroll", "scroll(1)"),
+            ("Space", "next page", "page(1)"),
+            ("Ctrl+P", "all commands", ""),
+        ]
 
     def wanted_height(self) -> int:
         """Take what the screen has."""

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
@@ -36,9 +36,10 @@ class InsertCharacterDialog(ListDialog[str, Character]):
         yield rule()
         yield self.rows
         yield rule()
-        yield HintBar(
-            [("Enter", "insert", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that a character is put in."""
+        return [("Enter", "insert", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""

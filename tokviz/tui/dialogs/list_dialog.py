@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import BindingType
 
-from tokviz.tui.dialogs.base import Dialog
+from tokviz.tui.dialogs.base import Dialog, Hint
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
 
 ResultT = TypeVar("ResultT")
@@ -29,6 +29,10 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         """Take the function that draws a row, and the id of the list."""
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [*super().hints(), ("↑↓", "move", "")]
 
     def action_move(self, step: int) -> None:
         """Move the highlight."""

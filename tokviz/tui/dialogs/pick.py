@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
@@ -75,12 +75,10 @@ class PickDialog(ListDialog[str, Option]):
         yield self.rows
         yield rule(id="about-rule")
         yield Static(id="about")
-        yield HintBar(
-            [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
 
     def on_mount(self) -> None:
-        """Show all of them."""
+        """Show all of them, by the words that are known by now."""
+        self.query_one("#dialog").border_title = self.dialog_title
         self._show("")
 
     def show_options(self, title: str, options: Sequence[Option]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual import on
@@ -20,7 +21,7 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
-from tokviz.tui.dialogs.base import HintBar, rule
+from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
@@ -79,9 +80,9 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         yield self.rows
         yield Static(id="about")
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[tuple[str, str, str]]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         if not self._exists:
             return [("C", "create an empty table", "create"), ("Esc", "close", "cancel")]
         hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
@@ -103,7 +104,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         self.set_class(not shown, "-empty")
         self.show_error(error)
         self.query_one("#about", Static).update(Content(safe(self._about(len(shown), error))))
-        self.query_one(HintBar).show(self._hints())
+        self.show_hints()
 
     def _about(self, n_shown: int, error: str) -> str:
         path = prices_path()

@@ -17,7 +17,7 @@ from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import HintBar, rule
+from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
@@ -57,13 +57,10 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         yield Static(classes="error")
         yield Static(id="lost-text")
         yield rule()
-        yield HintBar(
-            [
-                ("Enter", "choose the place", "choose"),
-                ("Esc", "cancel", "cancel"),
-                ("↑↓", "move", ""),
-            ]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that the place comes next."""
+        return [("Enter", "choose the place", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""

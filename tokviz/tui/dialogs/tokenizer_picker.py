@@ -19,12 +19,12 @@ from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin,
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Field, HintBar, field_row, rule
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     PickerRow,
-    Place,
+    SourceRow,
     paint_row,
     picker_rows,
     typed_source,
@@ -101,7 +101,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         yield Static(id="empty")
         yield rule()
         yield Static(id="about")
-        yield HintBar(self._hints(None))
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
@@ -118,16 +117,12 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """Leave room for every tokenizer, and for a message."""
         return len(self.tokenizers) + min(len(self._recent), 6) + 9
 
-    def _hints(self, row: PickerRow | None) -> list[tuple[str, str, str]]:
-        hints = [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "browse files", "browse"),
-            ("↑↓", "move", ""),
-        ]
-        if isinstance(row, Place) and row.recent:
-            hints.insert(3, ("F8", "forget", "forget"))
-        return hints
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line; what was used before can be forgotten."""
+        enter, escape, move = super().hints()
+        row = self.rows.row
+        forget = [("F8", "forget", "forget")] if isinstance(row, SourceRow) and row.recent else []
+        return [enter, escape, ("Ctrl+O", "browse files", "browse"), *forget, move]
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
@@ -148,8 +143,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         row = self.rows.row
         about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
         self.query_one("#about", Static).update(Content(safe(about)))
-        self.query_one(HintBar).show(self._hints(row))
-        if isinstance(row, Place):
+        self.show_hints()
+        if isinstance(row, SourceRow):
             in_thread(
                 self,
                 "look",
@@ -157,7 +152,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
                 lambda about: self._tell_place(row, about),
             )
 
-    def _tell_place(self, place: Place, about: str) -> None:
+    def _tell_place(self, place: SourceRow, about: str) -> None:
         if place == self.rows.row:
             self.query_one("#about", Static).update(Content(safe(about)))
 
@@ -263,7 +258,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     def action_forget(self) -> None:
         """Take a place off the list; the files stay."""
         row = self.rows.row
-        if isinstance(row, Place) and row.recent:
+        if isinstance(row, SourceRow) and row.recent:
             self._recent.remove(row.source)
             self._keep_recent()
             self._show(self.query_one(Field).value)
@@ -292,7 +287,7 @@ def _source_of(row: PickerRow) -> str:
     return row.tokenizer.name if isinstance(row, Match) else row.source
 
 
-def _about_place(place: Place) -> str:
+def _about_place(place: SourceRow) -> str:
     if place.source.startswith(HUB):
         return "Its files are fetched from the Hugging Face hub, and kept in its cache."
     from tokviz.formats.recognise import recognise

@@ -29,7 +29,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceRow:
     """A tokenizer that is loaded from somewhere: a file, a folder, or the hub."""
 
     source: str
@@ -38,7 +38,7 @@ class Place:
     """Whether it was used before; else it was typed."""
 
 
-PickerRow = Match | Place
+PickerRow = Match | SourceRow
 
 
 def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
@@ -68,10 +68,10 @@ def picker_rows(
     typed = typed_source(query)
     matches = [] if typed and query.strip() != typed else rank(query, tokenizers)
     wanted = query.strip().casefold()
-    places = [Place(source, True) for source in recent if wanted in source.casefold()]
+    places = [SourceRow(source, True) for source in recent if wanted in source.casefold()]
     first: list[PickerRow] = []
     if typed is not None and typed not in recent:
-        first = [Place(typed, False)]
+        first = [SourceRow(typed, False)]
     return [*first, *matches, *places]
 
 
@@ -137,7 +137,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def paint_place(place: Place, width: int, *, current: bool) -> list[Cell]:
+def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:
     """Draw a row: mark, name and where it is."""
     mark = "● " if current else "  " if place.recent else "→ "
     name, where = place_words(place.source)

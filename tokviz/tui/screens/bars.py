@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from textual.binding import Binding
 from textual.screen import Screen
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -57,9 +58,14 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
     """
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
     left, right = [palette], list[BarItem]()
-    for active in screen.active_bindings.values():
+    declared = [*screen.BINDINGS, *screen.app.BINDINGS]
+    known = [found.id for found in declared if isinstance(found, Binding) and found.id]
+    places = {name: place for place, name in enumerate(known)}
+    shown = [found for found in screen.active_bindings.values() if found.binding.show]
+    # As declared: a key that the screen takes from the focused part would stand first otherwise.
+    for active in sorted(shown, key=lambda found: places.get(found.binding.id or "", -1)):
         binding = active.binding
-        if not (binding.show and active.enabled):
+        if not active.enabled:
             continue
         words: tuple[tuple[str, Role], ...] = (
             (_short_key(binding.key), "key"),

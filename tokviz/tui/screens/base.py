@@ -63,6 +63,7 @@ class TokvizScreen(Screen[None]):
         self._handlers: list[tuple[Handler, Controller]] = []
         self._answers = False
         self._tokenizer: Tokenizer | None = None
+        self._fitted_size: Size | None = None
 
     # -- controllers
 
@@ -194,14 +195,17 @@ class TokvizScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show what there is room for.
 
-        A layout tells the screen its size again, so that an old and a new size could take turns for
-        ever: a size that is no longer the terminal's is not laid out.
+        Every layout tells the screen its size again, and other words ask for a layout. So an old
+        and a new size could take turns for ever: a size that is no longer the terminal's is not
+        laid out, and only another size changes words.
         """
         if event.size != self.app.size:
             event.prevent_default()
             return
         self.fit(event.size)
-        self.call_after_refresh(self.fitted)
+        if event.size != self._fitted_size:
+            self._fitted_size = event.size
+            self.call_after_refresh(self.fitted)
 
     def fit(self, size: Size) -> None:
         """Set the classes that style sheets ask for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -14,7 +14,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
-ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip", "warning")
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+_GAP = 2
+"""Columns between two items."""
 
 
 class BarItem(NamedTuple):
@@ -37,12 +41,6 @@ class BarItem(NamedTuple):
         return sum(cell_len(text) for text, _ in self.words)
 
 
-class _Slot:
-    def __init__(self, item: BarItem, on_left: bool) -> None:
-        self.item = item
-        self.on_left = on_left
-
-
 class PlacedItem(NamedTuple):
     """An item with the columns it takes."""
 
@@ -51,40 +49,34 @@ class PlacedItem(NamedTuple):
     stop: int
 
 
-def place(
-    left: Sequence[BarItem], right: Sequence[BarItem], width: int, gap: int = 2
-) -> list[PlacedItem]:
+def place(left: Sequence[BarItem], right: Sequence[BarItem], width: int) -> list[PlacedItem]:
     """Place items from both ends of a row.
 
     What does not fit is shortened, then left out: the last item on the left first, the right ones
     only when nothing is left on the left.
     """
-    slots = [_Slot(item, True) for item in left] + [_Slot(item, False) for item in right]
-    least_worth_first = [*reversed(slots[: len(left)]), *reversed(slots[len(left) :])]
+    ends = (list(left), list(right))
 
     def fits() -> bool:
-        return sum(slot.item.width() + gap for slot in slots) - gap <= width
+        return sum(map(_columns, ends)) - _GAP <= width
 
-    for slot in least_worth_first:
-        if not fits() and slot.item.shorter is not None:
-            slot.item = slot.item._replace(words=slot.item.shorter, shorter=None)
-    for slot in least_worth_first:
-        if not fits():
-            slots.remove(slot)
+    for items in ends:
+        for at, item in reversed(list(enumerate(items))):
+            if not fits() and item.shorter is not None:
+                items[at] = item._replace(words=item.shorter, shorter=None)
+    for items in ends:
+        while items and not fits():
+            items.pop()
     placed: list[PlacedItem] = []
-    x = 0
-    for slot in slots:
-        if not slot.on_left:
-            continue
-        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
-        x += slot.item.width() + gap
-    x = width - sum(slot.item.width() + gap for slot in slots if not slot.on_left) + gap
-    for slot in slots:
-        if slot.on_left:
-            continue
-        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
-        x += slot.item.width() + gap
+    for items, x in zip(ends, (0, width - _columns(ends[1]) + _GAP), strict=True):
+        for item in items:
+            placed.append(PlacedItem(item, x, x + item.width()))
+            x += item.width() + _GAP
     return placed
+
+
+def _columns(items: Sequence[BarItem]) -> int:
+    return sum(item.width() + _GAP for item in items)
 
 
 def bar_strip(

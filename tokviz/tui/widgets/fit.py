@@ -16,6 +16,16 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text[:width], width - 1).rstrip(" ") + ELLIPSIS
 
 
+def column(text: str, width: int) -> str:
+    """Cut a text, or fill it up with spaces, to a number of columns.
+
+    >>> column("abc", 5), column("abcdef", 5)
+    ('abc  ', 'abcd…')
+    """
+    text = fit(text, width)
+    return text + " " * (width - cell_len(text))
+
+
 def fit_end(text: str, width: int) -> str:
     """Return the text, or its end behind an ellipsis: what tells more of a long path."""
     if len(text) <= width and cell_len(text) <= width:

@@ -45,20 +45,12 @@ class IdGrid(TokenView):
         Binding("l", "toggle_list", "Grid / list", tooltip="Show the ids alone or with their text"),
     ]
 
-    def __init__(
-        self,
-        live: LiveDocument,
-        palette: TokenPalette,
-        *,
-        as_list: bool = False,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        """Show the tokens of `live`, as a grid of ids or as a list with their text."""
-        super().__init__(id=id, classes=classes)
+    def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
+        """Show the tokens of `live` as a grid of ids."""
+        super().__init__()
         self.live = live
         self._palette = palette
-        self._as_list = as_list
+        self._as_list = False
         self._shape = GridShape(0, 1, 1)
         self._look: GridLook | None = None
         self._id_width = 1

@@ -207,13 +207,18 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         index = y + self.top_row
         if index >= len(self.rows):
             return Strip.blank(width, self.rich_style)
-        style = self.rich_style + self._part(self._mark_of(index))
-        plain = index == self.highlighted and self.app.no_color
+        mark = self._mark_of(index)
+        style = self.rich_style + self._part(mark)
+        plain = mark == "highlighted" and self.app.no_color
         segments = [
-            Segment(text, style if plain else style + self._part(role))
+            Segment(text, style if plain else style + self._cell_style(role, mark))
             for text, role in self._paint(self.rows[index], width)
         ]
         return Strip(segments).adjust_cell_length(width, style)
+
+    def _cell_style(self, role: str, mark: str) -> Style:
+        """Give the look of a cell in a row that is marked "highlighted" or "hover", or is not."""
+        return self._part(role)
 
     def _mark_of(self, index: int) -> str:
         if index == self.highlighted:

@@ -97,9 +97,9 @@ class DiffedScroll(QuietScroll):
     that leaves most rows as they are, such as a key.
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         """Make a list that has drawn nothing yet."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._shown: dict[int, Strip] = {}
 
     @abstractmethod

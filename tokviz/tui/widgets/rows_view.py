@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.widgets.flow import Action, Copy, Role, Row, Run
+from tokviz.tui.widgets.flow import Action, Copy, Role, Row
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
@@ -59,21 +59,14 @@ class RowsView(QuietScroll):
             super().__init__()
             self.action = action
 
-    def __init__(
-        self,
-        palette: TokenPalette | None = None,
-        *,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
         """Begin empty.
 
         Args:
             palette: How tokens look; not needed for rows without any.
             id: The widget's id.
-            classes: The widget's classes.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._palette = palette
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
         self._rows: Sequence[Row] = ()
@@ -198,12 +191,10 @@ class RowsView(QuietScroll):
             self.follow(link.action)
 
     def follow(self, action: Action) -> None:
-        """Copy, run an action, or tell the screen what was picked."""
+        """Copy, or tell the screen what was picked."""
         match action:
             case Copy(text, what):
                 self.post_message(CopyRequested(text, what))
-            case Run(name):
-                self.call_later(self.run_action, name)
             case _:
                 self.post_message(self.Picked(action))
 
@@ -261,7 +252,8 @@ class LinkRows(RowsView):
         Binding("end", "edge(-1)", show=False),
         Binding("pageup", "page(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
-        Binding("enter,space", "choose", show=False),
+        Binding("enter", "choose", "follow"),
+        Binding("space", "choose", show=False),
     ]
 
     _links: Sequence[Link] = ()

@@ -55,16 +55,10 @@ class TokenCard(RowsView):
     ]
 
     def __init__(
-        self,
-        live: LiveDocument,
-        palette: TokenPalette,
-        *,
-        patience: float = PATIENCE,
-        id: str | None = None,
-        classes: str | None = None,
+        self, live: LiveDocument, palette: TokenPalette, *, patience: float = PATIENCE
     ) -> None:
         """Show tokens of `live`; slow answers wait for `patience` seconds of rest."""
-        super().__init__(palette, id=id, classes=classes)
+        super().__init__(palette)
         self.live = live
         self._make = self._make_rows
         self._patience = patience

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from textual.containers import Container
 from textual.content import Content
@@ -83,7 +83,7 @@ class Turns(Container):
         self._turns = {turn.id: turn for turn in turns}
         self._shown = shown if shown in self._turns else turns[0].id
         self._made: dict[str, Widget] = {}
-        self._counts: dict[str, str] = {}
+        self._titles = {turn.id: turn.title for turn in turns}
         self._frame = frame or self
         self._draw_tabs()
 
@@ -124,17 +124,25 @@ class Turns(Container):
         self.show(neighbour(list(self._turns), self._shown, by))
         return self._shown
 
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the keyboard to what is shown."""
+        if self.current is not None:
+            self.current.focus(scroll_visible)
+        return self
+
+    def set_title(self, turn_id: str, title: str) -> None:
+        """Write something else on a tab; one that says nothing is not drawn."""
+        if title != self._titles[turn_id]:
+            self._titles[turn_id] = title
+            self._draw_tabs()
+
     def set_count(self, turn_id: str, text: str) -> None:
         """Write how much there is behind a tab, or nothing."""
-        if text != self._counts.get(turn_id, ""):
-            self._counts[turn_id] = text
-            self._draw_tabs()
+        self.set_title(turn_id, f"{self._turns[turn_id].title} {text}".rstrip())
 
     def _draw_tabs(self) -> None:
         self._frame.border_title = border_tabs(
-            (self._tab(turn), turn.action, turn.id == self._shown) for turn in self._turns.values()
+            (title, self._turns[turn_id].action, turn_id == self._shown)
+            for turn_id, title in self._titles.items()
+            if title
         )
-
-    def _tab(self, turn: Turn) -> str:
-        count = self._counts.get(turn.id, "")
-        return f"{turn.title} {count}" if count else turn.title

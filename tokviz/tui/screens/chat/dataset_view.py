@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
+from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 
 from tokviz.chat.dataset_lint import Lengths
 from tokviz.glyphs import safe
@@ -31,34 +31,24 @@ class RowWords(NamedTuple):
     warns: bool = False
 
 
-class RowsView(RowList[int], can_focus=True):
+class DatasetRows(RowList[int], can_focus=True):
     """Lists the rows of a dataset by number. The highlighted one is shown.
 
     Only the rows in view are asked for, so 100,000 of them are as quick as ten.
     """
 
     DEFAULT_CSS = """
-    RowsView { & > .row-list--warning { color: $text-warning; text-style: bold; } }
+    DatasetRows { & > .row-list--warning { color: $text-warning; text-style: bold; } }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "pick", "edit")]
 
-    class Chosen(Message):
-        """The user moved to a row, or asked to edit it."""
+    describe: Callable[[int], RowWords]
+    """Says what is known of a row."""
 
-        def __init__(self, row: int, edit: bool) -> None:
-            """Take the row, and whether its messages are wanted."""
-            super().__init__()
-            self.row = row
-            self.edit = edit
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest row matters."""
-            return isinstance(message, RowsView.Chosen) and not message.edit
-
-    def __init__(self, describe: Callable[[int], RowWords], *, id: str) -> None:
-        """Take what says something of a row."""
+    def __init__(self, *, id: str) -> None:
+        """Begin empty."""
         super().__init__(self._paint_row, id=id)
-        self._describe = describe
 
     def show_rows(self, rows: Sequence[int], at: int | None) -> None:
         """Show rows by their numbers, in rising order.
@@ -78,7 +68,7 @@ class RowsView(RowList[int], can_focus=True):
         return self.rows[top : top + max(1, self.size.height)]
 
     def _paint_row(self, row: int, width: int) -> list[Cell]:
-        words = self._describe(row)
+        words = self.describe(row)
         digits = len(f"{self.rows[-1] + 1:,}") if self.rows else 1
         number = f"{row + 1:>{digits},} "
         sign = "! " if words.warns else "  "
@@ -87,19 +77,6 @@ class RowsView(RowList[int], can_focus=True):
         text = "…" if words.text is None else fit(safe(words.text), room)
         gap = " " * max(0, room - cell_len(text))
         return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
-
-    def _tell(self, row: int, *, edit: bool) -> None:
-        self.post_message(self.Chosen(self.rows[row], edit))
-
-    def on_row_list_moved(self, event: RowList.Moved) -> None:
-        """Show the row that the keyboard went to."""
-        event.stop()
-        self._tell(event.index, edit=False)
-
-    def on_row_list_picked(self, event: RowList.Picked) -> None:
-        """Show the messages of a row: after Enter, or a second click."""
-        event.stop()
-        self._tell(event.index, edit=event.again)
 
 
 def lengths_content(found: Lengths | None, width: int, progress: str) -> Content:

@@ -7,23 +7,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, Hint, HintBar, field_row, rule
+from tokviz.runs import runs_folder
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.screens.replay.sources import Source, builtin_sources, fitting, trained_sources
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.screens.replay.sources import (
+    Source,
+    builtin_sources,
+    fitting,
+    source_named,
+    trained_sources,
+)
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
 
@@ -41,36 +46,19 @@ class SourceDialog(ListDialog[Source, Source]):
         Binding("ctrl+o", "browse", show=False, priority=True),
     ]
 
-    class Listed(Message):
-        """The runs have been looked for."""
-
-        def __init__(self, sources: list[Source]) -> None:
-            """Take them."""
-            super().__init__()
-            self.sources = sources
-
-    def __init__(
-        self, title: str, first: Sequence[Source], runs: Path | None, *, takes_files: str
-    ) -> None:
+    def __init__(self, title: str, at_hand: Source, takes: str) -> None:
         """Take what is known already.
 
         Args:
             title: What the choice is for.
-            first: What to list first.
-            runs: The folder of the trainings; None if there is none.
-            takes_files: What else can be chosen, in words.
+            at_hand: What to list first.
+            takes: What else can be chosen, in words.
         """
         super().__init__(paint_source, "sources")
         self.dialog_title = title
-        self._first = list(first)
-        self._runs = runs
-        self._takes_files = takes_files
-        self._sources = [*self._first, *self._others()]
-
-    def _others(self) -> list[Source]:
-        known = {source.opens for source in self._first if isinstance(source.opens, str)}
-        known |= {source.name for source in self._first if not isinstance(source.opens, str)}
-        return [source for source in builtin_sources() if source.opens not in known]
+        self._at_hand = at_hand
+        self._takes = takes
+        self._trained: list[Source] = []
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and the hints."""
@@ -78,36 +66,25 @@ class SourceDialog(ListDialog[Source, Source]):
         yield Static(classes="error")
         yield rule()
         yield self.rows
-        yield Static(Content(safe(f"Nothing of that name. {self._takes_files}")), id="empty")
+        yield Static(Content(safe(f"Nothing of that name. {self._takes}")), id="empty")
         yield rule()
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[Hint]:
-        return [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "look for a file or folder", "browse"),
-            ("↑↓", "move", ""),
-        ]
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        enter, escape, move = super().hints()
+        return [enter, escape, ("Ctrl+O", "look for a file or folder", "browse"), move]
 
     def on_mount(self) -> None:
         """Show what is known, and look for the rest."""
         self._show()
-        if self._runs is not None:
-            self._look(self._runs)
+        in_thread(self, "runs", self._look, self._take_trained, failed=lambda error: None)
 
-    @work(thread=True, exclusive=True, group="runs", exit_on_error=False)
-    def _look(self, runs: Path) -> None:
-        worker = get_current_worker()
-        sources = trained_sources(runs, lambda: worker.is_cancelled)
-        self.post_message(self.Listed(sources))
+    def _look(self, task: Task) -> list[Source]:
+        return trained_sources(runs_folder(), lambda: task.cancelled)
 
-    @on(Listed)
-    def _take_listed(self, event: Listed) -> None:
-        known = {source.opens for source in self._first if isinstance(source.opens, str)}
-        new = [source for source in event.sources if source.opens not in known]
+    def _take_trained(self, sources: list[Source]) -> None:
         chosen = self.rows.row
-        self._sources = [*self._first, *new, *self._others()]
+        self._trained = [source for source in sources if source.opens != self._at_hand.opens]
         self._show(chosen)
 
     def wanted_height(self) -> int:
@@ -124,7 +101,10 @@ class SourceDialog(ListDialog[Source, Source]):
         self._show()
 
     def _show(self, chosen: Source | None = None) -> None:
-        found = fitting(self._sources, self._typed)
+        first = self._at_hand
+        known = first.opens if isinstance(first.opens, str) else first.name
+        others = [source for source in builtin_sources() if source.opens != known]
+        found = fitting([first, *self._trained, *others], self._typed)
         self.set_class(not found, "-empty")
         at = found.index(chosen) if chosen in found else 0
         self.rows.show(found, at if found else None)
@@ -134,8 +114,7 @@ class SourceDialog(ListDialog[Source, Source]):
         """End with what is highlighted, or with the path that is typed."""
         typed = os.path.expanduser(cleaned_path(self._typed))
         if typed and os.path.lexists(typed):
-            path = Path(typed).absolute()
-            self.dismiss(Source(path.name, "", str(path)))
+            self.dismiss(source_named(str(Path(typed).absolute())))
             return
         self._finish()
 
@@ -155,13 +134,16 @@ class SourceDialog(ListDialog[Source, Source]):
 
     def _browsed(self, path: Path | None) -> None:
         if path is not None:
-            self.dismiss(Source(path.name, "", str(path)))
+            self.dismiss(source_named(str(path)))
 
 
 def paint_source(source: Source, width: int) -> list[Cell]:
     """Draw a row: the name and what it is."""
     name_width = max(8, min(30, width // 2))
-    name = fit(safe(source.name), name_width)
     about = fit(safe(source.about), max(0, width - name_width - 4))
-    padding = " " * (name_width - cell_len(name))
-    return [("  ", ""), (name, "strong"), (padding + "  ", ""), (about, "muted")]
+    return [
+        ("  ", ""),
+        (column(safe(source.name), name_width), "strong"),
+        ("  ", ""),
+        (about, "muted"),
+    ]

@@ -19,7 +19,6 @@ from tokviz.tui.widgets.turns import neighbour
 
 _TITLE_COLUMNS = 8
 _PREVIOUS_AT = 0
-_NEXT_AT = _TITLE_COLUMNS + 3
 
 
 def head_text(title: str, note: str, width: int) -> str:

@@ -40,6 +40,8 @@ SHORT_LINES = 18
 TINY_LINES = 10
 """A panel of fewer lines goes without the heads."""
 
+_PATTERNS = ("gpt2", "gpt4")
+"""The named patterns to begin with."""
 _CUSTOM_ROW = 2
 
 
@@ -67,31 +69,19 @@ class SplitsPanel(Vertical):
         self,
         live: LiveDocument,
         palette: TokenPalette,
-        *,
-        patterns: tuple[str, str] = ("gpt2", "gpt4"),
-        regex: str = DEFAULT_REGEX,
-        id: str | None = None,
     ) -> None:
-        """Take the document and how to show it.
-
-        Args:
-            live: The document.
-            palette: The colours of tokens; two of them tint the pieces.
-            patterns: Names of the patterns in the two upper rows.
-            regex: The custom regex to begin with.
-            id: The widget's id.
-        """
-        super().__init__(id=id)
+        """Take the document, and the colours of tokens, two of which tint the pieces."""
+        super().__init__()
         self._live = live
         self._active = False
         self._edit_timer: Timer | None = None
         self._edited_first_at = 0.0
         self._far_wanted: dict[str, int] = {}
         self._far_running: set[str] = set()
-        self._named = [self._named_row(name) for name in patterns]
+        self._named = [self._named_row(name) for name in _PATTERNS]
         self._custom = CustomRow(live)
         self._counting = Counting()
-        self._regex = self._good_regex = regex
+        self._regex = self._good_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
         # The client answers from a thread of its own.
@@ -101,11 +91,11 @@ class SplitsPanel(Vertical):
             lambda run, error: self.call_later(self._give_up, run, error),
         )
         self._heads = [
-            *(named_head(row, name) for row, name in enumerate(patterns)),
+            *(named_head(row, name) for row, name in enumerate(_PATTERNS)),
             PatternHead(_CUSTOM_ROW, CUSTOM, None),
         ]
         self._view = GlossView(live, [*self._named, self._custom], palette)
-        self._field = RegexField(regex)
+        self._field = RegexField(DEFAULT_REGEX)
 
     def compose(self) -> ComposeResult:
         """Stack the heads, the gloss and the field."""
