@@ -12,13 +12,14 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
-from os import PathLike, fspath
+from os import fspath
 from typing import TYPE_CHECKING, Any
 
 from tokviz import bytetext
 from tokviz.child.limits import Limits
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, JobError, SpecialTokenError, TokenIdError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_native import KIND, post_processor_note
 from tokviz.formats.hf_pattern import part_types
@@ -44,7 +45,7 @@ class ForeignTokenizer(Tokenizer):
 
     def __init__(
         self,
-        path: str | PathLike[str],
+        path: StrPath,
         content: Json,
         reason: str,
         *,

@@ -7,11 +7,11 @@ What cannot be (another model, a normalizer, special tokens that swallow white s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
@@ -26,9 +26,7 @@ _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
 
 
-def read_native(
-    content: Json, path: str | PathLike[str], known_pattern: SplitPattern | None = None
-) -> Draft:
+def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:
     """Read the content of a `tokenizer.json`.
 
     Args:
@@ -67,7 +65,7 @@ def read_native(
 
 
 def _part(
-    content: Json, key: str, kind: type[dict[Any, Any]] | type[list[Any]], path: str | PathLike[str]
+    content: Json, key: str, kind: type[dict[Any, Any]] | type[list[Any]], path: StrPath
 ) -> Any:
     value = content.get(key)
     if not isinstance(value, kind):
@@ -77,7 +75,7 @@ def _part(
     return value
 
 
-def _check_model(model: Json, path: str | PathLike[str]) -> tuple[Json, list[Any]]:
+def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
         raise NotNativeError(f"its model is {kind}")
@@ -89,7 +87,7 @@ def _check_model(model: Json, path: str | PathLike[str]) -> tuple[Json, list[Any
     return vocab, merges
 
 
-def _added(content: Json, path: str | PathLike[str]) -> Iterator[tuple[str, int]]:
+def _added(content: Json, path: StrPath) -> Iterator[tuple[str, int]]:
     """Give every added token's text and the id that the file says."""
     for number, token in enumerate(content.get("added_tokens") or ()):
         text = token.get("content") if isinstance(token, dict) else None
@@ -121,7 +119,7 @@ def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, 
 
 
 def _tokens(
-    vocab: Json, specials: dict[str, int], path: str | PathLike[str]
+    vocab: Json, specials: dict[str, int], path: StrPath
 ) -> tuple[list[tuple[int, bytes]], list[str]]:
     """Give the ordinary tokens as ids and bytes, and their texts."""
     tokens: list[tuple[int, bytes]] = []
@@ -137,7 +135,7 @@ def _tokens(
     return tokens, keys
 
 
-def _id(value: object, place: str, path: str | PathLike[str]) -> int:
+def _id(value: object, place: str, path: StrPath) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InputFileError(path, f"{place}: {value!r} is no token id")
     return value
@@ -149,7 +147,7 @@ def _check_bytes(tokens: list[tuple[int, bytes]]) -> None:
         raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
 
 
-def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str]) -> list[Merge]:
+def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[Merge]:
     """Read the merges, which are texts with a space or pairs of texts.
 
     Args:
@@ -168,7 +166,7 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str
     return read
 
 
-def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Merge]:
+def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
     """Read merges of which one is faulty, or of a token that is not there."""
     for number, merge in enumerate(merges):
         try:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from json.encoder import encode_basestring as quoted
-from os import PathLike
 from typing import Any
 
 from tokviz.errors import InputFileError, SpecialTokenError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.rank_order import listed_merges
 from tokviz.pretokenize.patterns import SplitPattern
@@ -114,7 +114,7 @@ def _pre_tokenizer(pattern: SplitPattern) -> Json:
 
 
 def load_tokenizer_json(
-    path: str | PathLike[str],
+    path: StrPath,
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,

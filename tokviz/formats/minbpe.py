@@ -13,13 +13,11 @@ The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
 
 from __future__ import annotations
 
-from os import PathLike
-
 from tokviz.encoding.model import Merge
 from tokviz.errors import FormatError, InputFileError
-from tokviz.files import decode_utf8
+from tokviz.files import StrPath, decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
-from tokviz.formats.rank_order import first_unmerged, listed_merges
+from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
@@ -28,7 +26,7 @@ KIND = "minbpe model"
 MAGIC = "minbpe v1"
 
 
-def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
+def read_minbpe(data: bytes, path: StrPath) -> Draft:
     """Read the content of a `.model` file.
 
     Raises:
@@ -60,7 +58,7 @@ def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
     )
 
 
-def _special(line: str, number: int, path: str | PathLike[str]) -> tuple[str, int]:
+def _special(line: str, number: int, path: StrPath) -> tuple[str, int]:
     text, _, token_id = line.rpartition(" ")
     if not text or not token_id.isdecimal() or len(token_id) > 9:
         raise InputFileError(path, f"line {number}: is not a special token and its id")
@@ -68,7 +66,7 @@ def _special(line: str, number: int, path: str | PathLike[str]) -> tuple[str, in
 
 
 def _merges(
-    lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: str | PathLike[str]
+    lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: StrPath
 ) -> list[Merge]:
     """Read the merges and add the tokens that they make."""
     merges: list[Merge] = []
@@ -113,11 +111,7 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
             raise FormatError(_refusal(tokenizer, f"merge {number} comes before its parts"))
         pairs.append(f"{id_of[left]} {id_of[right]}\n")
         id_of.setdefault(left + right, 256 + number)
-    ordinary = {
-        token: token_id
-        for token_id, token in tokenizer.vocab.items()
-        if not tokenizer.is_special(token_id)
-    }
+    ordinary = ranks_of(tokenizer)
     if ordinary != id_of:
         wrong = next(token for token in ordinary if id_of.get(token) != ordinary[token])
         reason = (

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import input_error
+from tokviz.files import StrPath, input_error
 from tokviz.formats.minbpe import MAGIC as MINBPE
 
 Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
@@ -47,7 +46,7 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-def recognise(path: str | PathLike[str]) -> str | None:
+def recognise(path: StrPath) -> str | None:
     """Say in words what kind of tokenizer a file or folder seems to hold, None if none.
 
     Reads the first 64 KB at most: quick enough to be asked while a path is typed.
@@ -58,7 +57,7 @@ def recognise(path: str | PathLike[str]) -> str | None:
         return None
 
 
-def find(path: str | PathLike[str]) -> Found:
+def find(path: StrPath) -> Found:
     """Find out what a file or folder holds.
 
     Raises:
@@ -74,7 +73,7 @@ def find(path: str | PathLike[str]) -> Found:
     return Found(kind, place)
 
 
-def _head(place: Path, path: str | PathLike[str]) -> bytes:
+def _head(place: Path, path: StrPath) -> bytes:
     try:
         if place.exists() and not place.is_file():
             raise InputFileError(path, "is no ordinary file")
@@ -84,7 +83,7 @@ def _head(place: Path, path: str | PathLike[str]) -> bytes:
         raise input_error(path, error) from None
 
 
-def _kind_of(head: bytes, path: str | PathLike[str]) -> Kind:
+def _kind_of(head: bytes, path: StrPath) -> Kind:
     _refuse(head, path)
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
@@ -110,7 +109,7 @@ def _is_merges(text: str) -> bool:
     return all(len(line.split(" ")) == 2 for line in lines[:-1] or lines)
 
 
-def _kind_of_object(text: str, path: str | PathLike[str]) -> Kind:
+def _kind_of_object(text: str, path: StrPath) -> Kind:
     """Tell JSON objects apart by their first keys, without parsing a large file."""
     keys = _JSON_KEY.findall(text[:_HEAD_BYTES])
     first = set(keys[:40])
@@ -127,7 +126,7 @@ def _kind_of_object(text: str, path: str | PathLike[str]) -> Kind:
     return "vocab"
 
 
-def _refuse(head: bytes, path: str | PathLike[str]) -> None:
+def _refuse(head: bytes, path: StrPath) -> None:
     """Say what a file is that cannot be a tokenizer of ours.
 
     Raises:
@@ -173,7 +172,7 @@ _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bp
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
 
 
-def _in_folder(folder: Path, path: str | PathLike[str]) -> Found:
+def _in_folder(folder: Path, path: StrPath) -> Found:
     names = _names(folder, path)
     if {"run.json", "tokenizer.json"} <= set(names):
         return Found("run", folder)
@@ -205,7 +204,7 @@ def _in_folder(folder: Path, path: str | PathLike[str]) -> Found:
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
 
 
-def _with_partner(kind: Kind, place: Path, path: str | PathLike[str]) -> Found:
+def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
     """Find the other file of a vocabulary and its merges, in the same folder."""
     names = _names(place.parent, path)
     wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES
@@ -221,7 +220,7 @@ def _with_partner(kind: Kind, place: Path, path: str | PathLike[str]) -> Found:
     raise InputFileError(path, f"is {what} without its {missing} beside it")
 
 
-def _names(folder: Path, path: str | PathLike[str]) -> list[str]:
+def _names(folder: Path, path: StrPath) -> list[str]:
     try:
         return sorted(entry.name for entry in folder.iterdir())[:10_000]
     except OSError as error:
