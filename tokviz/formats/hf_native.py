@@ -44,23 +44,21 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         kinds = " + ".join(part_types(content["normalizer"]))
         raise NotNativeError(f"it normalizes text ({kinds})")
     pattern = split_pattern_of(content.get("pre_tokenizer"), known_pattern)
-    added = list(_added(content, path))
-    specials = {text: token_id for text, token_id in _numbered(added, vocab)}
-    tokens, keys = _tokens(vocab, specials, path)
-    _check_bytes(tokens)
-    notes = list(_notes(content, added, specials))
+    specials = dict(_numbered(list(_added(content, path)), vocab))
+    known = _tokens(vocab, specials, path)
+    keys = list(known)
     return Draft(
         KIND,
         path,
-        tokens,
-        _merges(merges, dict(zip(keys, (token for _, token in tokens), strict=True)), path),
+        [(vocab[text], token) for text, token in known.items()],
+        _merges(merges, known, path),
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
-        notes=notes,
+        notes=list(_notes(content, specials)),
     )
 
 
@@ -118,33 +116,28 @@ def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, 
         yield text, token_id
 
 
-def _tokens(
-    vocab: Json, specials: dict[str, int], path: StrPath
-) -> tuple[list[tuple[int, bytes]], list[str]]:
-    """Give the ordinary tokens as ids and bytes, and their texts."""
-    tokens: list[tuple[int, bytes]] = []
-    keys = [text for text in vocab if text not in specials]
-    for text in keys:
-        token_id = vocab[text]
+def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, bytes]:
+    """Give the bytes of ordinary tokens by their texts."""
+    known: dict[str, bytes] = {}
+    for text, token_id in vocab.items():
+        if text in specials:
+            continue
         if type(token_id) is not int or token_id < 0:
-            token_id = _id(token_id, f"model.vocab[{text[:40]!r}]", path)
+            _id(token_id, f"model.vocab[{text[:40]!r}]", path)
         try:
-            tokens.append((token_id, from_characters(text)))
+            known[text] = from_characters(text)
         except ValueError:
             raise NotNativeError(f"its token {text[:40]!r} is not spelled in bytes") from None
-    return tokens, keys
+    single = {token for token in known.values() if len(token) == 1}
+    if len(single) < 256:
+        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
+    return known
 
 
 def _id(value: object, place: str, path: StrPath) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InputFileError(path, f"{place}: {value!r} is no token id")
     return value
-
-
-def _check_bytes(tokens: list[tuple[int, bytes]]) -> None:
-    single = {token for _, token in tokens if len(token) == 1}
-    if len(single) < 256:
-        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
 
 
 def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[Merge]:
@@ -178,12 +171,8 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             raise InputFileError(path, reason) from None
 
 
-def _notes(
-    content: Json, added: list[tuple[str, int]], specials: dict[str, int]
-) -> Iterator[FileFinding]:
-    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
-    if post:
-        yield post_processor_note(" + ".join(post))
+def _notes(content: Json, specials: dict[str, int]) -> Iterator[FileFinding]:
+    yield from post_processor_notes(content)
     plain = [
         token["content"]
         for token in content.get("added_tokens") or ()
@@ -195,7 +184,12 @@ def _notes(
         yield FileFinding("note", "added-tokens", "added_tokens", message)
 
 
-def post_processor_note(kind: str) -> FileFinding:
+def post_processor_notes(content: Json) -> Iterator[FileFinding]:
     """Say that the tokens which a post-processor puts around a text are left out."""
-    message = f"its post-processor ({kind}) may put special tokens around a text; they are left out"
-    return FileFinding("note", "post-processor", "post_processor", message)
+    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
+    if post:
+        kinds = " + ".join(post)
+        message = (
+            f"its post-processor ({kinds}) may put special tokens around a text; they are left out"
+        )
+        yield FileFinding("note", "post-processor", "post_processor", message)

@@ -29,6 +29,8 @@ _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
 _HUGGING_FACE = re.compile(
     r'"(?:added_tokens|pre_tokenizer|normalizer|truncation|model)"\s*:\s*(?:[{\[]|null)'
 )
+# Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
+_PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
@@ -132,7 +134,7 @@ def _refuse(head: bytes, path: StrPath) -> None:
     Raises:
         InputFileError: If it is of such a kind.
     """
-    if _is_pickle(head):
+    if _PICKLE.match(head):
         raise InputFileError(
             path,
             "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
@@ -154,16 +156,6 @@ def _refuse(head: bytes, path: StrPath) -> None:
             "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
         )
         raise InputFileError(path, reason)
-
-
-def _is_pickle(head: bytes) -> bool:
-    if head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
-        return True
-    # Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
-    return (
-        re.match(rb"(?:\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n)", head)
-        is not None
-    )
 
 
 # -- folders and pairs of files

@@ -53,7 +53,7 @@ def validate(
 
 def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Report:
     if again and not tokenizer.remote:
-        report = Report(report.subject).joined(inspect(_as_draft(tokenizer)), ())
+        report = Report(report.subject).joined(inspect(_as_draft(tokenizer)))
     if again:
         report = report.joined(*self_check(tokenizer))
     if tokenizer.remote:
