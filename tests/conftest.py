@@ -1,9 +1,40 @@
-"""Settings for all tests."""
+"""What all tests share: the profile of Hypothesis, folders of their own, compiled kernels."""
 
 from __future__ import annotations
 
-from hypothesis import settings
+from pathlib import Path
 
-# The first example pays for tables that are built once, and machines are noisy.
-settings.register_profile("tokviz", deadline=None)
-settings.load_profile("tokviz")
+import pytest
+
+from tests import profiles as profiles  # loads the profile of Hypothesis
+from tokviz.jobs import compile_kernels
+
+FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+"""The folder of caches is shared: it holds nothing but compiled kernels."""
+
+
+WORKERS = 2
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """All tests take two processes; those that are named take none but pytest's own."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        config.option.dist = "no"
+        return 0
+    return WORKERS
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile once, before several workers would do so at the same time."""
+    if config.getoption("numprocesses", None):
+        for _ in compile_kernels.answer({}, {}):
+            pass
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the user's settings, runs, texts, tokenizer and clipboard out of every test."""
+    for name in FOLDERS:
+        monkeypatch.setenv(name, str(tmp_path / name))
+    for name in ("DISPLAY", "TOKVIZ_TOKENIZER", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)

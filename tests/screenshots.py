@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tokviz
-from tokviz.opening import Opening, sample_text
+from tokviz.session import Opened, Session, ShowScreen, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 
@@ -42,10 +42,15 @@ SHOTS = {
 """File name → what is on it."""
 
 
+def _app(screen: str, settings: Settings) -> TokvizApp:
+    opened = Opened(sample_text(), is_sample=True)
+    tokenizer, first = tokviz.load("cl100k_base"), ShowScreen(screen)
+    return TokvizApp(Session(opened, tokenizer, settings, remember=False, first=first))
+
+
 async def export(shot: Shot) -> str:
     """Run the app on its sample text, press the keys and return what it shows as SVG."""
-    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True, screen=shot.screen)
-    app = TokvizApp(opening, Settings(theme=shot.theme, panel=shot.panel), remember=False)
+    app = _app(shot.screen, Settings(theme=shot.theme, panel=shot.panel))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(2)
         await pilot.press(*shot.keys)
@@ -55,8 +60,7 @@ async def export(shot: Shot) -> str:
 
 async def export_training() -> tuple[str, str]:
     """Train on the project's own sources and replay that; return both screens as SVG."""
-    opening = Opening(sample_text(), tokviz.load("cl100k_base"), is_sample=True, screen="train")
-    app = TokvizApp(opening, Settings(), remember=False)
+    app = _app("train", Settings())
     home = Path(tempfile.mkdtemp())
     shutil.copytree(FOLDER.parent.parent / "tokviz", home / "sources")
     os.environ["HOME"] = str(home)

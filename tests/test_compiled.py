@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import shutil
+import stat
 import subprocess
 import sys
+import warnings
 from array import array
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
+import tokviz
 from tests.test_imports import imported_by
 from tokviz import compiled
+from tokviz.bpe import compiled_counter, compiled_trainer, counting_kernels, kernels
 from tokviz.compiled import build, machine_code, store
 from tokviz.compiled.memory import longer, zeros
+from tokviz.jobs.compile_kernels import answer
+from tokviz.replay import compiled as replay_compiled
 
 HELPERS = """
 from tokviz.compiled import helper
@@ -34,7 +42,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, is_compiled, kernel, word
+from tokviz.compiled import Bytes, Int32s, Int64s, KernelGroup, helper, integer, kernel, word
 from more_helpers import shifted
 
 class Arrays(NamedTuple):
@@ -62,7 +70,8 @@ if __name__ == "__main__":
     import sys
     from array import array
     arrays = Arrays(array("i", [0] * 3), array("q", [0] * 3))
-    print(is_compiled(add_up), add_up(b"abc", 3, arrays), is_compiled(nothing), *arrays.small,
+    here = KernelGroup(sys.modules["__main__"])
+    print(here.are_compiled(), add_up(b"abc", 3, arrays), here.are_compiled(), *arrays.small,
           *arrays.large, "numba" in sys.modules, "llvmlite" in sys.modules)
 """
 
@@ -82,7 +91,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, **environment: str) -> str:
-    done = subprocess.run(
+    return process(folder, **environment).stdout.strip()
+
+
+def process(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, folder / "kernels.py"],
         env={
             **os.environ,
@@ -96,7 +109,6 @@ def run(folder: Path, **environment: str) -> str:
         check=True,
         text=True,
     )
-    return done.stdout.strip()
 
 
 def files(folder: Path, pattern: str = "*") -> list[Path]:
@@ -156,10 +168,13 @@ def test_a_folder_that_is_a_link_is_not_used(folder: Path) -> None:
     assert run(folder).startswith("False")
 
 
-def test_kernels_run_where_nothing_can_be_kept(folder: Path) -> None:
+def test_kernels_run_where_nothing_can_be_kept_and_the_user_is_told(folder: Path) -> None:
     (folder / "cache").write_text("a file")
-    assert run(folder).startswith("False 297 True")
-    assert run(folder).startswith("False 297 True")
+    for _ in range(2):
+        done = process(folder)
+        assert done.stdout.startswith("False 297 True")
+        assert done.stderr.count("compiled code cannot be kept in ") == 1
+        assert str(folder / "cache") in done.stderr
 
 
 def test_kernels_run_where_somebody_has_switched_numba_off(folder: Path) -> None:
@@ -182,19 +197,196 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(folder: Path) 
     assert run(folder).startswith(FOUND)
 
 
-def test_files_of_former_versions_do_not_pile_up(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr(store, "_folder", lambda: folder)
+# -- compiling ahead
+
+
+@pytest.fixture
+def fresh_machine(monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]:
+    """Nothing is loaded or kept yet; gives what is compiled from now on."""
+    compiled_modules: list[ModuleType] = []
+
+    def compile_module(module: ModuleType) -> machine_code.Addresses:
+        compiled_modules.append(module)
+        return {kernel.name: 1 for kernel in compiled.kernels_of(module)}
+
+    monkeypatch.setattr(store, "_loaded", {})
+    monkeypatch.setattr(store, "_path", lambda: Path("/nowhere"))
+    monkeypatch.setattr(store, "_compile", compile_module)
+    for module in ALL_KERNELS:
+        for kernel in compiled.kernels_of(module):
+            monkeypatch.setattr(kernel, "_run", None)
+    return compiled_modules
+
+
+ALL_KERNELS = [
+    module
+    for info in pkgutil.walk_packages(tokviz.__path__, "tokviz.")
+    if info.name.endswith("kernels") and not info.name.startswith("tokviz.jobs")
+    if compiled.kernels_of(module := importlib.import_module(info.name))
+]
+
+
+@pytest.mark.parametrize("work", [compiled_counter, compiled_trainer, replay_compiled])
+def test_compiling_ahead_makes_every_kernel_of_a_work_ready(work, fresh_machine) -> None:
+    assert not work.KERNELS.are_compiled()
+    work.KERNELS.compile()
+    used = {value for value in vars(work).values() if value in ALL_KERNELS}
+    assert used <= set(fresh_machine) == set(work.KERNELS.modules)
+    assert work.KERNELS.are_compiled()
+    for module in work.KERNELS.modules:
+        assert all(kernel._run is not None for kernel in compiled.kernels_of(module))
+
+
+def test_the_job_compiles_all_there_is_ahead(fresh_machine) -> None:
+    assert list(answer({}, {})) == [{"compiling": True}, {"compiling": False}]
+    assert set(fresh_machine) == {*ALL_KERNELS}
+
+
+# -- the folder, with a compiler that only counts
+
+
+class Cache:
+    """A cache folder and what is compiled for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.n_compiled = 0
+
+    def compile(self, module: ModuleType) -> bytes:
+        self.n_compiled += 1
+        return module.__name__.encode()
+
+    def in_new_process(self, module: ModuleType = counting_kernels) -> int:
+        """Need a module as a new process would, and tell how much has been compiled so far."""
+        store._loaded.clear()
+        addresses: object = store.load(module)
+        assert addresses == {"code": module.__name__.encode()}
+        return self.n_compiled
+
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    cache = Cache(tmp_path / "kernels")
+    monkeypatch.setattr(store, "_loaded", {})
+    monkeypatch.setattr(store, "_path", lambda: cache.folder)
+    monkeypatch.setattr(build, "compile_module", cache.compile)
+    monkeypatch.setattr(build, "link", lambda code: None)
+    monkeypatch.setattr(machine_code, "load_object", lambda code, names: {"code": code})
+    return cache
+
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions and links")
+
+
+def test_what_is_compiled_once_is_found_by_the_next_process(cache: Cache) -> None:
+    assert [cache.in_new_process(), cache.in_new_process()] == [1, 1]
+
+
+@posix_only
+def test_a_planted_link_is_not_written_through(cache: Cache, monkeypatch) -> None:
+    monkeypatch.setattr(os, "urandom", bytes)
+    cache.in_new_process()
+    (name,) = cache.files()
+    stem = name.rpartition("-")[0]
+    (cache.folder / name).unlink()
+    victim = cache.folder.parent / "victim"
+    victim.write_text("precious")
+    (cache.folder / f"{stem}-{'00' * 8}.new").symlink_to(victim)
+    with pytest.warns(RuntimeWarning, match="File exists"):
+        assert cache.in_new_process() == 2
+    assert victim.read_text() == "precious"
+    assert name not in cache.files()
+
+
+@posix_only
+def test_a_link_in_place_of_a_file_is_neither_read_nor_written_through(cache: Cache) -> None:
+    cache.in_new_process()
+    (name,) = cache.files()
+    elsewhere = cache.folder.parent / "elsewhere"
+    (cache.folder / name).rename(elsewhere)
+    (cache.folder / name).symlink_to(elsewhere)
+    before = elsewhere.stat().st_mtime_ns
+    assert cache.in_new_process() == 2
+    assert not (cache.folder / name).is_symlink()
+    assert elsewhere.stat().st_mtime_ns == before
+    assert cache.in_new_process() == 2
+
+
+@posix_only
+def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(cache: Cache) -> None:
+    cache.in_new_process()
+    before = cache.files()
+    cache.folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="other users may write to it"):
+        assert cache.in_new_process() == 2
+    with pytest.warns(RuntimeWarning, match="other users may write to it"):
+        cache.in_new_process(kernels)
+    assert cache.files() == before
+
+
+@posix_only
+def test_a_folder_of_another_user_is_neither_read_nor_written(cache: Cache, monkeypatch) -> None:
+    cache.in_new_process()
+    before = cache.files()
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with pytest.warns(RuntimeWarning, match="belongs to another user"):
+        assert cache.in_new_process() == 2
+    with pytest.warns(RuntimeWarning, match="belongs to another user"):
+        cache.in_new_process(kernels)
+    assert cache.files() == before
+
+
+@posix_only
+def test_a_file_of_another_user_is_not_read_and_is_replaced(cache: Cache, monkeypatch) -> None:
+    cache.in_new_process()
+    (path,) = cache.folder.iterdir()
+    planted = path.stat().st_ino
+    fstat = os.fstat
+
+    def owned_by_another(descriptor: int) -> os.stat_result:
+        status = fstat(descriptor)
+        values = list(status)
+        if status.st_ino == planted:
+            values[stat.ST_UID] += 1
+        return os.stat_result(values)
+
+    monkeypatch.setattr(os, "fstat", owned_by_another)
+    assert cache.in_new_process() == 2
+    assert path.stat().st_ino != planted
+    assert cache.in_new_process() == 2
+
+
+def test_a_cache_that_cannot_be_written_says_so_once(cache: Cache) -> None:
+    cache.folder.write_text("a file")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for module in (counting_kernels, kernels):
+            assert store.load(module)
+    assert [str(warning.message) for warning in told] == [
+        f"compiled code cannot be kept in {cache.folder}: File exists. So every process compiles "
+        "anew, for some seconds; make it a folder that only you may write to"
+    ]
+
+
+def test_files_of_former_versions_do_not_pile_up(cache: Cache) -> None:
+    cache.folder.mkdir(mode=0o700)
+    name = counting_kernels.__name__
     for n in range(30):
-        (folder / f"some.module-{n}.o").touch()
-    (folder / "some.module2-0.o").touch()
-    store._forget_old("some.module")
-    assert len(list(folder.glob("some.module-*"))) == store._KEPT_FILES
-    assert (folder / "some.module2-0.o").exists()
+        (cache.folder / f"{name}-{n}.o").touch()
+        os.utime(cache.folder / f"{name}-{n}.o", (n, n))
+    (cache.folder / f"{name}2-0.o").touch()
+    cache.in_new_process()
+    kept = {file for file in cache.files() if file.startswith(f"{name}-")}
+    assert {f"{name}-{n}.o" for n in range(30 - store._KEPT_FILES, 30)} < kept
+    assert len(kept) == store._KEPT_FILES + 1
+    assert f"{name}2-0.o" in cache.files()
 
 
 def test_code_for_another_processor_is_not_used(monkeypatch) -> None:
-    from tokviz.bpe import counting_kernels
-
     here = store._key(counting_kernels)
     monkeypatch.setattr(machine_code, "describe_processor", lambda: "another")
     assert store._key(counting_kernels) != here
@@ -204,22 +396,53 @@ def test_the_processor_is_described_the_same_every_time() -> None:
     assert machine_code.describe_processor() == machine_code.describe_processor() != ""
 
 
-def test_both_ways_to_load_give_the_same(monkeypatch, tmp_path: Path) -> None:
-    from tokviz.bpe import counting_kernels as module
+ANSWER = """
+from __future__ import annotations
+from tokviz.compiled import kernel
 
-    names = [kernel.name for kernel in compiled.kernels_of(module)]
-    code = build.compile_module(module)
-    library = build.link(code)
-    found = [machine_code.load_object(code, names)]
-    if library is not None:
-        (tmp_path / "kernels.so").write_bytes(library)
-        found.append(machine_code.load_library(tmp_path / "kernels.so", names))
-    for addresses in found:
-        move = compiled._callable(addresses["move"], module.move.parameters)
-        monkeypatch.setattr(module.move, "_run", move)
-        larger = array("q", [0] * 8)
-        module.move(array("q", [7, 1, 0, 0]), 2, larger, 4)
-        assert sorted(larger) == [0] * 6 + [1, 7]
+@kernel
+def answer(x: int) -> int:
+    return x + {n}
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]:
+    """Two modules with a kernel `answer` that adds 1, or 2."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for n in (1, 2):
+        (tmp_path / f"adding{n}.py").write_text(ANSWER.format(n=n))
+        monkeypatch.delitem(sys.modules, f"adding{n}", raising=False)
+    return [importlib.import_module(f"adding{n}") for n in (1, 2)]
+
+
+def answers(module: ModuleType, addresses: machine_code.Addresses) -> int:
+    module.answer._run = compiled._callable(addresses["answer"], module.answer.parameters)
+    return module.answer(40)
+
+
+def test_an_object_file_is_loaded(modules: list[ModuleType]) -> None:
+    codes = map(build.compile_module, modules)
+    loaded = [machine_code.load_object(code, ["answer"]) for code in codes]
+    assert list(map(answers, modules, loaded)) == [41, 42]
+
+
+@pytest.mark.skipif(not HAS_LINKER, reason="there is no linker")
+def test_what_is_open_is_loaded_whatever_its_path_leads_to(
+    modules: list[ModuleType], tmp_path: Path
+) -> None:
+    """Also where the second file gets the number that the first one had."""
+    path = tmp_path / "kernels.so"
+    loaded = []
+    for module in modules:
+        library = build.link(build.compile_module(module))
+        assert library is not None
+        path.write_bytes(library)
+        with open(path, "rb") as file:
+            path.unlink()
+            path.write_bytes(b"something else")
+            loaded.append(machine_code.load_library(file, ["answer"]))
+    assert list(map(answers, modules, loaded)) == [41, 42]
 
 
 def test_markers_mean_in_python_what_they_mean_in_machine_code() -> None:
@@ -234,8 +457,6 @@ def test_markers_mean_in_python_what_they_mean_in_machine_code() -> None:
     [array("i", [0] * 8), np.zeros(8, np.int16), np.zeros((4, 4), np.int64)[:, 0], b"12345678"],
 )
 def test_memory_of_another_kind_is_refused(argument: object) -> None:
-    from tokviz.bpe import counting_kernels
-
     with pytest.raises(TypeError, match="Int64s"):
         counting_kernels.move(argument, 2, array("q", [0] * 8), 4)
 
@@ -249,16 +470,12 @@ def test_memory_of_another_kind_is_refused(argument: object) -> None:
     ],
 )
 def test_every_kind_of_buffer_is_reached(make: Callable[[], object]) -> None:
-    from tokviz.bpe import counting_kernels
-
     larger = zeros(8, "q")
     counting_kernels.move(make(), 1, larger, 4)
     assert sorted(larger.tolist())[-2:] == [1, 2]
 
 
 def test_a_wrong_number_of_arguments_is_refused() -> None:
-    from tokviz.bpe import counting_kernels
-
     with pytest.raises(ValueError, match="shorter"):
         counting_kernels.move(array("q", [0] * 8), 2)
 

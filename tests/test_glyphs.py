@@ -53,27 +53,32 @@ EVERY_CODE_POINT = [
     *range(0x40000, 0xE0000, 89),  # ten planes that hold no character, and will not soon
     *range(0xE0000, sys.maxunicode + 1),
 ]
-HARMLESS = {
-    char
-    for char in map(chr, EVERY_CODE_POINT)
-    if not is_forbidden(char) and get_character_cell_size(char)
-}
+
+
+@pytest.fixture(scope="module")
+def harmless():
+    """What needs no glyph but itself."""
+    return {
+        char
+        for char in map(chr, EVERY_CODE_POINT)
+        if not is_forbidden(char) and get_character_cell_size(char)
+    }
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_every_character_of_unicode_is_drawn_safely_and_visibly(table):
+def test_every_character_of_unicode_is_drawn_safely_and_visibly(table, harmless):
     bad = []
     for char in map(chr, EVERY_CODE_POINT):
         glyph = table[char]
-        if glyph in HARMLESS:
+        if glyph in harmless:
             continue
         if forbidden_in(glyph) or cell_len(glyph) < 1:
             bad.append(hex(ord(char)))
     assert bad == []
 
 
-def test_every_visible_character_of_a_simple_width_stays_itself():
-    kept = {char for char in HARMLESS if unicodedata.category(char)[0] in "LPSN"}
+def test_every_visible_character_of_a_simple_width_stays_itself(harmless):
+    kept = {char for char in harmless if unicodedata.category(char)[0] in "LPSN"}
     jamo = {chr(code) for code in range(0x1100, 0x1200)}
     assert {char for char in kept - jamo if HIDDEN[char] != char} == set()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tokviz
+import tokviz.tui
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 SCREENS = {"cli", "tui", "__main__"}
@@ -90,3 +93,39 @@ def test_the_import_contract_names_every_part_of_the_core():
     (no_screen,) = [contract for contract in contracts if contract["type"] == "forbidden"]
     assert set(no_screen["source_modules"]) == {".".join(name.split(".")[:2]) for name in CORE}
     assert set(no_screen["forbidden_modules"]) == {"textual", "rich"}
+
+
+def imports_of(module: str, modules: set[str]) -> set[str]:
+    """The modules that a file imports, also those imported late or for types only."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None
+    found = set()
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.add(full if full in modules else node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & (modules - {module})
+
+
+def test_no_circle_of_imports_leaves_its_folder():
+    """Counting imports for types, which the import contracts leave out."""
+    walked = pkgutil.walk_packages(tokviz.tui.__path__, "tokviz.tui.")
+    folders = {
+        found.name: found.name if found.ispkg else found.name.rpartition(".")[0] for found in walked
+    }
+    reached = {module: imports_of(module, set(folders)) for module in folders}
+    assert len(reached) > 100 and "tokviz.tui.actions" in reached["tokviz.tui.app"]
+    for through in folders:
+        for targets in reached.values():
+            if through in targets:
+                targets |= reached[through]
+    circles = [
+        (module, other)
+        for module, targets in reached.items()
+        for other in targets
+        if module in reached[other] and folders[module] != folders[other]
+    ]
+    assert circles == []

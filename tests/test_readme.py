@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FOLDERS
 from tokviz.cli.command import COMMANDS
 from tokviz.formats.registry import builtin_names
 
@@ -42,6 +43,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",
+        **{name: str(folder / name) for name in FOLDERS},
     }
     environment.pop("TOKVIZ_TOKENIZER", None)
     (folder / "work").mkdir()
@@ -88,12 +90,12 @@ def test_there_is_one_line_to_run_it_and_one_to_test_it():
 
 
 def test_every_key_in_the_readme_does_what_it_says():
-    from tokviz.tui.actions.action import key_label
-    from tokviz.tui.actions.registry import actions_of, groups
+    from tokviz.tui.actions import key_label
+    from tokviz.tui.app import actions_on
 
     rows = re.findall(r"^\| `([^`]+)` \| ([A-Z].*) \|$", README, re.MULTILINE)
     keys = {
-        (key_label(key), action.title) for action in actions_of(*groups()) for key in action.keys
+        (key_label(key), action.title) for action in actions_on("tokens") for key in action.keys
     }
     assert len(rows) >= 15
     assert [row for row in rows if row not in keys] == []

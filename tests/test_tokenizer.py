@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges, encode_by_ranks
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tests.profiles import examples
 from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
 from tokviz.encoding.merging import merge_piece
@@ -225,7 +226,7 @@ def test_half_a_character_decodes_to_a_replacement() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40)
+@examples(40)
 @given(text=texts)
 def test_spans_and_pieces_tile_the_bytes(name: str, text: str) -> None:
     tok = tokviz.load(name)
@@ -273,7 +274,7 @@ def test_recovered_merges_rebuild_gpt2() -> None:
     ]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(text=texts)
 def test_recovered_merges_encode_the_same(text: str) -> None:
     tok = tokviz.load("gpt2")

@@ -14,10 +14,10 @@ def as_python(token: bytes) -> str:
 
 
 def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python) -> str:
-    """Read sentences aloud.
+    r"""Read sentences aloud.
 
-    >>> said([("the token ", b"\\n", "."), ("It is a byte.",)])
-    "the token '\\\\n'. It is a byte."
+    >>> said([("the token ", b"\n", "."), ("It is a byte.",)])
+    "the token '\\n'. It is a byte."
     """
     return " ".join(
         "".join(part if isinstance(part, str) else show(part) for part in sentence)

@@ -19,7 +19,7 @@ from _terminal import PROJECT, environment, peer_command, temporary_folder, tokv
 from _texts import mixed_text, parse_size
 
 COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
-COMPILE = "from tokviz.replay import compiled as replay_compiled; replay_compiled.compile_kernels()"
+COMPILE = "from tokviz.replay.compiled import KERNELS; KERNELS.compile()"
 VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pieces import counted, documents_of
+from tests.profiles import examples
 from tests.test_imports import imported_by
 from tokviz import bytetext
 from tokviz.bpe import compiled_counter, counting, counting_kernels, piece_table
@@ -322,7 +322,7 @@ def test_a_small_corpus_needs_no_compiled_code() -> None:
 
 def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(compiled_counter, "is_compiled", lambda _: False)
+    monkeypatch.setattr(compiled_counter.KERNELS, "are_compiled", lambda: False)
     for engine, expected in (("plain", []), ("compiled", ["compiling"])):
         use(engine, monkeypatch)
         count_pieces(
@@ -331,11 +331,6 @@ def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) 
             on_compile=lambda: said.append("compiling"),
         )
         assert said == expected
-
-
-def test_compiling_makes_every_kernel_ready() -> None:
-    compiled_counter.compile_kernels()
-    assert compiled_counter.kernels_are_compiled()
 
 
 def in_blocks(text: str, block_bytes: int) -> list[TextBlock]:
@@ -352,7 +347,7 @@ def in_blocks(text: str, block_bytes: int) -> list[TextBlock]:
     documents=st.lists(st.one_of(texts, byte_texts), max_size=5),
     block_bytes=st.sampled_from([5, 40, 200]),
 )
-@hypothesis_settings(max_examples=25)
+@examples(25)
 def test_threads_give_what_one_gives(
     n_threads: int, name: str, documents: list[str], block_bytes: int
 ) -> None:

@@ -7,11 +7,11 @@ from itertools import islice
 import numpy as np
 import pytest
 from hypothesis import example, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.bpe.trainers import as_history, corpora, finished, piece_counts, settings
 from tests.oracles import train as oracle
+from tests.profiles import examples
 from tokviz.bpe import compiled_trainer, kernels, layout, merge_state
 from tokviz.bpe.compiled_trainer import CompiledTrainer
 from tokviz.bpe.engines import PythonTrainer, python_work
@@ -31,7 +31,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 @example(([b"aaa"], [1]), 300, 1)
 @example(([b"aaaaa", b"aaaa"], [1, 2]), 300, 1)
 @example(([b"a"], [7]), 300, 1)
-@hypothesis_settings(max_examples=60)
+@examples(60)
 def test_merges_and_history_equal_the_slow_original(engine, rule, corpus, n_merges, min_count):
     pieces, counts = corpus
     expected = as_history(oracle.learn(pieces, counts, rule, n_merges, min_count))

@@ -184,7 +184,7 @@ def test_compiling_is_announced(monkeypatch):
 
     monkeypatch.setattr(train_module, "SMALL_WORK", 0)
     monkeypatch.setattr(train_module, "MODERATE_WORK", 0)
-    monkeypatch.setattr(compiled_trainer, "kernels_are_compiled", lambda: False)
+    monkeypatch.setattr(compiled_trainer.KERNELS, "are_compiled", lambda: False)
     phases = []
     run = tokviz.train([WORDS], 265, on_progress=lambda progress: phases.append(progress.phase))
     assert [*dict.fromkeys(phases)] == ["reading", "compiling", "merging"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat import originals
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
+from tests.profiles import examples
 from tokviz.chat import dataset_lint
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
@@ -60,7 +61,7 @@ def one_by_one(dataset: Dataset, template, max_tokens: int, with_lengths: bool) 
     return reports
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     rows=ROWS,
     template=st.sampled_from(list(TEMPLATES.values())),

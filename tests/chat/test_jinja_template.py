@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
 from tests.chat.test_templates import CALLS, LLAMA3, QWEN, in_short, learned
+from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import lint
@@ -43,7 +44,7 @@ def read(messages) -> Conversation:
     ("template", "name", "tokenizer"),
     [(CHATML, "chatml", QWEN), (QWEN_JINJA, "qwen", QWEN), (LLAMA3_JINJA, "llama3", LLAMA3)],
 )
-@settings(max_examples=40)
+@examples(40)
 @given(messages=plain_conversations())
 def test_the_original_in_jinja_gives_what_the_built_in_gives(template, name, tokenizer, messages):
     """Ids, mask, reasons and messages, but for blank contents, which have no place to find."""

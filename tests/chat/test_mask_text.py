@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
 from tests.chat.test_templates import HARMONY, LLAMA3, PYTHON, QWEN
 from tests.oracles.nanochat import SPECIALS
+from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import mask_text
 from tokviz.chat.render import Rendering, render
@@ -25,7 +26,7 @@ def text_of(rendering: Rendering) -> str:
 @pytest.mark.parametrize(
     ("name", "tokenizer"), [("chatml", QWEN), ("llama3", LLAMA3), ("gpt-oss", HARMONY)]
 )
-@settings(max_examples=40)
+@examples(40)
 @given(messages=plain_conversations())
 def test_a_rendered_text_has_the_mask_of_its_rendering(name, tokenizer, messages):
     rendering = render(tokenizer, Conversation.from_json(messages), name, 10_000)
@@ -37,7 +38,7 @@ def test_a_rendered_text_has_the_mask_of_its_rendering(name, tokenizer, messages
     assert masked.rendering.ids.tolist() == tokenizer.encode_byte_text(text, True)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(value=nanochat_conversations())
 def test_nanochats_text_has_nanochats_mask(value):
     rendering = render(BYTES, Conversation.from_json(value))

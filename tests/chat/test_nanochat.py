@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.chat.conversations import nanochat_conversations, turns
 from tests.oracles import nanochat as oracle
+from tests.profiles import examples
 from tokviz.chat.conversation import ConversationError
 from tokviz.tokenizer import Tokenizer
 
@@ -20,7 +21,7 @@ WITH_SOME = Tokenizer(BYTES, [], ["<|assistant_end|>", "<|bos|>", "<|other|>"])
 
 
 @pytest.mark.parametrize("tokenizer", [tokviz.load("gpt2"), WITH_SPECIALS, WITH_SOME])
-@settings(max_examples=60)
+@examples(60)
 @given(conversation=nanochat_conversations(), max_tokens=st.sampled_from([2048, 1, 7, 20]))
 def test_ids_and_mask_are_nanochats(tokenizer, conversation, max_tokens):
     before = copy.deepcopy(conversation)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
 from tests.oracles.nanochat import SPECIALS
+from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.encoder import encoder_of
-from tokviz.chat.render import Rendering, Target, render, rendering_to_json
+from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
@@ -87,25 +88,6 @@ def test_what_is_cut_off_is_there_and_marked():
     )
 
 
-@given(value=nanochat_conversations(), max_tokens=st.integers(1, 40))
-def test_targets_are_the_next_tokens(value, max_tokens):
-    rendering = render(BYTES, Conversation.from_json(value), max_tokens=max_tokens)
-    n = rendering.n_kept
-    assert rendering.targets() == [
-        Target(i, rendering.ids[i + 1], bool(rendering.mask[i + 1])) for i in range(n - 1)
-    ]
-
-
-@given(value=nanochat_conversations(), max_tokens=st.integers(1, 60))
-def test_counts_add_up(value, max_tokens):
-    conversation = Conversation.from_json(value)
-    rendering = render(BYTES, conversation, max_tokens=max_tokens)
-    by_role = rendering.counts_by_role(conversation)
-    assert sum(n for n, _ in by_role.values()) == rendering.n_kept
-    assert sum(learned for _, learned in by_role.values()) == rendering.n_learned
-    assert set(by_role) <= {"", "system", "user", "assistant"}
-
-
 @given(value=nanochat_conversations())
 def test_message_spans_are_where_the_messages_are(value):
     rendering = render(BYTES, Conversation.from_json(value))
@@ -114,7 +96,7 @@ def test_message_spans_are_where_the_messages_are(value):
         assert (min(places, default=0), max(places, default=-1) + 1) == (first, last)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     messages=plain_conversations(), name=st.sampled_from(["chatml", "llama3", "qwen", "gpt-oss"])
 )

@@ -6,10 +6,11 @@ import base64
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
+from tests.profiles import examples
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.render import Rendering, render
@@ -62,14 +63,14 @@ def in_short(data: bytes) -> bytes:
     return data
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(messages=plain_conversations())
 def test_chatml_is_the_original(messages):
     text = originals.rendered(originals.CHATML, messages)
     assert rendering(QWEN, messages, "chatml").ids.tolist() == QWEN.encode(text)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(messages=plain_conversations())
 def test_qwen_is_the_original(messages):
     text = originals.rendered(originals.QWEN, messages)
@@ -83,7 +84,7 @@ def test_qwen_with_tools_is_the_original(messages, tools):
     assert rendering(QWEN, messages, "qwen", tools=tools).ids.tolist() == QWEN.encode(text)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(messages=plain_conversations())
 def test_llama3_is_the_original(messages):
     text = originals.rendered(originals.LLAMA3, messages, bos_token="<|begin_of_text|>")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tokviz.chat import token_counts
 from tokviz.chat.token_counts import EncodingCounter, PieceCounter, SafeCuts, token_counter
 from tokviz.formats.registry import load
@@ -32,7 +33,7 @@ TEXTS = st.lists(
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
-@settings(max_examples=60)
+@examples(60)
 @given(texts=TEXTS)
 def test_pieces_count_what_encoding_counts(name, texts):
     tokenizer = load(name)
@@ -65,9 +66,9 @@ def test_few_texts_are_counted_by_encoding():
 
 
 def test_nobody_waits_for_a_compiler(monkeypatch):
-    monkeypatch.setattr("tokviz.bpe.compiled_counter.kernels_are_compiled", lambda: False)
+    monkeypatch.setattr("tokviz.bpe.compiled_counter.KERNELS.are_compiled", lambda: False)
     assert isinstance(token_counter(load("gpt2"), 10**12), EncodingCounter)
-    monkeypatch.setattr("tokviz.bpe.compiled_counter.kernels_are_compiled", lambda: True)
+    monkeypatch.setattr("tokviz.bpe.compiled_counter.KERNELS.are_compiled", lambda: True)
     assert isinstance(token_counter(load("gpt2"), 10**12), PieceCounter)
 
 
@@ -84,7 +85,7 @@ def test_encoding_prepares_the_tokenizer_once_it_is_worth_it(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
-@settings(max_examples=100)
+@examples(100)
 @given(texts=TEXTS, around=TEXTS, n_chars=st.integers(0, 30))
 def test_a_block_has_the_same_tokens_wherever_it_stands(name, texts, around, n_chars):
     tokenizer = load(name)
@@ -97,9 +98,11 @@ def test_a_block_has_the_same_tokens_wherever_it_stands(name, texts, around, n_c
         if not block:
             continue
         # The block begins at the first cut; the same text may stand before it, too.
-        cut = re.compile(tokenizer.split_pattern.safe_cut or "").search(text * 3, 1)
-        assert cut is not None
-        at = cut.start()
+        safe_cut = tokenizer.split_pattern.safe_cut
+        assert safe_cut is not None
+        found = re.compile(safe_cut).search(text * 3, 1)
+        assert found is not None
+        at = found.start()
         before, after = (text * 3)[:at], (text * 3)[at + len(block) :]
         assert (text * 3)[at:].startswith(block)
         outer = ["", ""] if not around else [around[0], around[-1]]

@@ -28,11 +28,6 @@ class Result:
         return self.out.decode()
 
 
-@pytest.fixture(autouse=True)
-def no_tokenizer_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TOKVIZ_TOKENIZER", raising=False)
-
-
 @pytest.fixture
 def tokviz() -> Callable[..., Result]:
     """`tokviz(*arguments, stdin=b"")` runs the command in pipes."""

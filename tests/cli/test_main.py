@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -112,6 +113,19 @@ def test_ctrl_c_is_code_130(monkeypatch, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_what_a_library_warns_of_is_a_line_at_the_end_whatever_the_end(monkeypatch, capsys):
+    def warn(*_args, **_options):
+        warnings.warn("compiled code cannot be kept\x1b[31m", RuntimeWarning, stacklevel=1)
+        assert capsys.readouterr().err == ""
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(count, "count_input", warn)
+    assert main(["count", "x"]) == 130
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tokviz: compiled code cannot be kept")
+    assert "\x1b" not in line
+
+
 def test_a_terminal_of_another_encoding_gets_escapes_instead_of_a_traceback(tokviz, tmp_path):
     (tmp_path / "\u4f60.txt").write_text("hello")
     result = tokviz(
@@ -130,5 +144,5 @@ def test_python_m_tokviz_is_the_command():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_called_what_it_is_listed_as(name):
-    assert load_command(name).DESCRIPTION and callable(load_command(name).run)
-    assert command_parser(name).prog == f"tokviz {name}"
+    assert load_command(name).name == f"tokviz {name}"
+    assert command_parser(load_command(name)).prog == f"tokviz {name}"

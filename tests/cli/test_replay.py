@@ -182,8 +182,8 @@ def test_the_app_is_asked_to_show_what_was_asked_for(monkeypatch, tiny):
     command.add_arguments(parser)
     words = [str(tiny), "--at", "1", "--text", "ab", "--diff", "gpt2"]
     command.run(parser.parse_args(words))
-    assert asked["screen"] == "replay"
-    request = asked["request"]
+    request = asked["first"]
+    assert request.screen == "replay"
     assert (request.source, request.at, request.text, request.other) == (
         str(tiny), 1, "ab", "gpt2",
     )  # fmt: skip

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+import tokviz as tokviz_package
+from tokviz.cli.main import main
 from tokviz.formats.registry import builtin_names
 
 
@@ -27,7 +31,13 @@ def test_json_says_everything_about_each(tokviz):
     assert len(records) == len(builtin_names())
 
 
-def test_every_name_listed_is_taken(tokviz):
-    for builtin in builtin_names():
-        for name in (builtin.name, *builtin.aliases[:1]):
-            assert tokviz("count", "-t", name, stdin=b"hello").code == 0
+@pytest.mark.parametrize("builtin", builtin_names(), ids=lambda builtin: builtin.name)
+def test_every_name_listed_stands_for_its_tokenizer(builtin, tmp_path, capsys):
+    text = "naïve 12345 你好 they'll unbelievably"
+    (tmp_path / "text").write_text(text, "utf-8")
+    expected = tokviz_package.load(builtin.name).encode(text)
+    others = {other.name for other in builtin_names()} - {builtin.name}
+    assert all(tokviz_package.load(other).encode(text) != expected for other in others)
+    for name in (builtin.name, *builtin.aliases):
+        assert main(["encode", "-t", name, str(tmp_path / "text")]) == 0
+        assert [int(number) for number in capsys.readouterr().out.split()] == expected

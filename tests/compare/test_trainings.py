@@ -8,10 +8,11 @@ from base64 import b64encode
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tokviz
 from tests.oracles.nasty import byte_texts
+from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.merge_sources import open_merges
@@ -124,7 +125,7 @@ def test_pretrained_vocabularies_are_compared_without_counts() -> None:
     assert diff_merges("gpt2", "gpt2").first_difference is None
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=byte_texts)
 def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
     diff = diff_merges("gpt2", RUNS["first"])

@@ -283,6 +283,21 @@ def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
     assert corpus.n_bytes_read == 200
 
 
+def test_what_has_been_read_grows_while_it_is_read(tmp_path: Path) -> None:
+    """By files' positions on the disk, those of compressed files too; each file adds its own."""
+    data = bytes(range(32, 127)) * 20_000
+    plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.gz"
+    plain.write_bytes(data)
+    packed.write_bytes(gzip.compress(os.urandom(len(data))))
+    corpus = Corpus.open([plain, packed])
+    size = plain.stat().st_size
+    positions = [corpus.n_bytes_read for _ in corpus.text_blocks()]
+    assert positions == sorted(positions)
+    assert len({position for position in positions if 0 < position < size}) > 3
+    assert len({position for position in positions if position > size}) > 3
+    assert corpus.n_bytes_read == corpus.n_bytes_total
+
+
 def test_a_named_pipe_has_no_size(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tokviz
@@ -40,9 +40,29 @@ def test_kinds_are_told_in_words(token: bytes, words: str) -> None:
     assert kind(token) == words
 
 
-@given(st.binary(min_size=1, max_size=20))
-def test_any_bytes_have_a_kind(token: bytes) -> None:
-    assert kind(token)
+def is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@given(st.binary(min_size=1, max_size=20) | st.text(min_size=1, max_size=9).map(str.encode))
+def test_bytes_that_are_no_text_are_called_so_and_no_others(token: bytes) -> None:
+    no_text = "a byte" if len(token) == 1 else "bytes that are no whole characters"
+    assert (kind(token) == no_text) == (not is_text(token))
+    assert kind(token).isascii() and kind(token).isprintable()
+
+
+@given(st.text(min_size=1, max_size=9), st.integers(0, 3), st.integers(0, 3))
+def test_spaces_beside_a_text_are_counted_behind_its_kind(text: str, n: int, m: int) -> None:
+    assume(not text.isspace() and text == text.strip(" "))
+    spaces = "a space" if n + m == 1 else f"{n + m} spaces"
+    beside = f" {'after' if n else 'before'} {spaces}" if n + m else ""
+    if n and m:
+        beside = " between spaces"
+    assert kind(b" " * n + text.encode() + b" " * m) == kind(text.encode()) + beside
 
 
 def test_a_part_of_a_character_names_it_and_its_bytes() -> None:

@@ -38,7 +38,7 @@ def word_level(**parts):
 
 
 RANKS = b"".join(b"%s %d\n" % (b64encode(bytes([i])), i) for i in range(256))
-REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 64}
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100_000}
 PAD = {
     "strategy": {"Fixed": 2**33}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
     "pad_type_id": 0, "pad_token": "x",

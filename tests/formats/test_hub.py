@@ -85,7 +85,8 @@ def server() -> Iterator[str]:
 
 
 SCRIPT = """
-import json, sys, tokviz
+import json, sys, time, tokviz
+time.sleep = lambda seconds: None  # the library waits longer and longer before it tries again
 for address in sys.argv[1:]:
     try:
         tok = tokviz.load(address)

@@ -8,11 +8,15 @@ import pytest
 
 import tokviz
 from tests.formats.samples import TEXT, trained
-from tokviz.formats.recognise import find, recognise
+from tokviz.formats.recognise import Found, find, recognise
 from tokviz.formats.save import FORMATS
 
 OURS = trained("gpt2")
-KINDS = {"huggingface": "huggingface", "tiktoken": "tiktoken", "minbpe": "minbpe"}
+KINDS = {
+    "huggingface": "Hugging Face tokenizer",
+    "tiktoken": "tiktoken rank file",
+    "minbpe": "minbpe model",
+}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -20,9 +24,9 @@ KINDS = {"huggingface": "huggingface", "tiktoken": "tiktoken", "minbpe": "minbpe
 def test_content_decides_not_the_name(name, called, tmp_path):
     path = tmp_path / called
     OURS.save(path, format=name)
-    assert find(path).kind == KINDS[name]
+    assert find(path) == Found(name, path)
     assert tokviz.load(path).encode("cats") == OURS.encode("cats")
-    assert recognise(path) in {"Hugging Face tokenizer", "tiktoken rank file", "minbpe model"}
+    assert recognise(path) == KINDS[name]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -35,8 +39,10 @@ def test_a_folder_stands_for_the_tokenizer_in_it(name, indent, tmp_path):
     (tmp_path / "README.md").write_text("# A tokenizer\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "vocab_size": 400}')
-    assert recognise(tmp_path) is not None
-    assert tokviz.load(str(tmp_path)).encode(TEXT) is not None
+    assert recognise(tmp_path) == {**KINDS, "gpt2": "vocabulary of a pair of files"}[name]
+    loaded = tokviz.load(str(tmp_path))
+    assert loaded.vocab == OURS.vocab
+    assert loaded.encode("cats") == OURS.encode("cats")
 
 
 def test_a_run_folder_is_a_run(tmp_path):

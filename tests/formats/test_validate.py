@@ -74,6 +74,26 @@ def test_every_kind_of_fault_is_found():
     assert "ids below the largest have no token, first 256" in text
 
 
+@pytest.mark.parametrize(
+    ("merges", "early"),
+    [
+        ([(b"a", b"b"), (b"ab", b"c"), (b"a", b"b")], None),
+        ([(b"b", b"c"), (b"a", b"bc"), (b"b", b"c")], None),
+        ([(b"ab", b"c"), (b"a", b"b")], "merge 0: no merge before makes its part b'ab'"),
+        ([(b"c", b"ab"), (b"a", b"b")], "merge 0: no merge before makes its part b'ab'"),
+        ([(b"a", b"b"), (b"bc", b"a"), (b"b", b"c")], "merge 1: no merge before makes its part"),
+    ],
+)
+def test_a_merge_is_early_only_before_its_parts_are_made(merges, early):
+    """Also in a list that has another fault, which is looked at merge by merge."""
+    vocab = [*BASE.values(), *dict.fromkeys(left + right for left, right in merges)]
+    report = validate(tokviz.Tokenizer(dict(enumerate(vocab)), merges, split_pattern="gpt4"))
+    found = [str(finding) for finding in report.findings if finding.code == "early-merge"]
+    assert len(found) == (early is not None)
+    assert all(early in text for text in found)
+    assert ("warning", "duplicate-merge" if early is None else "early-merge") in codes(report)
+
+
 def test_unmerged_tokens_are_exactly_those_whose_bytes_do_not_give_them():
     tok = tokviz.Tokenizer(BASE | {256: b"ab", 257: b"bc", 258: b"abc"}, [
         (b"b", b"c"), (b"a", b"b"), (b"ab", b"c")

@@ -1,6 +1,8 @@
-"""The job that compiles ahead says whether there is anything to compile."""
+"""The job that compiles ahead says whether there is anything to compile, and what went wrong."""
 
 from __future__ import annotations
+
+import warnings
 
 import pytest
 
@@ -17,14 +19,14 @@ def compiled(monkeypatch):
     done: list[str] = []
     for module in MODULES:
         monkeypatch.setattr(
-            module, "compile_kernels", lambda name=module.__name__: done.append(name)
+            module.KERNELS, "compile", lambda name=module.__name__: done.append(name)
         )
     return done
 
 
 def _are_compiled(monkeypatch, yes):
     for module in MODULES:
-        monkeypatch.setattr(module, "kernels_are_compiled", lambda: yes)
+        monkeypatch.setattr(module.KERNELS, "are_compiled", lambda: yes)
 
 
 def test_nothing_is_said_where_all_is_in_the_cache(monkeypatch, compiled):
@@ -38,5 +40,16 @@ def test_it_says_so_before_it_compiles(monkeypatch, compiled):
     answers = answer({}, {})
     assert next(answers) == {"compiling": True}
     assert compiled == []
-    assert list(answers)[-1] == {"compiling": False}
+    assert list(answers) == [{"compiling": False}]
     assert compiled == [module.__name__ for module in MODULES]
+
+
+def test_it_says_in_the_end_why_nothing_can_be_kept(monkeypatch):
+    def compile_in_vain():
+        warnings.warn("compiled code cannot be kept", RuntimeWarning, stacklevel=1)
+
+    _are_compiled(monkeypatch, False)
+    for module in MODULES:
+        monkeypatch.setattr(module.KERNELS, "compile", compile_in_vain)
+    last = {"compiling": False, "problem": "compiled code cannot be kept"}
+    assert list(answer({}, {})) == [{"compiling": True}, last]

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.jobs.conftest import EXPLODING, Splitter
+from tests.profiles import examples
 from tokviz.child.limits import Limits
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_client import SplitClient, _text_requests
@@ -45,9 +46,7 @@ def test_empty_text_has_no_pieces(splitter: Splitter) -> None:
     assert splitter.spans(r"\w+") == []
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chunks=st.lists(st.text("ab \n1é\udcff", max_size=6), max_size=8))
 def test_edits_sent_as_differences_equal_a_fresh_split(
     splitter: Splitter, chunks: list[str]

@@ -5,10 +5,11 @@ from array import array
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.edits import random_edit, random_text, tokenizer
+from tests.profiles import examples
 from tokviz.live import LiveDocument
 from tokviz.live.chunks import ChunkTokens, OldTokens, TokenLengths
 from tokviz.live.hues import N_HUES, NO_HUE, paint, recall
@@ -59,7 +60,7 @@ def chunk_tokens(ids: list[int]) -> ChunkTokens:
     return tokens
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(head=IDS, old_ids=IDS, tail=IDS, new_ids=IDS, shift=st.integers(0, 5))
 def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
     head: list[int], old_ids: list[int], tail: list[int], new_ids: list[int], shift: int

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tokviz.live.pieces import PieceCounter
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.pretokenize.split import split
@@ -13,7 +14,7 @@ CHUNKS = st.lists(st.text(ALPHABET, max_size=8), max_size=8)
 
 
 @pytest.mark.parametrize("name", sorted(SPLIT_PATTERNS))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(snapshots=st.lists(CHUNKS, min_size=1, max_size=4))
 def test_counts_of_any_chunks_equal_a_split_of_the_whole(
     name: str, snapshots: list[list[str]]
@@ -25,7 +26,7 @@ def test_counts_of_any_chunks_equal_a_split_of_the_whole(
         assert counter.n_pieces == len(split(counter.pattern, "".join(chunks)))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     data=st.data(),
     chunks=st.lists(st.text(ALPHABET, min_size=1, max_size=5), min_size=1, max_size=12),

@@ -4,7 +4,7 @@ import random
 from itertools import accumulate
 
 from tokviz.live.chunks import Chunk
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, ChunkList, ChunkPlace
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, BlockPlace, ChunkList
 
 SIZES = {
     CHARS: lambda text: len(text),
@@ -17,7 +17,7 @@ def random_chunks(rng: random.Random, number: int) -> list[Chunk]:
     return [Chunk("".join(rng.choices("aé\n", k=rng.randint(1, 5)))) for _ in range(number)]
 
 
-def place_number(chunks: ChunkList, number: int) -> ChunkPlace:
+def place_number(chunks: ChunkList, number: int) -> BlockPlace:
     return chunks.place_of(list(chunks)[number])
 
 
@@ -28,7 +28,7 @@ def assert_sums(chunks: ChunkList, expected: list[Chunk]) -> None:
         assert chunks.total(measure) == sums[-1]
         for number, chunk in enumerate(expected):
             place = chunks.place_of(chunk)
-            assert chunks.chunk(place) is chunk
+            assert chunks.item(place) is chunk
             assert chunks.start(place, measure) == sums[number]
             if sums[number] < sums[number + 1]:
                 assert chunks.locate(measure, sums[number]) == place

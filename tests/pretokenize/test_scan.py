@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tests.pretokenize.scanning import BATCH, batches, pieces_of
 from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.pretokenize.scan import BATCH, Scanner, scanner_of
+from tokviz.pretokenize.scan import Scanner, scanner_of
 from tokviz.pretokenize.split import split
 
 NAMES = list(SPLIT_PATTERNS)
@@ -38,7 +39,7 @@ def pieces_of_texts(name: str, parts: list[str]) -> list[bytes]:
     whole = b"".join(datas)
     return [
         whole[start:end]
-        for batch in scanner(name).batches(whole, [0, *ends[:-1]], ends)
+        for batch in batches(scanner(name), whole, [0, *ends[:-1]], ends)
         for start, end in batch
     ]
 
@@ -51,7 +52,7 @@ def pieces_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
         data = rest + block
         is_open = index < len(blocks) - 1
         done = 0
-        for batch in scanner(name).batches(data, [0], [len(data)], is_open=is_open):
+        for batch in batches(scanner(name), data, [0], [len(data)], is_open=is_open):
             pieces += [data[a:b] for a, b in batch]
             done = batch[-1][1] if batch else done
         rest = data[done:]
@@ -62,13 +63,13 @@ def pieces_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.one_of(texts, byte_texts))
 def test_pieces_are_those_of_the_regex(name: str, text: str) -> None:
-    assert scanner(name).pieces(bytetext.to_bytes(text)) == pieces_by_regex(name, text)
+    assert pieces_of(scanner(name), bytetext.to_bytes(text)) == pieces_by_regex(name, text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.binary(max_size=40))
 def test_any_bytes_are_cut_as_their_byte_text(name: str, data: bytes) -> None:
-    assert scanner(name).pieces(data) == pieces_by_regex(name, bytetext.from_bytes(data))
+    assert pieces_of(scanner(name), data) == pieces_by_regex(name, bytetext.from_bytes(data))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,7 +83,7 @@ def test_every_four_characters_of_different_classes(name: str) -> None:
 def test_every_character(name: str) -> None:
     codes = [*range(0xD800), *range(0xE000, 0x110000)]
     text = "".join(f"{chr(code)}a {chr(code)}" for code in codes)
-    assert scanner(name).pieces(text.encode()) == pieces_by_regex(name, text)
+    assert pieces_of(scanner(name), text.encode()) == pieces_by_regex(name, text)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt4", "gpt4o"])
@@ -130,8 +131,8 @@ def test_what_ends_at_a_cut_ends_there_whatever_follows(
     if cut == 0:
         assert name == "none"
         return
-    parts = scanner(name).pieces(data[:cut]) + scanner(name).pieces(data[cut:])
-    assert parts == scanner(name).pieces(data)
+    parts = pieces_of(scanner(name), data[:cut]) + pieces_of(scanner(name), data[cut:])
+    assert parts == pieces_of(scanner(name), data)
 
 
 def test_a_cut_is_found_soon_or_not_at_all() -> None:
@@ -144,11 +145,11 @@ def test_a_cut_is_found_soon_or_not_at_all() -> None:
 
 def test_more_pieces_than_a_batch_holds() -> None:
     for n in (BATCH - 1, BATCH, BATCH + 1, 3 * BATCH):
-        assert scanner("gpt2").pieces(b" a" * n) == [b" a"] * n
+        assert pieces_of(scanner("gpt2"), b" a" * n) == [b" a"] * n
 
 
 def test_no_text_has_no_pieces() -> None:
-    assert scanner("gpt4").pieces(b"") == []
+    assert pieces_of(scanner("gpt4"), b"") == []
     assert pieces_of_texts("gpt4", ["", "a b", "", ""]) == [b"a", b" b"]
 
 

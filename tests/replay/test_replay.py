@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.bpe.trainers import corpora, finished, piece_counts
 from tests.bpe.trainers import settings as train_settings
 from tests.oracles import replay as oracle
+from tests.profiles import examples
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
@@ -60,7 +61,7 @@ def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int]
 
 
 @pytest.mark.parametrize("ways", ["plain", "compiled"])
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(corpus=corpora(), rule=st.sampled_from(RULES), data=st.data())
 def test_every_state_is_the_one_of_the_training(ways, corpus, rule, data) -> None:
     pieces, counts = corpus
@@ -237,29 +238,15 @@ def test_a_vocabulary_has_no_counts() -> None:
     state = replay.state(100)
     assert (state.n_tokens, state.bytes_per_token, state.pair_count(1, 2)) == (None, None, None)
     assert (state.top_pairs(), state.pieces(), state.pieces_of_next()) == ([], [], [])
-    assert (replay.compression_curve(10), replay.count_curve(10)) == ([], [])
     step = replay.step(1)
     assert (step.left, step.right, step.count, step.margin) == (b" ", b"t", None, None)
     assert "not known" in str(replay.why(1))
-
-
-def test_curves_begin_and_end_where_the_training_does() -> None:
-    run = tokviz.train([TEXT], 300)
-    replay = Replay.open(run)
-    curve = replay.compression_curve(7)
-    assert len(curve) == 7
-    assert curve[0] == (0, 1.0)
-    assert curve[-1] == (replay.n_merges, len(TEXT) / int(run.history.n_tokens[-1]))
-    counts = replay.count_curve(1_000)
-    assert counts == [(k, int(n)) for k, n in enumerate(run.history.count, 1)]
 
 
 def test_a_run_without_merges_can_be_replayed(way) -> None:
     replay = Replay.open(tokviz.train(["a b"], 256))
     assert replay.n_merges == 0
     assert replay.state(0).top_pairs() != []
-    assert replay.compression_curve(5) == [(0, 1.0)]
-    assert replay.count_curve(5) == []
     assert replay.text("ab").at(0).ids.tolist() == [97, 98]
 
 

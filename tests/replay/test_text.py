@@ -6,17 +6,17 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.oracles.nasty import byte_texts, texts
 from tests.oracles.replay import encode_by_ranks_below
+from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.errors import VocabularyError
 from tokviz.replay.replay import Replay
-from tokviz.replay.text import spread
 from tokviz.tokenizer import Tokenizer
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -60,7 +60,7 @@ def limits(replay: Replay, k: int) -> int:
 
 
 @pytest.mark.parametrize("name", list(OPEN))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=byte_texts, seed=st.integers(0, 10**9))
 def test_pretrained_text_is_that_of_the_ranks_below(name, text, seed) -> None:
     replay, ranks = OPEN[name], RANKS[name]
@@ -108,7 +108,7 @@ def merge_lists(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
 pieces = st.lists(st.sampled_from(ALPHABET), max_size=14).map(b"".join)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(merges=merge_lists(), piece=pieces)
 def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> None:
     tok = listed(*merges)
@@ -120,7 +120,7 @@ def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> No
         assert replay.encode(piece.decode(), k) == expected
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     tokens=st.lists(pieces.filter(lambda p: 1 < len(p) < 7), unique=True, min_size=1, max_size=9),
     piece=pieces,
@@ -139,7 +139,7 @@ def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
         assert replay.encode(text, k) == [*half, 900, *half]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(merges=merge_lists(), extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]), piece=pieces)
 def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, extra, piece):
     """From the first merge that makes the token on; from the start if none does."""
@@ -158,7 +158,7 @@ def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, e
     assert prepared.at(len(merges)).ids.tolist() == tok.encode(piece.decode())
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(text=texts)
 def test_the_text_of_a_run_is_that_of_a_shorter_run(text) -> None:
     source = ["the theory of the other, then there and here 123 12 1"]
@@ -191,7 +191,6 @@ def test_no_text_has_no_tokens() -> None:
     prepared = OPEN["gpt2"].text("")
     assert len(prepared.at(0)) == prepared.n_tokens(7) == 0
     assert prepared.next_change(0) is prepared.previous_change(50_000) is None
-    assert prepared.compression_curve(10) == []
 
 
 def test_changes_are_where_the_tokens_change() -> None:
@@ -209,34 +208,9 @@ def test_changes_are_where_the_tokens_change() -> None:
     assert len(seen[-1]) < len(seen[-2])
 
 
-def test_a_text_is_one_token_from_some_merge_on() -> None:
-    replay = OPEN["gpt2"]
-    prepared = replay.text(" theory")
-    k = prepared.whole_from()
-    assert k is not None
-    assert (len(prepared.at(k - 1)) > 1, len(prepared.at(k))) == (True, 1)
-    assert replay.text("the theory").whole_from() is None
-    assert replay.text("").whole_from() is None
-    assert replay.text("t").whole_from() == 0
-
-
-def test_the_curve_of_a_text_ends_with_its_compression() -> None:
-    prepared = OPEN["gpt2"].text("the theory of everything")
-    curve = prepared.compression_curve(9)
-    assert curve[0] == (0, 1.0)
-    assert curve[-1] == (50_000, 24 / prepared.n_tokens(50_000))
-
-
 def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
     vocab = {0: b"a", 1: b"b", 2: b"ab"}
     replay = Replay.open(Tokenizer(vocab, [(b"a", b"b")], split_pattern="none"))
     assert replay.text("ab").at(1).ids.tolist() == [2]
     with pytest.raises(VocabularyError):
         replay.text("abc")
-
-
-def test_points_are_spread_from_end_to_end() -> None:
-    assert spread(0, 5) == [0]
-    assert spread(9, 4) == [0, 3, 6, 9]
-    assert spread(3, 100) == [0, 1, 2, 3]
-    assert spread(100, 1) == [0, 100]

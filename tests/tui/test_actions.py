@@ -9,9 +9,9 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from tokviz.tui.actions.action import key_label
-from tokviz.tui.actions.palette import ActionProvider
-from tokviz.tui.actions.registry import actions_of, bindings_for, groups
+from tokviz.tui.actions import action, bindings_of, declared_in, key_label
+from tokviz.tui.app import APP_ACTIONS, actions_on, screen_class
+from tokviz.tui.dialogs.action_palette import ActionProvider
 from tokviz.tui.screens.registry import SCREENS
 
 TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
@@ -19,22 +19,22 @@ TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
 def test_ids_and_titles_are_unique_on_a_screen(screen: str) -> None:
-    actions = list(actions_of(screen, "app"))
+    actions = list(actions_on(screen))
     assert len({action.id for action in actions}) == len(actions)
     assert len({action.title for action in actions}) == len(actions)
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
 def test_no_key_means_two_things_on_a_screen(screen: str) -> None:
-    keys = [key for action in actions_of(screen, "app") for key in action.keys]
+    keys = [key for action in actions_on(screen) for key in action.keys]
     assert len(set(keys)) == len(keys)
 
 
 def test_first_key_of_an_action_reaches_an_app_in_any_terminal_or_is_alt_alone() -> None:
     """Control letters that are no other key, and function keys."""
-    for action in actions_of(*groups()):
-        for position, key in enumerate(action.keys):
-            assert key not in TYPED or not action.bound
+    for found in [one for kind in SCREENS for one in actions_on(kind.id)]:
+        for position, key in enumerate(found.keys):
+            assert key not in TYPED or not found.bound
             assert "ctrl+shift" not in key
             if key.startswith("alt+"):
                 assert key[4:].isalpha(), "alt+digit arrives as another character"
@@ -44,17 +44,19 @@ def test_first_key_of_an_action_reaches_an_app_in_any_terminal_or_is_alt_alone()
 
 
 def test_printable_keys_are_left_to_the_editor() -> None:
-    bindings = {binding.key: binding for binding in bindings_for("app")}
+    bindings = {binding.key: binding for binding in bindings_of(APP_ACTIONS)}
     assert not bindings["question_mark"].priority
     assert all(
-        binding.priority for binding in bindings_for("tokens") if binding.key.startswith("ctrl")
+        binding.priority
+        for binding in bindings_of(screen_class("tokens").declared())
+        if binding.key.startswith("ctrl")
     )
 
 
 def test_keys_that_a_widget_binds_itself_are_only_listed() -> None:
-    bound = {binding.action for binding in bindings_for("tokens")}
+    bound = {binding.action for binding in bindings_of(actions_on("tokens"))}
     assert {"undo", "redo"}.isdisjoint(bound)
-    assert {"undo", "redo"} <= {action.id for action in actions_of("tokens")}
+    assert {"undo", "redo"} <= {action.id for action in actions_on("tokens")}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_keys_are_spelled_for_people(key: str, label: str) -> None:
 
 def test_importing_the_registry_adds_next_to_nothing_to_textual() -> None:
     code = (
-        "import sys, textual.app; before = set(sys.modules); import tokviz.tui.actions.app;"
+        "import sys, textual.app; before = set(sys.modules); import tokviz.tui.actions;"
         "print(*sorted(set(sys.modules) - before))"
     )
     new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -76,8 +78,6 @@ def test_importing_the_registry_adds_next_to_nothing_to_textual() -> None:
 
 
 class SomeScreen(Screen[None]):
-    BINDINGS = [*bindings_for("tokens")]  # noqa: RUF012
-
     def __init__(self) -> None:
         super().__init__()
         self.done: list[str] = []
@@ -85,21 +85,28 @@ class SomeScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield TextArea()
 
-    def action_find(self) -> None:
-        self.done.append("find")
-
+    @action("Special tokens: parsed or text", "f6", section="Tokenizer")
     def action_toggle_specials(self) -> None:
+        """Read text such as <|endoftext|> as one special token, or as ordinary text."""
         self.done.append("toggle_specials")
 
+    @action("Find text", "ctrl+f", section="Find")
+    def action_find(self) -> None:
+        """Search the text."""
+        self.done.append("find")
+
+    @action("Go to…", "ctrl+g", section="Find")
     def action_goto(self) -> None:
+        """Jump."""
         self.done.append("goto")
+
+    BINDINGS = [*bindings_of(declared_in(locals()))]  # noqa: RUF012
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "goto"
 
 
 class SomeApp(App[None]):
-    BINDINGS = [*bindings_for("app")]  # noqa: RUF012
     COMMANDS = {ActionProvider}  # noqa: RUF012
 
     def __init__(self) -> None:
@@ -109,8 +116,12 @@ class SomeApp(App[None]):
     def get_default_screen(self) -> Screen[Any]:
         return SomeScreen()
 
+    @action("Help", "f1", "question_mark", section="App", priority=False)
     def action_help(self) -> None:
+        """Show the help."""
         self.helped += 1
+
+    BINDINGS = [*bindings_of(declared_in(locals()))]  # noqa: RUF012
 
 
 def done(app: SomeApp) -> list[str]:
@@ -152,9 +163,7 @@ async def test_palette_offers_what_the_screen_or_the_app_answers_and_does_not_re
         assert titles == [
             "Special tokens: parsed or text",
             "Find text",
-            "Copy the text",  # every screen of Textual can
             "Help",
-            "Quit",
         ]
 
 

@@ -2,56 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.widgets import OptionList
 
 import tokviz
-from tokviz.opening import Opening
-from tokviz.settings import Settings
+from tests.tui.waiting import until
+from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.screens.train import TrainScreen
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
-    yield
 
 
-def make_app(screen: str = "tokens", request: object = None) -> TokvizApp:
-    opening = Opening("hello world", tokviz.load("gpt2"), screen=screen, request=request)
-    return TokvizApp(opening, Settings(), remember=False)
+def make_app(screen: str = "tokens") -> TokvizApp:
+    first = ShowScreen(screen)
+    opened = Opened("hello world")
+    return TokvizApp(Session(opened, tokviz.load("gpt2"), remember=False, first=first))
 
 
 async def test_the_app_begins_on_the_screen_that_was_asked_for() -> None:
-    app = make_app("train", request="something")
+    app = make_app("train")
     async with app.run_test() as pilot:
         await pilot.pause()
         assert isinstance(app.screen, TrainScreen)
-        assert app.opening.take_request() == "something"
-        assert app.opening.take_request() is None
 
 
 async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() -> None:
     app = make_app("train")
     async with app.run_test() as pilot:
         await pilot.pause()
-        app.use_tokenizer("o200k_base", show=False)
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        session = app.session
+        session.use_tokenizer(tokviz.load("o200k_base"), "o200k_base")
         assert isinstance(app.screen, TrainScreen)
-        assert app.tokenizer.name == "o200k_base"
-        app.show_text("another text")
+        session.ask(ShowText("another text"))
         await pilot.pause()
         assert app.current_mode == "tokens"
-        assert app.tokens_screen.live.text == "another text"
-        app.tokens_screen.editor.undo()
-        assert app.tokens_screen.live.text == "hello world"
+        assert session.live.text == "another text"
+        await pilot.press("ctrl+z")
+        assert session.live.text == "hello world"
+        await pilot.press("alt+r")
+        await pilot.pause()
+        assert isinstance(app.screen, TrainScreen)
+        session.ask(UseTokenizer("gpt2"))
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.current_mode == "tokens"
+        assert (session.tokenizer.name, session.settings.tokenizer) == ("gpt2", "gpt2")
+
+
+async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+p")
+        assert isinstance(app.screen, ActionPalette)
+        await pilot.press(*"train")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 0)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TrainScreen))
+        await pilot.press("ctrl+p", "escape")
+        assert isinstance(app.screen, TrainScreen)
 
 
 async def test_after_a_stop_the_whole_screen_is_painted_anew(

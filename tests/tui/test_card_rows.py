@@ -203,3 +203,21 @@ def test_no_row_is_wider_than_the_card_or_unsafe(width: int, data: bytes) -> Non
         assert not UNSAFE.search(text)
         if width >= 20:
             assert cell_len(text.rstrip(" ")) <= width
+
+
+def test_a_long_way_of_merges_is_cut_and_says_how_much_is_left() -> None:
+    data = b"ab" * 250
+    n_merges = len(data) - len(TOK.encode_bytes(data))
+    rows = why(data, 60)
+    at = rows.index("How it is encoded")
+    *states, rest = rows[at + 1 :]
+    assert len(states) == 201, "the bytes, and the state after each of the first 200 merges"
+    assert rest == f"… {n_merges - 200:,} more merges"
+
+
+def test_many_selected_tokens_are_listed_up_to_a_number() -> None:
+    data = b" cat" * 250
+    shown = " ".join(why(data, 60))
+    assert "250 tokens" in shown
+    assert shown.count("·cat") >= 200
+    assert "… 50 more" in shown

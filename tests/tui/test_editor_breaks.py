@@ -114,6 +114,12 @@ def test_examples_of_rows_that_end_exactly():
     assert rows_of(text, breaks(text, 4, HIDDEN)) == ["abce\u0301", "x"]
 
 
+def test_a_mark_stays_in_the_row_of_a_letter_that_is_too_wide_for_it():
+    assert rows_of("世\u0301", breaks("世\u0301", 1, HIDDEN)) == ["世\u0301"]
+    text = "한국어\u0301x"
+    assert rows_of(text, breaks(text, 1, HIDDEN)) == ["한", "국", "어\u0301", "x"]
+
+
 def test_no_empty_row_is_left_where_the_end_of_a_long_line_was():
     text = "x" * 16 + "y" * 16
     line = SmallWrapped(text, 8, SHOWN)

@@ -207,3 +207,18 @@ def test_rows_that_look_the_same_are_the_same_strip():
     assert painter.strip(wrapped, 0, 0, 21, Marks(cursor=2)) is not first
     painter.set_palette(PALETTES["light"])
     assert painter.strip(wrapped, 0, 0, 21, Marks()) is not first
+
+
+def test_a_special_token_is_drawn_as_one_where_the_tokenizer_has_it():
+    tokenizer = tokviz.load("gpt2")
+    live = LiveDocument("a<|endoftext|>", tokenizer, parse_specials=True)
+    live.ensure(0, live.n_chars)
+    wrapped = ExactWrappedDocument(ExactDocument(live), 40, SHOWN)
+    painter = RowPainter(live, PALETTES["dark"], SHOWN)
+    letter, special, *_ = painter.strip(wrapped, 0, 0, 40, NO_MARKS)
+    assert (letter.text, special.text) == ("a", "<|endoftext|>")
+    assert special.style is not None and special.style.italic
+    assert letter.style is not None and not letter.style.italic
+    live.set_tokenizer(None)
+    pending, *_ = painter.strip(wrapped, 0, 0, 40, NO_MARKS)
+    assert pending.style is not None and not pending.style.italic

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.editor import rows as rows_module
-from tokviz.tui.widgets.editor.rows import RowIndex
+from tokviz.tui.widgets.editor.rows import ROWS, RowIndex
 
 line_breaks = st.integers(0, 3).map(lambda n: tuple(range(n)))
 lists = st.lists(line_breaks, min_size=1, max_size=40)
@@ -14,8 +13,7 @@ changes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 20), lists), max
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(rows_module, "_USUAL_BLOCK", 8)
-    monkeypatch.setattr(rows_module, "_LARGEST_BLOCK", 16)
+    monkeypatch.setattr(RowIndex, "usual_block", 8)
 
 
 def check(index: RowIndex, lines: list[tuple[int, ...]]) -> None:
@@ -51,8 +49,8 @@ def test_blocks_do_not_dwindle():
 def test_a_change_of_one_line_forgets_one_block_only():
     index = RowIndex([()] * 80)
     assert index.n_rows == 80
-    before = [block._tops for block in index._blocks]
+    before = [block._sums[ROWS] for block in index._blocks]
     index.replace(41, 41, [(5,)])
     assert index.n_rows == 81
-    after = [block._tops for block in index._blocks]
+    after = [block._sums[ROWS] for block in index._blocks]
     assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

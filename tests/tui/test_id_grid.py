@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.style import Style
 from textual.app import App, ComposeResult
 from textual.strip import Strip
@@ -30,12 +31,15 @@ def drawn(strip: Strip) -> str:
     return strip.text.rstrip()
 
 
-@pytest.mark.parametrize("width", range(20, 101))
-@pytest.mark.parametrize("n_vocab", [257, 50_257, 200_019])
-def test_every_id_fits_and_the_row_does_too(width: int, n_vocab: int) -> None:
-    shape = grid_shape(width, n_vocab, 4_000_000)
-    assert shape.cell > len(str(n_vocab - 1))
-    assert shape.gutter + shape.per_row * shape.cell <= width
+@given(st.integers(1, 10**7), st.integers(0, 10**9))
+@example(257, 4_000_000)
+@example(50_257, 4_000_000)
+@example(200_019, 4_000_000)
+def test_every_id_fits_and_the_row_does_too(n_vocab: int, n_tokens: int) -> None:
+    for width in range(20, 101):
+        shape = grid_shape(width, n_vocab, n_tokens)
+        assert shape.cell > len(str(n_vocab - 1))
+        assert shape.gutter + shape.per_row * shape.cell <= width
 
 
 def test_the_gutter_goes_when_there_is_no_room() -> None:

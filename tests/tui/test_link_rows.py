@@ -5,10 +5,10 @@ from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.themes import DARK, THEMES
-from tokviz.tui.widgets.flow import Copy, Row, Run, Span
-from tokviz.tui.widgets.link_rows import LinkRows
+from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 
-COPY, ONE, TWO = Copy("20 74", "bytes"), Run("app.note(1)"), Run("app.note(2)")
+COPY, ONE, TWO = Copy("20 74", "bytes"), ToToken(1), ToToken(2)
 ROWS: list[Row] = [
     (Span("bytes ", "label"), Span("20", "link", COPY), Span(" "), Span("74", "link", COPY)),
     (),
@@ -31,14 +31,15 @@ class RowsApp(App[None]):
         yield LinkRows(id="rows")
 
     def on_mount(self) -> None:
-        self.rows.show(ROWS, anew=True)
+        self.rows.show(lambda width: ROWS, from_top=True)
 
     @property
     def rows(self) -> LinkRows:
         return self.query_one("#rows", LinkRows)
 
-    def action_note(self, number: int) -> None:
-        self.noted.append(number)
+    def on_rows_view_picked(self, message: RowsView.Picked) -> None:
+        assert isinstance(message.action, ToToken)
+        self.noted.append(message.action.token_id)
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         self.copied.append(message.text)
@@ -84,7 +85,7 @@ async def test_a_click_follows_a_link_and_nothing_else() -> None:
 async def test_without_links_the_keys_scroll() -> None:
     app = RowsApp()
     async with app.run_test(size=(40, 10)) as pilot:
-        app.rows.show([(Span(str(number)),) for number in range(50)], anew=True)
+        app.rows.show(lambda width: [(Span(str(n)),) for n in range(50)], from_top=True)
         app.rows.focus()
         await press(pilot, "down", "down", "pagedown", "enter", "space")
         assert app.rows.top_row > 2 and not app.noted
@@ -95,9 +96,9 @@ async def test_other_rows_keep_the_place_unless_they_are_about_something_else() 
     async with app.run_test(size=(40, 10)) as pilot:
         app.rows.focus()
         await press(pilot, "end")
-        app.rows.show(ROWS)
+        app.rows.show(lambda width: ROWS)
         await press(pilot, "enter")
         assert app.noted == [2]
-        app.rows.show(ROWS, anew=True)
+        app.rows.show(lambda width: ROWS, from_top=True)
         await press(pilot, "enter")
         assert app.copied == ["20 74"] and app.rows.top_row == 0

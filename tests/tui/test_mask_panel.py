@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tokviz.opening import Opening
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets import mask_panel
 from tokviz.tui.widgets.mask_panel import MaskPanel
 
@@ -20,34 +19,28 @@ CHATML = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mask_panel, "PAUSE_SECONDS", 0.001)
-    yield
 
 
 def make_app(text: str) -> TokvizApp:
-    opening = Opening(text, tokviz.load("gpt2"))
-    return TokvizApp(opening, Settings(panel="mask"), remember=False)
+    settings = Settings(panel="mask")
+    return TokvizApp(Session(Opened(text), tokviz.load("gpt2"), settings, remember=False))
 
 
-async def settle(pilot: Pilot[None], panel: MaskPanel) -> None:
+async def mask_made(pilot: Pilot[None], panel: MaskPanel) -> None:
     """Wait until the mask is that of the text."""
-    while panel._made_of != panel._state():
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    await pilot.pause()
+    await until(pilot, lambda: panel._made_of == panel._state())
+    await settle(pilot)
 
 
 async def panel_of(pilot: Pilot[None]) -> MaskPanel:
     await pilot.pause()
     screen = pilot.app.screen
     assert isinstance(screen, TokensScreen)
-    panel = screen.side.current_widget
+    panel = screen.query_one(SidePanels).current
     assert isinstance(panel, MaskPanel)
-    await settle(pilot, panel)
+    await mask_made(pilot, panel)
     return panel
 
 
@@ -89,7 +82,8 @@ async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:
     app = make_app("one two three")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        screen = app.tokens_screen
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
         panel.focus()
         await pilot.press("home", "right", "right")
         assert screen.editor.token_at_cursor() == 2
@@ -102,8 +96,9 @@ async def test_the_mask_follows_the_text() -> None:
     app = make_app("words")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        app.tokens_screen.replace_all(CHATML)
-        await settle(pilot, panel)
+        assert isinstance(app.screen, TokensScreen)
+        app.screen.text.replace_all(CHATML)
+        await mask_made(pilot, panel)
         assert panel.masked is not None
         assert panel.masked.kind == "template"
 
@@ -126,7 +121,10 @@ async def test_the_conversation_goes_to_the_chat_screen() -> None:
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert isinstance(app.screen, ChatScreen)
-        assert [message.text for message in app.screen.conversation.messages] == ["Hi", "Hello"]
+        assert [message.text for message in app.screen.chat.conversation.messages] == [
+            "Hi",
+            "Hello",
+        ]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])

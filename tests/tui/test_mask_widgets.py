@@ -142,12 +142,16 @@ class MaskApp(App[None]):
         super().__init__()
         self.shown = shown
         self.picked: list[int] = []
+        self.entered = 0
 
     def compose(self) -> ComposeResult:
         yield self.shown
 
     def on_mask_token_picked(self, event: MaskTokenPicked) -> None:
         self.picked.append(event.index)
+
+    def on_mask_view_entered(self) -> None:
+        self.entered += 1
 
 
 def lines(app: App[None]) -> list[str]:
@@ -194,6 +198,52 @@ async def test_keys_and_clicks_choose_tokens() -> None:
         assert app.picked == [0, 1, last, 0, first_learned]
         await pilot.click(offset=(3, 0))
         assert app.picked[-1] == 0
+
+
+@pytest.mark.parametrize("key", ["up", "down", "pageup", "pagedown", "left", "right", "enter"])
+async def test_without_a_chosen_token_a_key_chooses_the_first_one_in_view(key: str) -> None:
+    rows = MaskRows(PALETTE, "mask", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(40, 5)) as pilot:
+        rows.show(rendering())
+        rows.focus()
+        rows.scroll_to(y=4, animate=False)
+        await pilot.pause()
+        await pilot.press(key)
+        assert app.picked == [rows.row_tokens(4).start] == [3]
+
+
+async def test_without_tokens_no_key_chooses_any() -> None:
+    rows = MaskRows(PALETTE, "mask", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(40, 5)) as pilot:
+        rows.show(None)
+        rows.focus()
+        await pilot.press("up", "down", "pagedown", "left", "right", "home", "end", "n", "enter")
+        assert app.picked == []
+
+
+async def test_keys_move_by_rows_and_stop_at_the_ends() -> None:
+    rows = MaskRows(PALETTE, "mask", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(40, 5)) as pilot:
+        rows.show(rendering())
+        rows.focus()
+        last = rows.n_tokens - 1
+        await pilot.press("home", "down", "pagedown", "up", "end", "down", "pagedown")
+        assert app.picked == [0, 1, 5, 4, last, last, last]
+
+
+async def test_a_second_click_goes_to_the_message_of_the_token() -> None:
+    rows = MaskRows(PALETTE, "mask", lambda index: "")
+    app = MaskApp(rows)
+    async with app.run_test(size=(40, 5)) as pilot:
+        rows.show(rendering())
+        await pilot.pause()
+        await pilot.click(offset=(6, 2))
+        assert (app.picked, app.entered) == ([1], 0)
+        await pilot.click(offset=(6, 2), times=2)
+        assert app.entered == 1
 
 
 async def test_targets_are_shifted_by_one() -> None:

@@ -13,7 +13,7 @@ from tokviz.tui.widgets import cursor_curve, scrubber
 from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve, curve_line
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
 from tokviz.tui.widgets.flow import Row, Span, ToMerge
-from tokviz.tui.widgets.pick_list import PickList
+from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import (
@@ -121,10 +121,10 @@ class Shown(App[None]):
     def on_rows_view_picked(self, event: RowsView.Picked) -> None:
         self.heard.append(event.action)
 
-    def on_pick_list_moved(self, event: PickList.Moved) -> None:
+    def on_row_list_moved(self, event: PickList.Moved) -> None:
         self.heard.append(("moved", event.index))
 
-    def on_pick_list_picked(self, event: PickList.Picked) -> None:
+    def on_row_list_picked(self, event: PickList.Picked) -> None:
         self.heard.append(("picked", event.index))
 
 

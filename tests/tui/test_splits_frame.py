@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokviz.live.document import LiveDocument
@@ -19,7 +19,6 @@ def _gloss(text: str, width: int = 30) -> Gloss:
     return Gloss(live, rows, width)
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(30, 100))
 def test_walking_over_all_stretches_tiles_the_text(text: str, width: int) -> None:
     gloss = _gloss(text, width)
@@ -30,7 +29,6 @@ def test_walking_over_all_stretches_tiles_the_text(text: str, width: int) -> Non
     assert position == len(text)
 
 
-@settings(deadline=None)
 @given(TEXT, st.integers(0, 200), st.integers(0, 5))
 def test_stepping_back_and_forth_comes_back(text: str, offset: int, n_stretches: int) -> None:
     gloss = _gloss(text)

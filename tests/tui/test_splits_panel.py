@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from textual.app import App, ComposeResult
-from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Static
 
+from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits import PieceClicked, SplitsPanel
@@ -15,7 +13,6 @@ from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView
 
 TEXT = "It costs 123456 dollars.\nDON'T worry\n"
-TRIES = 2000
 
 
 class Host(App[None]):
@@ -25,7 +22,8 @@ class Host(App[None]):
         super().__init__()
         self.live = LiveDocument(text)
         palette = token_palette(True, "truecolor", False)
-        self.panel = SplitsPanel(self.live, palette, id="splits")
+        self.panel = SplitsPanel(self.live, palette)
+        self.panel.id = "splits"
         self.clicked: list[tuple[int, int]] = []
         self._initial = initial
 
@@ -52,15 +50,6 @@ class Host(App[None]):
     def drawn(self) -> str:
         view = self.query_one(GlossView)
         return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
-
-
-async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Let the app run until something holds."""
-    for _ in range(TRIES):
-        if holds():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError("it never came to that")
 
 
 async def test_counts_of_all_three_appear() -> None:

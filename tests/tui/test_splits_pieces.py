@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
@@ -34,7 +34,6 @@ def _touching(pattern: SplitPattern, text: str, lo: int, hi: int) -> list[Piece]
 
 
 @pytest.mark.parametrize("name", sorted(SPLIT_PATTERNS))
-@settings(max_examples=100, deadline=None)
 @given(
     before=TEXT, text=TEXT, repeat=st.integers(0, 12), lo=st.integers(0), size=st.integers(0, 80)
 )

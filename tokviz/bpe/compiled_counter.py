@@ -13,18 +13,11 @@ from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import PieceCounts, Tick
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads, n_processors
-from tokviz.compiled import Kernel, is_compiled
+from tokviz.compiled import KernelGroup
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
 
-KERNELS: tuple[Kernel, ...] = (
-    counting_kernels.count_texts,
-    counting_kernels.add_pieces,
-    counting_kernels.sum_texts,
-    counting_kernels.move,
-    counting_kernels.measure,
-)
-"""What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
+KERNELS = KernelGroup(counting_kernels)
 
 
 class CompiledCounter:
@@ -163,14 +156,3 @@ class _Table:
         reached = self.pieces.count(block, self._scanner, should_stop)
         self.news[number] = first, len(self.pieces)
         return reached
-
-
-def kernels_are_compiled() -> bool:
-    """Tell whether counting can run without waiting for the compiler."""
-    return all(map(is_compiled, KERNELS))
-
-
-def compile_kernels() -> None:
-    """Have every kernel compiled and in the cache, or load it."""
-    for kernel in KERNELS:
-        kernel.load()

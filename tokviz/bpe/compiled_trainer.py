@@ -14,35 +14,15 @@ from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
-from tokviz.compiled import Kernel, is_compiled
+from tokviz.compiled import KernelGroup
 from tokviz.compiled.memory import longer
 from tokviz.errors import TokvizError
 
-KERNELS: tuple[Kernel, ...] = (
-    layout_kernels.measure_pieces,
-    layout_kernels.lay_out,
-    layout_kernels.measure_pairs,
-    layout_kernels.number_pairs_of_bytes,
-    layout_kernels.index_pairs,
-    kernels.run_merges,
-    kernels.compact,
-)
-"""What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
+KERNELS = KernelGroup(layout_kernels, kernels)
 
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
-
-
-def kernels_are_compiled() -> bool:
-    """Tell whether the merge loop can run without waiting for the compiler."""
-    return all(map(is_compiled, KERNELS))
-
-
-def compile_kernels() -> None:
-    """Have the merge loop compiled, or load it; takes some seconds once on a machine."""
-    for kernel in KERNELS:
-        kernel.load()
 
 
 class CompiledTrainer:

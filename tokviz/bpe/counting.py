@@ -204,10 +204,10 @@ def count_pieces(
     else:
         from tokviz.bpe import compiled_counter
 
-        if not compiled_counter.kernels_are_compiled():
+        if not compiled_counter.KERNELS.are_compiled():
             if on_compile is not None:
                 on_compile()
-            compiled_counter.compile_kernels()
+            compiled_counter.KERNELS.compile()
         counter = compiled_counter.CompiledCounter(scanner)
     documents = _DocumentCount()
     with closing(counter):

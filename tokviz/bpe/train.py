@@ -183,12 +183,12 @@ class _Training:
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe import compiled_trainer
 
-        if not compiled_trainer.kernels_are_compiled():
+        if not compiled_trainer.KERNELS.are_compiled():
             if work <= MODERATE_WORK:
                 self._start_phase("merging")
                 return PythonTrainer(pieces, self._settings)
             self._start_phase("compiling")
-            compiled_trainer.compile_kernels()
+            compiled_trainer.KERNELS.compile()
             self._report(1.0)
         self._start_phase("merging")
         return compiled_trainer.CompiledTrainer(pieces, self._settings)

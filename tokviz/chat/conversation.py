@@ -1,10 +1,6 @@
 """A conversation as data, read from the shapes in which people keep them, and written back.
 
-| shape | looks like | found in |
-|---|---|---|
-| `messages` | `{"messages": [{"role", "content"}]}` | nanochat, OpenAI fine-tuning, Hugging Face |
-| `list` | `[{"role", "content"}]` | nanochat's custom JSONL, one list a line |
-| `sharegpt` | `{"conversations": [{"from", "value"}]}` | ShareGPT, LLaMA-Factory |
+The shapes are the entries of `SHAPES`.
 
 Text is byte text (see `tokviz.bytetext`). Keys that say nothing about the messages are kept for
 writing. All numbers in messages to people count from 1.
@@ -13,9 +9,9 @@ writing. All numbers in messages to people count from 1.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from tokviz import bytetext
 from tokviz.chat import tool_calls
@@ -32,7 +28,6 @@ PART_KINDS = ("text", "python", "python_output", "tool_call")
 The first three are nanochat's. The text of a `tool_call` is JSON: its `name` and `arguments`.
 """
 
-Shape = Literal["messages", "list", "sharegpt"]
 Json = dict[str, Any]
 
 _SHAREGPT_ROLES = {
@@ -142,12 +137,12 @@ class Conversation:
 
     Attributes:
         messages: The messages.
-        shape: The shape it was read from and will be written in.
+        shape: The shape it was read from and will be written in: a key of `SHAPES`.
         extra: Further keys beside the messages, such as `tools`.
     """
 
     messages: tuple[Message, ...]
-    shape: Shape = "messages"
+    shape: str = "messages"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
@@ -162,48 +157,89 @@ class Conversation:
         Raises:
             ConversationError: If it is no conversation; it names the message and the key.
         """
-        if isinstance(value, list):
-            return cls(_messages(value, byte_text), "list")
+        name = shape_of(value)
+        if name is not None:
+            messages, extra = SHAPES[name].read(value, byte_text)
+            return cls(messages, name, extra)
         if not isinstance(value, Mapping):
             raise ConversationError(
-                f"a conversation is an object or a list, not {_kind_of(value)}; {_SHAPES}"
+                f"a conversation is an object or a list, not {_kind_of(value)}; {_EXAMPLE}"
             )
-        for key, shape in (("messages", "messages"), ("conversations", "sharegpt")):
-            if key in value:
-                if not isinstance(value[key], Sequence) or isinstance(value[key], str):
-                    raise ConversationError(
-                        f"must be a list of messages, not {_kind_of(value[key])}", key=key
-                    )
-                extra = {name: item for name, item in value.items() if name != key}
-                messages = _messages(value[key], byte_text)
-                if shape == "sharegpt" and not _is_sharegpt(value[key]):
-                    extra["conversations"] = None
-                    return cls(messages, "messages", extra)
-                return cls(_with_system(messages, extra, byte_text), _as_shape(shape), extra)
         found = ", ".join(map(repr, list(value)[:8])) or "none"
-        raise ConversationError(f"there is no key 'messages' (keys: {found}); {_SHAPES}")
+        raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
 
     def to_json(self) -> Any:
         """Write the conversation in its shape, ready for `json.dumps`."""
-        if self.shape == "list":
-            return [message.to_json() for message in self.messages]
-        if self.shape == "sharegpt":
-            return {"conversations": [_to_sharegpt(m) for m in self.messages], **self.extra}
-        messages = [message.to_json() for message in self.messages]
-        if "conversations" in self.extra:
-            return {**self.extra, "conversations": messages}
-        return {"messages": messages, **self.extra}
+        return SHAPES[self.shape].write(self.messages, self.extra)
 
 
-_SHAPES = 'write {"messages": [{"role": "user", "content": "Hi"}]}'
+_EXAMPLE = 'write {"messages": [{"role": "user", "content": "Hi"}]}'
 
 
-def _as_shape(name: str) -> Shape:
-    return "sharegpt" if name == "sharegpt" else "messages"
+# -- shapes
 
 
-def _is_sharegpt(items: Sequence[object]) -> bool:
-    return not items or any(isinstance(item, Mapping) and "from" in item for item in items)
+@dataclass(frozen=True, slots=True)
+class DatasetShape:
+    """A shape in which datasets keep conversations.
+
+    Attributes:
+        looks: What a row looks like, in a few characters.
+        found_in: Who keeps conversations so.
+        fits: Tells whether a row is meant to be in this shape, be it right or wrong.
+        read: Makes the messages of a row that fits, and a dict of what it holds beside them. Takes
+            the arguments of `Conversation.from_json`; raises `ConversationError`.
+        write: Makes a row of these two; raises `ConversationError` if it cannot hold them.
+        list_key: The key, and the column of a table, that holds a list of messages; "" for none.
+        text_keys: The keys, and the columns of a table, that it needs otherwise.
+    """
+
+    looks: str
+    found_in: str
+    fits: Callable[[Any], bool]
+    read: Callable[[Any, bool], tuple[tuple[Message, ...], Json]]
+    write: Callable[[Iterable[Message], Mapping[str, Any]], Any]
+    list_key: str = ""
+    text_keys: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a table has to have; none if no table can be in this shape."""
+        return tuple(filter(None, (self.list_key, *self.text_keys)))
+
+
+def _under_key(
+    key: str,
+    looks: str,
+    found_in: str,
+    write_message: Callable[[Message], Json],
+    fits: Callable[[Any], bool] = lambda items: True,
+) -> DatasetShape:
+    """Make a shape of objects that hold a list of messages.
+
+    Args:
+        key: Where the list is.
+        looks: As in `DatasetShape`.
+        found_in: As in `DatasetShape`.
+        write_message: Makes an item of the list.
+        fits: Tells whether what is there is meant in this shape.
+    """
+
+    def read(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
+        items = value[key]
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            raise ConversationError(f"must be a list of messages, not {_kind_of(items)}", key=key)
+        extra = {name: item for name, item in value.items() if name != key}
+        return _with_system(_messages(items, byte_text), extra, byte_text), extra
+
+    return DatasetShape(
+        looks,
+        found_in,
+        lambda value: isinstance(value, Mapping) and key in value and fits(value[key]),
+        read,
+        lambda messages, extra: {key: [write_message(message) for message in messages], **extra},
+        list_key=key,
+    )
 
 
 def _with_system(
@@ -219,6 +255,11 @@ def _with_system(
 
 def _messages(items: Iterable[object], byte_text: bool) -> tuple[Message, ...]:
     return tuple(_message(item, index, byte_text) for index, item in enumerate(items))
+
+
+def is_message(item: object) -> bool:
+    """Tell whether something is meant to be a message, be it right or wrong."""
+    return isinstance(item, Mapping) and ("role" in item or "from" in item)
 
 
 def _message(item: object, index: int, byte_text: bool) -> Message:
@@ -352,6 +393,55 @@ def _to_sharegpt(message: Message) -> Json:
     content, calls = _content_to_json(message.content)
     name = _SHAREGPT_NAMES.get(message.role, message.role)
     return {"from": name, "value": content, **calls, **message.extra}
+
+
+def _says_from(items: object) -> bool:
+    """Tell ShareGPT's messages from others."""
+    if not isinstance(items, Sequence):
+        return False
+    return not items or any(isinstance(item, Mapping) and "from" in item for item in items)
+
+
+SHAPES: dict[str, DatasetShape] = {
+    "messages": _under_key(
+        "messages",
+        '{"messages": [{"role", "content"}]}',
+        "nanochat, OpenAI, Hugging Face",
+        Message.to_json,
+    ),
+    "list": DatasetShape(
+        '[{"role", "content"}]',
+        "nanochat's own JSON Lines",
+        lambda value: isinstance(value, list),
+        lambda value, byte_text: (_messages(value, byte_text), {}),
+        lambda messages, extra: [message.to_json() for message in messages],
+    ),
+    "sharegpt": _under_key(
+        "conversations",
+        '{"conversations": [{"from", "value"}]}',
+        "ShareGPT, LLaMA-Factory",
+        _to_sharegpt,
+        _says_from,
+    ),
+    "conversations": _under_key(
+        "conversations",
+        '{"conversations": [{"role", "content"}]}',
+        "ShareGPT with OpenAI's roles",
+        Message.to_json,
+    ),
+}
+"""The shapes by name; a row is in the first that fits. To add one, add an entry."""
+
+
+def shape_of(value: object) -> str | None:
+    """Find the shape that a row is in, or is meant to be in; None if nothing tells."""
+    return next((name for name, shape in SHAPES.items() if shape.fits(value)), None)
+
+
+def describe_shapes() -> str:
+    """List the shapes for people, a line for each."""
+    width = max(len(shape.looks) for shape in SHAPES.values())
+    return "\n".join(f"  {shape.looks:<{width}}  {shape.found_in}" for shape in SHAPES.values())
 
 
 def _clean(text: str, byte_text: bool) -> str:

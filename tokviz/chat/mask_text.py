@@ -214,16 +214,9 @@ def _read_headers(
 
 
 def _said(text: str, reason: Reason, message: int) -> Span:
+    learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
     structure = reason is Reason.HEADER
-    return Span(
-        text,
-        reason,
-        reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL),
-        False,
-        structure,
-        message,
-        -1 if structure else 0,
-    )
+    return Span(text, reason, learned, False, structure, message, -1 if structure else 0)
 
 
 def _read_chatml(stretches: Iterator[_Stretch]) -> Iterator[Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 DEFAULT_MAX_TOKENS = 2048
 """nanochat's context size."""
@@ -17,6 +18,8 @@ class ChatRequest:
         template: The name of a template, or the path of a file with a Jinja template.
         max_tokens: Where a rendering is cut off.
     """
+
+    screen: ClassVar[str] = "chat"
 
     path: str
     template: str = "nanochat"

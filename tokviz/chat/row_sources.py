@@ -13,59 +13,63 @@ import shutil
 import tempfile
 import threading
 import zlib
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import Any, BinaryIO, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, cast
 
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.conversation import SHAPES, ConversationError, is_message, shape_of
 from tokviz.chat.json_text import loads
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
 from tokviz.files import MAX_FILE_BYTES, input_error
 
-COLUMNS = ("messages", "conversations", "conversation", "tools", "system")
-"""The columns of a table that make a conversation."""
+_OTHER_NAMES = {"conversation": "conversations"}
+"""Columns that are called otherwise in some tables."""
 
-_MESSAGE_COLUMNS = COLUMNS[:3]
+_BESIDE = ("tools", "system")
+"""The columns of a table that belong to a conversation in any shape."""
+
 _INDEXED_AT_ONCE = 4096
 
 
-class RowSource(Protocol):
-    """Rows of a file."""
+class RowSource(ABC):
+    """Rows of a file; here of one that is read as a whole, or tells how many they are."""
 
     @property
+    @abstractmethod
     def n_rows(self) -> int:
         """Rows known so far."""
-        ...
+
+    @abstractmethod
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
 
     @property
     def complete(self) -> bool:
         """Whether all rows are known."""
-        ...
+        return True
 
     def index_more(self) -> None:
         """Find some more rows."""
-        ...
-
-    def value(self, row: int) -> tuple[Any, bool]:
-        """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
-        ...
+        return None
 
     def place(self, row: int) -> str:
-        """Say where a row is, such as "line 12"."""
-        ...
+        """Say where a row is, such as "line 12"; counted from 1."""
+        return f"row {row + 1:,}"
 
     def n_bytes(self, row: int) -> int:
         """Give the size of a row's JSON in bytes; 0 if it is not known."""
-        ...
+        return 0
 
     def raw(self, row: int) -> bytes:
-        """Give a row as it is in the file, as far as it is text."""
-        ...
+        """Give a row as it is in the file, as far as it is text, or as JSON."""
+        value = json.dumps(self.value(row)[0], ensure_ascii=False, default=str)
+        return value.encode("utf-8", "surrogatepass")
 
 
-class JsonLines:
+class JsonLines(RowSource):
     """A JSON value a line; blank lines are no rows."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
@@ -123,10 +127,8 @@ class JsonLines:
         return len(self._data) if end < 0 else end
 
 
-class JsonValues:
+class JsonValues(RowSource):
     """Values of one JSON text, parsed at once."""
-
-    complete = True
 
     def __init__(self, values: list[Any], byte_text: bool) -> None:
         """Take the values."""
@@ -138,30 +140,13 @@ class JsonValues:
         """Count the values."""
         return len(self._values)
 
-    def index_more(self) -> None:
-        """Do nothing: all are known."""
-
     def value(self, row: int) -> tuple[Any, bool]:
         """Give a value."""
         return self._values[row], self._byte_text
 
-    def place(self, row: int) -> str:
-        """Number the value, from 1."""
-        return f"row {row + 1:,}"
 
-    def n_bytes(self, row: int) -> int:
-        """Give 0: nobody has measured."""
-        return 0
-
-    def raw(self, row: int) -> bytes:
-        """Write the value as JSON."""
-        return json.dumps(self._values[row], ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-class ParquetRows:
+class ParquetRows(RowSource):
     """Rows of a parquet file, read by row groups."""
-
-    complete = True
 
     def __init__(self, path: str) -> None:
         """Open the file.
@@ -186,8 +171,10 @@ class ParquetRows:
             sizes = [self._file.metadata.row_group(group).num_rows for group in groups]
         except (OSError, pyarrow.ArrowException) as error:
             raise InputFileError(path, f"is no readable parquet file: {error}") from None
-        self._columns = [name for name in COLUMNS if name in names]
-        if not set(self._columns) & set(_MESSAGE_COLUMNS):
+        wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
+        self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
+        given = {_OTHER_NAMES.get(name, name) for name in self._columns}
+        if not any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values()):
             found = ", ".join(map(repr, names[:8]))
             raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
         self._ends = [sum(sizes[: group + 1]) for group in groups]
@@ -198,9 +185,6 @@ class ParquetRows:
     def n_rows(self) -> int:
         """Count the rows."""
         return self._ends[-1] if self._ends else 0
-
-    def index_more(self) -> None:
-        """Do nothing: all are known."""
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Read a row."""
@@ -216,33 +200,22 @@ class ParquetRows:
                 raise ConversationError(f"row {row + 1:,} cannot be read: {error}") from None
         return _from_table(record), False
 
-    def place(self, row: int) -> str:
-        """Number the row, from 1."""
-        return f"row {row + 1:,}"
-
-    def n_bytes(self, row: int) -> int:
-        """Give 0: nobody has measured."""
-        return 0
-
-    def raw(self, row: int) -> bytes:
-        """Write the row as JSON."""
-        return json.dumps(self.value(row)[0], ensure_ascii=False, default=str).encode()
-
 
 def _from_table(record: Mapping[str, Any]) -> Any:
     """Make a conversation of a table's row: columns that are empty, or JSON, are no matter."""
+    lists = {shape.list_key for shape in SHAPES.values()}
     value = {}
-    for name, item in record.items():
+    for column, item in record.items():
         if item is None:
             continue
-        if isinstance(item, str) and name in (*_MESSAGE_COLUMNS, "tools"):
+        name = _OTHER_NAMES.get(column, column)
+        if isinstance(item, str) and (name in lists or name == "tools"):
             try:
                 item = loads(item.encode("utf-8", "surrogatepass"))[0]
             except ConversationError:
                 if name != "tools":
                     raise
-        key = "conversations" if name == "conversation" else name
-        value[key] = _without_nulls(item) if name in _MESSAGE_COLUMNS else item
+        value[name] = _without_nulls(item) if name in lists else item
     return value
 
 
@@ -258,6 +231,10 @@ def _without_nulls(item: Any) -> Any:
 # -- opening
 
 
+SOURCES: dict[str, Callable[[str], RowSource]] = {".parquet": ParquetRows}
+"""Kinds of files that are no JSON, by the name's ending. To add one, add an entry."""
+
+
 def open_rows(path: str) -> RowSource:
     """Open a file by its ending, and by how it begins.
 
@@ -266,8 +243,8 @@ def open_rows(path: str) -> RowSource:
         ConversationError: If it is one JSON text that is broken; it names the line and the column.
     """
     stem, ending = os.path.splitext(path.lower())
-    if ending == ".parquet":
-        return ParquetRows(path)
+    if ending in SOURCES:
+        return SOURCES[ending](path)
     if ending in OPENERS:
         return from_data(_decompressed(path, ending), os.path.splitext(stem)[1])
     return from_data(_mapped(path), ending)
@@ -318,9 +295,9 @@ def _first_not_blank(data: bytes | mmap.mmap, start: int) -> int:
 def _rows_of(value: Any) -> list[Any]:
     """Find the conversations in a parsed JSON text."""
     if isinstance(value, list):
-        is_one = value and isinstance(value[0], Mapping) and {"role", "from"} & set(value[0])
+        is_one = value and is_message(value[0]) and shape_of(value[0]) is None
         return [value] if is_one else value
-    if isinstance(value, Mapping) and not set(_MESSAGE_COLUMNS[:2]) & set(value):
+    if isinstance(value, Mapping) and shape_of(value) is None:
         for item in value.values():
             if isinstance(item, list) and item and isinstance(item[0], (list, Mapping)):
                 return item

@@ -87,11 +87,11 @@ def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
     scanner = scanner_of(tokenizer.split_pattern)
     if scanner is None or tokenizer.split_pattern.name == "none" or n_bytes < WORTH_COMPILING_BYTES:
         return EncodingCounter(tokenizer)
-    from tokviz.bpe.compiled_counter import kernels_are_compiled
+    from tokviz.bpe.compiled_counter import KERNELS
 
-    return (
-        PieceCounter(tokenizer, scanner) if kernels_are_compiled() else EncodingCounter(tokenizer)
-    )
+    if KERNELS.are_compiled():
+        return PieceCounter(tokenizer, scanner)
+    return EncodingCounter(tokenizer)
 
 
 def compile_in_background() -> None:

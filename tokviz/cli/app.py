@@ -1,4 +1,10 @@
-"""`tokviz [FILE]`: opens the app."""
+"""See what a tokenizer does to your text. Opens FILE, piped text or a sample.
+
+commands (tokviz COMMAND --help tells more):
+$commands
+
+A file that has a command's name: tokviz ./count
+"""
 
 from __future__ import annotations
 
@@ -21,6 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz`."""
+    commands = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS.items())
+    parser.epilog = (parser.epilog or "").replace("$commands", commands)
     parser.add_argument(
         "file",
         nargs="?",
@@ -45,13 +53,3 @@ def run(arguments: argparse.Namespace) -> int:
         tokenizer=options.asked_tokenizer(arguments),
         parse_specials=arguments.specials == "parsed",
     )
-
-
-_COMMAND_LIST = "\n".join(f"  {name:<12} {summary}" for name, summary in COMMANDS.items())
-DESCRIPTION = "See what a tokenizer does to your text. Opens FILE, piped text or a sample."
-NOTES = f"""\
-commands (tokviz COMMAND --help tells more):
-{_COMMAND_LIST}
-
-A file that has a command's name: tokviz ./count
-"""

@@ -1,14 +1,39 @@
-"""`tokviz chat`: conversations as a training sees them."""
+"""See which tokens of conversations a model learns from, and check training data.
+
+FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
+OpenAI or ShareGPT:
+$shapes
+On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
+
+templates: $templates (default: nanochat);
+or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
+tokens gets them virtually.
+
+--mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
+--json, one object per row:
+  {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
+   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
+  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
+--lint checks every row and prints its findings; the exit code is 1 if there are any.
+  With --json, one object per finding:
+  {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+$rules
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from itertools import count, islice, takewhile
+from textwrap import fill
 from typing import TYPE_CHECKING
 
+from tokviz.chat.conversation import ConversationError, describe_shapes
+from tokviz.chat.lint import RULES, Finding
+from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
@@ -19,38 +44,21 @@ from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
-    from tokviz.chat.dataset_lint import RowReport
     from tokviz.chat.jinja_template import JinjaTemplate
     from tokviz.chat.render import Rendering
     from tokviz.chat.templates import ChatTemplate
     from tokviz.tokenizer import Tokenizer
 
-DESCRIPTION = "See which tokens of conversations a model learns from, and check training data."
-NOTES = """\
-FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat and Hugging Face
-({"messages": [...]} or a list), OpenAI, or ShareGPT ({"conversations": [...]}).
-On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
-
-templates: nanochat (default), chatml, llama3, qwen, gpt-oss; or a file: tokenizer_config.json,
-chat_template.jinja. A tokenizer that lacks a template's special tokens gets them virtually.
-
---mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
---json, one object per row:
-  {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
-  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
---lint checks every row and prints its findings; the exit code is 1 if there are any.
-  With --json, one object per finding:
-  {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
-  rules: unreadable, not-rendered, nothing-supervised, everything-supervised, end-unsupervised,
-  answer-cut, roles-out-of-order, empty-turn, special-in-content, no-generation-marks
-"""
 
 _FINDINGS = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz chat`."""
+    rules = fill("rules: " + ", ".join(RULES), 98, initial_indent="  ", subsequent_indent="  ")
+    words = {"$shapes": describe_shapes(), "$templates": ", ".join(TEMPLATES), "$rules": rules}
+    for word, meaning in words.items():
+        parser.epilog = (parser.epilog or "").replace(word, meaning)
     options.add_files(parser, "conversations")
     options.add_tokenizer(parser)
     options.add_split_pattern(parser)
@@ -88,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = options.input_names(arguments.files)
     if _opens_app(arguments, names):
         return _open_app(arguments, names[0])
-    from tokviz.chat.lint import RULES
     from tokviz.chat.template_files import load_template
 
     unknown = [code for code in arguments.ignore if code not in RULES]
@@ -110,7 +117,7 @@ def _open_app(arguments: argparse.Namespace, path: str) -> int:
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
     tokenizer = options.asked_tokenizer(arguments)
-    return run_app(tokenizer=tokenizer, screen="chat", request=request)
+    return run_app(tokenizer=tokenizer, first=request)
 
 
 class _Work:
@@ -130,7 +137,7 @@ class _Work:
         self._arguments = arguments
         self._tokenizer = tokenizer
         self._template = template
-        self._ignored = frozenset(arguments.ignore)
+        self._most_rows = None if arguments.row is None else 1
         self.n_findings = 0
         self.n_errors = 0
 
@@ -151,55 +158,40 @@ class _Work:
         from tokviz.chat.dataset_lint import DatasetLinter
 
         linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
-        reports: Iterable[RowReport] = linter.reports(dataset, first)
-        if self._arguments.row is not None:
-            reports = [next(iter(reports))]
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         with StatusLine() as status:
-            for row_report in reports:
+            for checked in islice(linter.reports(dataset, first), self._most_rows):
                 n_rows += 1
                 if status.is_due:
                     n_found = self.n_findings - n_before
                     status.draw(f"{n_rows:,} rows, {n_found:,} findings")
-                n_wrong += self._print_findings(name, dataset, row_report, status)
+                findings = self._wanted(checked.findings)
+                if findings:
+                    status.clear()
+                    n_wrong += 1
+                for finding in findings:
+                    if self._arguments.json:
+                        _print_record(name, dataset, checked.row, asdict(finding))
+                    else:
+                        shown = safe(_located(name, dataset, checked.row, finding.message))
+                        print(f"{shown} [{finding.severity}: {finding.code}]")
         if not self._arguments.json:
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
-    def _print_findings(
-        self, name: str, dataset: Dataset, row: RowReport, status: StatusLine
-    ) -> bool:
-        findings = [finding for finding in row.findings if finding.code not in self._ignored]
-        if findings:
-            status.clear()
-        for finding in findings:
-            if self._arguments.json:
-                print_json(
-                    {
-                        "file": name,
-                        "row": row.row,
-                        "place": dataset.place(row.row),
-                        **asdict(finding),
-                    }
-                )
-            else:
-                text = finding.message
-                place = dataset.place(row.row)
-                where = "" if text.startswith(place) else f"{place}: "
-                shown = safe(f"{display_name(name)}: {where}{text}")
-                print(f"{shown} [{finding.severity}: {finding.code}]")
-        self.n_findings += len(findings)
-        return bool(findings)
+    def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Leave out what is to be ignored, and count the rest."""
+        wanted = [finding for finding in findings if finding.code not in self._arguments.ignore]
+        self.n_findings += len(wanted)
+        return wanted
 
     # -- --mask, --json
 
     def _show_rows(self, name: str, dataset: Dataset, first: int) -> None:
-        from tokviz.chat.conversation import ConversationError
         from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
         from tokviz.chat.render import render
 
-        row = first
-        while dataset.has_row(row):
-            conversation, rendering, findings = None, None, []
+        for row in islice(takewhile(dataset.has_row, count(first)), self._most_rows):
+            conversation = None
             try:
                 conversation = dataset.row(row)
                 rendering = render(
@@ -209,29 +201,19 @@ class _Work:
             except ConversationError as error:
                 self._show_error(name, dataset, row, error)
                 code = UNREADABLE if conversation is None else NOT_RENDERED
-                findings = [error_finding(code, error)]
-            if self._arguments.lint and conversation is not None and rendering is not None:
-                findings = lint(conversation, rendering)
+                findings: Iterable[Finding] = [error_finding(code, error)]
+            else:
+                findings = lint(conversation, rendering) if self._arguments.lint else ()
             if self._arguments.lint:
-                self._show_findings(
-                    finding.message for finding in findings if finding.code not in self._ignored
-                )
-            if self._arguments.row is not None:
-                return
-            row += 1
-
-    def _show_findings(self, messages: Iterator[str]) -> None:
-        for message in messages:
-            self.n_findings += 1
-            print(f"  ! {safe(message)}")
+                for finding in self._wanted(findings):
+                    print(f"  ! {safe(finding.message)}")
 
     def _show(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> None:
         from tokviz.chat.mask import mask_lines
         from tokviz.chat.render import rendering_to_json
 
         if self._arguments.json:
-            place = dataset.place(row)
-            print_json({"file": name, "row": row, "place": place, **rendering_to_json(rendering)})
+            _print_record(name, dataset, row, rendering_to_json(rendering))
             return
         print(safe(_headline(dataset, row, rendering)))
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -240,13 +222,22 @@ class _Work:
 
     def _show_error(self, name: str, dataset: Dataset, row: int, error: TokvizError) -> None:
         self.n_errors += 1
-        place = dataset.place(row)
         if self._arguments.json:
-            print_json({"file": name, "row": row, "place": place, "error": str(error)})
+            _print_record(name, dataset, row, {"error": str(error)})
             return
         sys.stdout.flush()
-        where = "" if str(error).startswith(place) else f"{place}: "
-        report(f"{display_name(name)}: {where}{error}")
+        report(_located(name, dataset, row, str(error)))
+
+
+def _print_record(name: str, dataset: Dataset, row: int, fields: Mapping[str, object]) -> None:
+    print_json({"file": name, "row": row, "place": dataset.place(row), **fields})
+
+
+def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
+    """Say of which file and row a text is about, as far as it does not say so itself."""
+    place = dataset.place(row)
+    where = "" if text.startswith(place) else f"{place}: "
+    return f"{display_name(name)}: {where}{text}"
 
 
 def _open(name: str) -> Dataset:

@@ -1,10 +1,11 @@
-"""What a command is, and which there are. To add one, write its module and add its name here."""
+"""What a command is, and which there are. To add one, write its file and add its name here."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from typing import NoReturn, Protocol, cast
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
 
 from tokviz.cli.output import report
 
@@ -18,26 +19,29 @@ COMMANDS = {
     "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh or tcsh",
 }
-"""Every command and what it does; each is a module beside this one, a `Command`."""
+"""Every command and what it does; each is a module beside this one, see `Command`."""
+
+APP = "app"
+"""The module of `tokviz` without a command."""
 
 USAGE_ERROR = 2
 """Exit code for a command line that makes no sense."""
 
 
-class Command(Protocol):
-    """What the module of a command holds."""
+class Command(NamedTuple):
+    """One command of `tokviz`: a module whose docstring is its help.
 
-    DESCRIPTION: str
-    """What `--help` says above the options."""
-    NOTES: str
-    """What it says below them."""
+    Attributes:
+        name: The words on the command line, such as "tokviz count".
+        help: What `--help` says: its first line above the options, the rest below.
+        add_arguments: Adds the command's arguments to a parser.
+        run: Does the work and returns the exit code.
+    """
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments to a parser."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do the work and return the exit code."""
-        ...
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
@@ -50,17 +54,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def load_command(name: str) -> Command:
-    """Import one command, or "app"; the others stay unimported."""
-    return cast(Command, importlib.import_module(f"tokviz.cli.{name}"))
+    """Import one command; the others stay unimported."""
+    module = importlib.import_module(f"tokviz.cli.{name}")
+    words = "tokviz" if name == APP else f"tokviz {name}"
+    return Command(words, module.__doc__ or "", module.add_arguments, module.run)
 
 
-def command_parser(name: str) -> Parser:
-    """Make the parser of one command, or of the app."""
-    command = load_command(name)
+def command_parser(command: Command) -> Parser:
+    """Make the parser of one command."""
+    description, _, notes = command.help.partition("\n\n")
     parser = Parser(
-        prog="tokviz" if name == "app" else f"tokviz {name}",
-        description=command.DESCRIPTION,
-        epilog=command.NOTES,
+        prog=command.name,
+        description=description,
+        epilog=notes,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -1,4 +1,12 @@
-"""`tokviz completion`: what makes the shell complete commands, options, names and files."""
+"""Print a script that lets the shell complete commands, options, names and files.
+
+bash: add to ~/.bashrc
+  eval "$(tokviz completion bash)"
+zsh: add to ~/.zshrc, behind compinit
+  eval "$(tokviz completion zsh)"
+tcsh: add to ~/.tcshrc
+  tokviz completion tcsh > ~/.tokviz.tcsh; source ~/.tokviz.tcsh
+"""
 
 from __future__ import annotations
 
@@ -7,16 +15,6 @@ import argparse
 from tokviz.cli.command import COMMANDS, Parser, load_command
 
 _SHELLS = ("bash", "zsh", "tcsh")
-
-DESCRIPTION = "Print a script that lets the shell complete commands, options, names and files."
-NOTES = """\
-bash: add to ~/.bashrc
-  eval "$(tokviz completion bash)"
-zsh: add to ~/.zshrc, behind compinit
-  eval "$(tokviz completion zsh)"
-tcsh: add to ~/.tcshrc
-  tokviz completion tcsh > ~/.tokviz.tcsh; source ~/.tokviz.tcsh
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

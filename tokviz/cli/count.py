@@ -1,4 +1,18 @@
-"""`tokviz count`: how many tokens, characters and bytes, like wc."""
+"""Count the tokens, characters and bytes of files, like wc.
+
+output: one line per input, and a total if there are several:
+  TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
+A byte that is not valid UTF-8 counts as one character.
+
+--json, one object per input and no total:
+  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
+  "file" is "-" for standard input; "bytes_per_token" is null if there are no tokens.
+
+--cost adds a line per model of your own price table that goes with the tokenizer; with --json
+  "costs": [{"model", "cost", "currency", "window", "window_share"}], null where the table says
+  nothing. The table is models.toml in the config folder; without one the command says where. tokviz
+  itself knows no prices.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +31,6 @@ from tokviz.glyphs import safe
 if TYPE_CHECKING:
     from tokviz.prices import ModelPrice
     from tokviz.tokenizer import Tokenizer
-
-DESCRIPTION = "Count the tokens, characters and bytes of files, like wc."
-NOTES = """\
-output: one line per input, and a total if there are several:
-  TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
-A byte that is not valid UTF-8 counts as one character.
-
---json, one object per input and no total:
-  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
-  "file" is "-" for standard input; "bytes_per_token" is null if there are no tokens.
-
---cost adds a line per model of your own price table that goes with the tokenizer; with --json
-  "costs": [{"model", "cost", "currency", "window", "window_share"}], null where the table says
-  nothing. The table is models.toml in the config folder; without one the command says where. tokviz
-  itself knows no prices.
-"""
 
 
 @dataclass

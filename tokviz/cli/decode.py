@@ -1,4 +1,16 @@
-"""`tokviz decode`: token ids to the exact bytes."""
+"""Write the bytes that token ids stand for.
+
+input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
+which name their tokenizer themselves (-t overrules them).
+
+output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
+characters and broken UTF-8 are shown as glyphs instead.
+
+--json, one object per input:
+  {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
+  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
+  several tokenizers, "tokenizer" is the last one.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +32,6 @@ from tokviz.errors import TokenIdError
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
-
-DESCRIPTION = "Write the bytes that token ids stand for."
-NOTES = """\
-input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
-which name their tokenizer themselves (-t overrules them).
-
-output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
-characters and broken UTF-8 are shown as glyphs instead.
-
---json, one object per input:
-  {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
-  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
-  several tokenizers, "tokenizer" is the last one.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,14 @@
-"""`tokviz encode`: texts to token ids."""
+r"""Print the token ids of texts.
+
+output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
+to the n-th FILE; a FILE that cannot be read leaves its line empty.
+`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
+
+--json, one object per input:
+  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
+  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \xhh) and
+  "byte_spans" (each token's [start, end) in the bytes of the input).
+"""
 
 from __future__ import annotations
 
@@ -16,18 +26,6 @@ from tokviz.cli.text_blocks import text_blocks
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
-
-DESCRIPTION = "Print the token ids of texts."
-NOTES = """\
-output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
-to the n-th FILE; a FILE that cannot be read leaves its line empty.
-`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
-
---json, one object per input:
-  {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
-  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \\xhh) and
-  "byte_spans" (each token's [start, end) in the bytes of the input).
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

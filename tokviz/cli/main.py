@@ -6,14 +6,16 @@ Exit codes: 0 all went well, 1 an input or an output failed, 2 the command line 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from tokviz.cli.command import COMMANDS, USAGE_ERROR, command_parser, load_command
+from tokviz.cli.command import APP, COMMANDS, USAGE_ERROR, command_parser, load_command
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError, UnknownTokenizerError
 
@@ -57,14 +59,25 @@ def _run(arguments: Sequence[str]) -> int:
     gc.disable()
     try:
         is_command = bool(arguments) and arguments[0] in COMMANDS
-        name, rest = (arguments[0], arguments[1:]) if is_command else ("app", arguments)
-        parsed = command_parser(name).parse_intermixed_args(rest)
+        command = load_command(arguments[0] if is_command else APP)
+        parsed = command_parser(command).parse_intermixed_args(arguments[is_command:])
         if is_command:
-            gc.freeze()
             gc.enable()  # the app does it itself, after its first frame
-        return load_command(name).run(parsed)
+        with _warnings_at_the_end():
+            return command.run(parsed)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
+
+
+@contextlib.contextmanager
+def _warnings_at_the_end() -> Iterator[None]:
+    """Keep what the libraries warn of until nothing is drawn on the terminal any more."""
+    with warnings.catch_warnings(record=True) as told:
+        try:
+            yield
+        finally:
+            for warning in told:
+                report(warning.message)
 
 
 def _survive_any_encoding(stream: TextIO) -> None:

@@ -1,28 +1,5 @@
-"""`tokviz replay`: time travel through a training or a vocabulary."""
+"""Travel through a training merge by merge, or through any vocabulary.
 
-from __future__ import annotations
-
-import argparse
-import os
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from tokviz import bytetext
-from tokviz.cli import options
-from tokviz.cli.inputs import STDIN, read_blocks
-from tokviz.cli.output import print_json
-from tokviz.cli.train import positive
-from tokviz.errors import TokvizError
-from tokviz.files import read_file
-
-if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
-    from tokviz.replay.text import ReplayText
-
-_N_STEPS = 10
-DESCRIPTION = "Travel through a training merge by merge, or through any vocabulary."
-NOTES = """\
 examples:
   tokviz replay RUN                       travel through a training of `tokviz train`
   tokviz replay cl100k_base --at 5000     merges recovered from the ranks, without counts
@@ -46,7 +23,29 @@ tokens after the merge. Without --at and --steps all merges of a tiny corpus, el
 tiktoken write it. With --json one object:
   {"a", "b", "n_merges", "n_equal", "settings", "first_difference", "n_shared", "only_in_a",
    "only_in_b"} and with --text "text".
-"""
+"""  # noqa: D405
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.cli import options
+from tokviz.cli.inputs import STDIN, read_blocks
+from tokviz.cli.output import print_json
+from tokviz.cli.train import positive
+from tokviz.errors import TokvizError
+from tokviz.files import read_file
+
+if TYPE_CHECKING:
+    from tokviz.replay.replay import Replay
+    from tokviz.replay.text import ReplayText
+
+_N_STEPS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +120,7 @@ def _open_app(source: str, at: int | None, text: str | None, other: str | None) 
     for name in filter(None, (source, other)):
         if not is_builtin(name) and not os.path.lexists(name):
             resolve_name(name)  # an error with the nearest names
-    run_app(screen="replay", request=ReplayRequest(source, at, text, other))
+    run_app(first=ReplayRequest(source, at, text, other))
 
 
 def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool) -> range:

@@ -1,16 +1,5 @@
-"""`tokviz tokenizers`: the names that `-t` takes, and a check of what else it may take."""
+"""List the built-in tokenizers, or check a tokenizer file.
 
-from __future__ import annotations
-
-import argparse
-from dataclasses import asdict
-
-from tokviz.cli import options
-from tokviz.cli.output import print_json
-from tokviz.glyphs import safe
-
-DESCRIPTION = "List the built-in tokenizers, or check a tokenizer file."
-NOTES = """\
 output: the name, the number of tokens, the models, and other names it goes by.
 
 --json, one object per tokenizer:
@@ -20,6 +9,15 @@ output: the name, the number of tokens, the models, and other names it goes by.
 found to be in order. The exit code is 1 if it cannot be used. With --json:
   {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tokviz.cli import options
+from tokviz.cli.output import print_json
+from tokviz.glyphs import safe
 
 _FIELDS = ("name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source")
 

@@ -1,4 +1,24 @@
-"""`tokviz train`: learn a tokenizer from texts."""
+"""Learn a byte-level BPE tokenizer from texts.
+
+PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
+`-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
+and compressed: .gz, .zst.
+
+output: the folder RUN. `tokviz encode -t RUN FILE` uses it, and so does every -t;
+Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what happened at every
+merge. A run that is there is replaced; any other folder with content is left alone.
+
+Ctrl+C ends the training and saves what was learned until then; the exit code is then 130.
+
+--json, one object a line while it goes on:
+  {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
+   "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes"}
+  "newest" holds the last merges: [bytes of the left token, bytes of the right one, count].
+and at the end, with "phase": "done":
+  {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
+   "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
+   "longest_token", "peak_memory_bytes", "held_out"}
+"""
 
 from __future__ import annotations
 
@@ -20,27 +40,6 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
-DESCRIPTION = "Learn a byte-level BPE tokenizer from texts."
-NOTES = """\
-PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
-`-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
-and compressed: .gz, .zst.
-
-output: the folder RUN. `tokviz encode -t RUN FILE` uses it, and so does every -t;
-Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what happened at every
-merge. A run that is there is replaced; any other folder with content is left alone.
-
-Ctrl+C ends the training and saves what was learned until then; the exit code is then 130.
-
---json, one object a line while it goes on:
-  {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
-   "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes"}
-  "newest" holds the last merges: [bytes of the left token, bytes of the right one, count].
-and at the end, with "phase": "done":
-  {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
-   "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out"}
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -143,12 +143,25 @@ def kernels_of(module: ModuleType) -> list[Kernel]:
     return [value for value in values if isinstance(value, Kernel) and value.module is module]
 
 
-def is_compiled(kernel: Kernel) -> bool:
-    """Tell whether a kernel is ready to run, so that nobody waits for a compiler."""
-    from tokviz.compiled.store import load_stored
+class KernelGroup:
+    """The modules whose kernels one piece of work needs, to ask for and to compile ahead."""
 
-    with _loading:
-        return kernel._run is not None or load_stored(kernel.module)
+    def __init__(self, *modules: ModuleType) -> None:
+        """Take the modules."""
+        self.modules = modules
+
+    def are_compiled(self) -> bool:
+        """Tell whether all kernels are ready to run, so that nobody waits for a compiler."""
+        from tokviz.compiled.store import load_stored
+
+        with _loading:
+            return all(map(load_stored, self.modules))
+
+    def compile(self) -> None:
+        """Have all kernels compiled, or load them; takes some seconds once on a machine."""
+        for module in self.modules:
+            for kernel in kernels_of(module):
+                kernel.load()
 
 
 def _parameters_of(function: FunctionType) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 Addresses = dict[str, int]
 """Where functions begin, by name."""
@@ -14,19 +14,19 @@ Addresses = dict[str, int]
 _engines: list[Any] = []  # an engine owns the memory that its functions lie in
 
 
-def load_library(path: Path, names: Iterable[str]) -> Addresses:
-    """Load a shared library.
+def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
+    """Load a shared library: what is open, for a path may lead to something else by now.
+
+    The system knows a library by its name, here the number of what is open. So that no other is
+    taken for it, it stays open.
 
     Raises:
         OSError: If the system does not.
         AttributeError: If a name is missing.
     """
-    library = ctypes.CDLL(str(path))
-    addresses = {
-        name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names
-    }
+    library = ctypes.CDLL(f"/dev/fd/{os.dup(file.fileno())}")
     _engines.append(library)
-    return addresses
+    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names}
 
 
 def load_object(code: bytes, names: Iterable[str]) -> Addresses:

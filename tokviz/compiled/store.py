@@ -1,23 +1,27 @@
 """Machine code in the user's cache folder, so that kernels are compiled once on a machine.
 
-A file is named after what its code was made from (`_key`) and after its own content, and is used
-only if both are right and nobody else could have written it. Whatever is wrong with it, the kernels
-are compiled anew and put in its place in one step. So processes may do that at the same time.
+    ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.so    a shared library, or else
+    ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.o     an object file
 
-    ~/.cache/tokviz/kernels/tokviz.bpe.merge_kernels-KEY-DIGEST.so    a shared library, or else
-    ~/.cache/tokviz/kernels/tokviz.bpe.merge_kernels-KEY-DIGEST.o     an object file
+KEY stands for what the code was made from (`_key`), DIGEST for the code: only a file of which both
+are right is used. The folder and its files must be the user's, and nobody else may write to them.
+That is asked of what is open, and what is open is used: nothing can take its place meanwhile.
+Processes may compile at the same time: a file gets its name when it is complete.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
+import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec, source_hash
 from pathlib import Path
 from types import ModuleType
+from typing import IO, NamedTuple
 
 from tokviz import compiled
 from tokviz.compiled import machine_code
@@ -39,84 +43,146 @@ def load(module: ModuleType) -> Addresses:
 def load_stored(module: ModuleType) -> bool:
     """Load the kernels of a module if that needs no compiler, and tell whether it did not."""
     if module.__name__ not in _loaded:
-        names = _names(module)
-        for path, code in _stored(module):
-            with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-                _loaded[module.__name__] = (
-                    machine_code.load_library(path, names)
-                    if path.suffix == ".so"
-                    else machine_code.load_object(code, names)
-                )
-                break
+        with contextlib.suppress(OSError), _open_folder() as folder:
+            for name in folder.names(f"{module.__name__}-{_key(module)}-"):
+                with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
+                    _loaded[module.__name__] = _load_file(folder, name, _names(module))
+                    break
     return module.__name__ in _loaded
 
 
-def _names(module: ModuleType) -> list[str]:
-    return [kernel.name for kernel in compiled.kernels_of(module)]
+def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
+    with folder.open(name, os.O_RDONLY) as file:
+        _refuse_foreign(file.fileno())
+        code = file.read()
+        if not name.endswith((f"-{_hash(code)}.so", f"-{_hash(code)}.o")):
+            raise OSError(errno.EILSEQ, "it is damaged")
+        if name.endswith(".so"):
+            return machine_code.load_library(file, kernels)
+        return machine_code.load_object(code, kernels)
 
 
 def _compile(module: ModuleType) -> Addresses:
     from tokviz.compiled import build
 
     code = build.compile_module(module)
-    stem = f"{module.__name__}-{_key(module)}"
-    with contextlib.suppress(OSError):
-        library = build.link(code)
-        _write(stem, ".o", code)
-        if library is not None:
-            _write(stem, ".so", library)
-        _forget_old(module.__name__)
+    start = f"{module.__name__}-{_key(module)}"
+    try:
+        with _open_folder(make=True) as folder:
+            folder.forget_old(module.__name__)
+            folder.write(start, ".o", code)
+            library = build.link(code)
+            if library is not None:
+                folder.write(start, ".so", library)
+    except OSError as error:
+        warnings.warn(
+            f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
+            "process compiles anew, for some seconds; make it a folder that only you may write to",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return machine_code.load_object(code, _names(module))
 
 
-def _stored(module: ModuleType) -> Iterator[tuple[Path, bytes]]:
-    """Find sound files with a module's code, shared libraries first."""
-    folder = _folder()
-    try:
-        if not _is_private(folder, stat.S_ISDIR):
-            return
-        start = f"{module.__name__}-{_key(module)}-"
-        found = [name for name in os.listdir(folder) if name.startswith(start)]
-    except OSError:
-        return
-    for name in sorted(found, key=lambda name: (not name.endswith(".so"), name)):
-        path = folder / name
-        with contextlib.suppress(OSError):
-            code = path.read_bytes()
-            if path.stem == start + _hash(code) and _is_private(path, stat.S_ISREG):
-                yield path, code
+def _names(module: ModuleType) -> list[str]:
+    return [kernel.name for kernel in compiled.kernels_of(module)]
 
 
-def _write(stem: str, ending: str, code: bytes) -> None:
-    folder = _folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = folder / f"{os.getpid()}.new"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "wb") as file:
-        file.write(code)
-    os.replace(temporary, folder / f"{stem}-{_hash(code)}{ending}")
+# -- the folder
 
 
-def _forget_old(module_name: str) -> None:
-    files = sorted(_folder().glob(f"{module_name}-*"), key=lambda path: -path.stat().st_mtime)
-    for path in files[_KEPT_FILES:]:
-        path.unlink(missing_ok=True)
-
-
-def _folder() -> Path:
+def _path() -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("tokviz") / "kernels"
 
 
-def _is_private(path: Path, is_of_kind: object) -> bool:
-    """Tell whether it is what it seems, and only its owner, the user, can have written it."""
-    status = os.lstat(path)
-    if not callable(is_of_kind) or not is_of_kind(status.st_mode):
-        return False
-    if os.name == "nt":  # the user's folder there is private, and owners are not told
-        return True
-    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+class _Folder(NamedTuple):
+    """An open folder. Its files are reached from there, links are not followed.
+
+    Attributes:
+        path: Where it is.
+        descriptor: What is open; None on Windows, which opens no folders.
+    """
+
+    path: Path
+    descriptor: int | None
+
+    def names(self, start: str) -> list[str]:
+        """List the files whose names begin so, shared libraries first."""
+        names = os.listdir(self.path if self.descriptor is None else self.descriptor)
+        found = (name for name in names if name.startswith(start))
+        return sorted(found, key=lambda name: not name.endswith(".so"))
+
+    def open(self, name: str, flags: int) -> IO[bytes]:
+        """Open a file with flags of `os.open`."""
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(self._at(name), flags, 0o600, dir_fd=self.descriptor)
+        return open(handle, "wb" if flags & os.O_WRONLY else "rb")
+
+    def write(self, start: str, ending: str, code: bytes) -> None:
+        """Keep a file; nobody sees a part of it."""
+        temporary = f"{start}-{os.urandom(8).hex()}.new"
+        with self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+            file.write(code)
+        os.replace(
+            self._at(temporary),
+            self._at(f"{start}-{_hash(code)}{ending}"),
+            src_dir_fd=self.descriptor,
+            dst_dir_fd=self.descriptor,
+        )
+
+    def forget_old(self, module_name: str) -> None:
+        """Remove all but the newest files of a module."""
+
+        def age(name: str) -> float:
+            return -os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False).st_mtime
+
+        with contextlib.suppress(OSError):  # another process may be at it
+            for name in sorted(self.names(f"{module_name}-"), key=age)[_KEPT_FILES:]:
+                os.unlink(self._at(name), dir_fd=self.descriptor)
+
+    def _at(self, name: str) -> str:
+        return str(self.path / name) if self.descriptor is None else name
+
+
+@contextlib.contextmanager
+def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
+    """Open the cache.
+
+    Raises:
+        OSError: If there is none, or somebody else could have written to it.
+    """
+    path = _path()
+    if make:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "nt":
+        yield _Folder(path, None)
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        _refuse_foreign(descriptor)
+        yield _Folder(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_foreign(descriptor: int) -> None:
+    """See that only the user can have written what is open; Windows does not tell.
+
+    Raises:
+        PermissionError: If somebody else could.
+    """
+    if os.name == "nt":
+        return
+    status = os.fstat(descriptor)
+    if status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EPERM, "other users may write to it")
+
+
+# -- what a file is made from
 
 
 def _hash(content: bytes) -> str:
@@ -137,17 +203,13 @@ def _key(module: ModuleType) -> str:
     return _hash(b"\n".join(parts))
 
 
-def _modules_of(module: ModuleType) -> set[ModuleType]:
+def _modules_of(module: ModuleType) -> list[ModuleType]:
     """Find the modules of a module's kernels and of all helpers that may be parts of them."""
-    found = {module}
-    waiting = [module]
-    while waiting:
-        for value in vars(waiting.pop()).values():
-            if compiled.is_helper(value):
-                part = sys.modules[value.__module__]
-                if part not in found:
-                    found.add(part)
-                    waiting.append(part)
+    found = [module]
+    for part in found:  # which grows meanwhile
+        helpers = filter(compiled.is_helper, vars(part).values())
+        modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
+        found += [other for other in modules if other not in found]
     return found
 
 

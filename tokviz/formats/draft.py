@@ -105,13 +105,25 @@ def inspect(draft: Draft) -> list[FileFinding]:
     ]
 
 
-def _counted(
-    severity: Severity, code: str, places: list[str], message: str, remedy: str
-) -> Iterable[FileFinding]:
-    """Make one finding of all places where the same is wrong; the message is about the first."""
-    if places:
-        more = f" (and {len(places) - 1:,} more like it)" if len(places) > 1 else ""
-        yield FileFinding(severity, code, places[0], message + more, remedy)
+class _Fault:
+    """The same fault at any number of places; the message is about the first."""
+
+    def __init__(self, severity: Severity, code: str, remedy: str) -> None:
+        self._kind = severity, code
+        self._remedy = remedy
+        self._n, self._place, self._message = 0, "", ""
+
+    def add(self, place: str, message: str) -> None:
+        """Note a place."""
+        if not self._n:
+            self._place, self._message = place, message
+        self._n += 1
+
+    def found(self) -> Iterable[FileFinding]:
+        """Make one finding of all places, if there are any."""
+        if self._n:
+            more = f" (and {self._n - 1:,} more like it)" if self._n > 1 else ""
+            yield FileFinding(*self._kind, self._place, self._message + more, self._remedy)
 
 
 def _sizes(draft: Draft) -> Iterable[FileFinding]:
@@ -149,17 +161,15 @@ def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
 def _ids(draft: Draft) -> Iterable[FileFinding]:
     ids = [token_id for token_id, _ in draft.tokens]
     distinct = set(ids)
+    place = draft.place_of_token
+    twice = _Fault("error", "duplicate-id", "give each token its own id")
     if len(distinct) < len(ids):
         seen: dict[int, int] = {}
-        places = []
-        first = -1
         for number, token_id in enumerate(ids):
             if seen.setdefault(token_id, number) != number:
-                first = number if first < 0 else first
-                places.append(draft.place_of_token(number))
-        other = draft.place_of_token(seen[ids[first]])
-        message = f"the id {ids[first]} is also that of {other}"
-        yield from _counted("error", "duplicate-id", places, message, "give each token its own id")
+                other = place(seen[token_id])
+                twice.add(place(number), f"the id {token_id} is also that of {other}")
+    yield from twice.found()
     everything = distinct | {token_id for _, token_id in draft.specials}
     if everything and min(everything) >= 0 and max(everything) <= MAX_TOKEN_ID:
         n_missing = max(everything) + 1 - len(everything)
@@ -178,16 +188,18 @@ def _bytes(draft: Draft) -> Iterable[FileFinding]:
     tokens = [token for _, token in draft.tokens]
     distinct = set(tokens)
     place = draft.place_of_token
-    empty = [place(number) for number, token in enumerate(tokens) if not token]
-    yield from _counted("error", "empty-token", empty, "the token has no bytes", "remove it")
-    if len(distinct) < len(tokens):
+    empty = _Fault("error", "empty-token", "remove it")
+    twice = _Fault("error", "duplicate-token", "remove one of them")
+    if len(distinct) < len(tokens) or b"" in distinct:
         seen: dict[bytes, int] = {}
-        places, message = [], ""
         for number, token in enumerate(tokens):
-            if token and seen.setdefault(token, number) != number:
-                message = message or f"{token[:40]!r} is a token already, at {place(seen[token])}"
-                places.append(place(number))
-        yield from _counted("error", "duplicate-token", places, message, "remove one of them")
+            if not token:
+                empty.add(place(number), "the token has no bytes")
+            elif seen.setdefault(token, number) != number:
+                other = place(seen[token])
+                twice.add(place(number), f"{token[:40]!r} is a token already, at {other}")
+    yield from empty.found()
+    yield from twice.found()
     missing = [byte for byte in range(256) if bytes([byte]) not in distinct]
     if missing and tokens:
         shown = ", ".join(f"0x{byte:02x}" for byte in missing[:4])
@@ -258,10 +270,11 @@ def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
 
 def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
-    missing: list[str] = []
-    early: list[str] = []
-    twice: list[str] = []
-    first_missing = first_early = first_twice = ""
+    remedy = "add the token to the vocabulary, or remove the merge"
+    missing = _Fault("error", "merge-without-token", remedy)
+    twice = _Fault("warning", "duplicate-merge", "remove it; the first one counts")
+    remedy = "the merge never applies, or only after later ones"
+    early = _Fault("warning", "early-merge", remedy)
     made = {bytes([byte]) for byte in range(256)}
     seen: set[Merge] = set()
     for number, merge in enumerate(merges):
@@ -270,20 +283,13 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
         if product not in known or left not in known or right not in known:
             lacking = next(token for token in (left, right, product) if token not in known)
             role = "product" if lacking is product else "part"
-            first_missing = first_missing or f"the {role} {lacking[:40]!r} is no token"
-            missing.append(place(number))
+            missing.add(place(number), f"the {role} {lacking[:40]!r} is no token")
         elif merge in seen:
-            first_twice = first_twice or f"{left[:40]!r} + {right[:40]!r} is listed before"
-            twice.append(place(number))
+            twice.add(place(number), f"{left[:40]!r} + {right[:40]!r} is listed before")
         elif left not in made or right not in made:
             lacking = left if left not in made else right
-            first_early = first_early or f"no merge before makes its part {lacking[:40]!r}"
-            early.append(place(number))
+            early.add(place(number), f"no merge before makes its part {lacking[:40]!r}")
         made.add(product)
         seen.add(merge)
-    remedy = "add the token to the vocabulary, or remove the merge"
-    yield from _counted("error", "merge-without-token", missing, first_missing, remedy)
-    remedy = "remove it; the first one counts"
-    yield from _counted("warning", "duplicate-merge", twice, first_twice, remedy)
-    remedy = "the merge never applies, or only after later ones"
-    yield from _counted("warning", "early-merge", early, first_early, remedy)
+    for fault in (missing, twice, early):
+        yield from fault.found()

@@ -2,10 +2,12 @@
 
 Request: `{}`. Answers: `{"compiling": true}` if anything is to be done, so that the app can say a
 word about it, and at the end `{"compiling": false}`. It takes about ten seconds, once on a machine.
+Where the code cannot be kept, the last answer says why: `"problem"` is a sentence for the user.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,10 +19,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     from tokviz.bpe import compiled_counter, compiled_trainer
     from tokviz.replay import compiled as replay_compiled
 
-    users = (compiled_counter, compiled_trainer, replay_compiled)
-    waiting = [user for user in users if not user.kernels_are_compiled()]
+    groups = (compiled_counter.KERNELS, compiled_trainer.KERNELS, replay_compiled.KERNELS)
+    waiting = [group for group in groups if not group.are_compiled()]
     if waiting:
         yield {"compiling": True}
-    for user in waiting:
-        user.compile_kernels()
-    yield {"compiling": False}
+    with warnings.catch_warnings(record=True) as told:
+        for group in waiting:
+            group.compile()
+    problem = {"problem": str(told[0].message)} if told else {}
+    yield {"compiling": False, **problem}

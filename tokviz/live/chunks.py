@@ -179,7 +179,7 @@ class Chunk:
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[OldTokens, ...] = ()
-        self.block: Block | None = None
+        self.block: Block[Chunk] | None = None
         self._marks: list[int] | None = None
         self._newlines: array[int] | None = None
 

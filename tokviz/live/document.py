@@ -20,7 +20,7 @@ from tokviz.live.spans import (
     touching,
     unknown_span,
 )
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, ChunkPlace
+from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, BlockPlace
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenization
@@ -91,7 +91,7 @@ class LiveDocument(ChunkedText):
             return None
         self._take_finished()
         place = self._chunks.locate(CHARS, offset)
-        chunk = self._chunks.chunk(place)
+        chunk = self._chunks.item(place)
         tokens = self._known(chunk)
         if tokens is None or not tokens.ids:
             return None
@@ -111,7 +111,7 @@ class LiveDocument(ChunkedText):
         self._take_finished()
         # A token that starts before `offset` is looked up by the character before it.
         place = self._chunks.locate(CHARS, offset - behind)
-        chunk = self._chunks.chunk(place)
+        chunk = self._chunks.item(place)
         n_before = self._chunks.start(place, TOKENS)
         if chunk.tokens is None or not chunk.tokens.ids:
             return n_before
@@ -160,20 +160,12 @@ class LiveDocument(ChunkedText):
             index += chunk.n_tokens
         return pairs
 
-    def char_range(self, first_index: int, last_index: int) -> tuple[int, int]:
-        """Give the characters from the first token up to and with the last one: start and end.
-
-        Raises:
-            IndexError: If fewer tokens are known.
-        """
-        return self.token(first_index).start, self.token(last_index).end
-
-    def _chunk_of_token(self, index: int) -> tuple[ChunkPlace, Chunk, ChunkTokens]:
+    def _chunk_of_token(self, index: int) -> tuple[BlockPlace, Chunk, ChunkTokens]:
         n_tokens = self._chunks.total(TOKENS)
         if not 0 <= index < n_tokens:
             raise IndexError(f"no token {index}: {n_tokens} tokens are known")
         place = self._chunks.locate(TOKENS, index)
-        chunk = self._chunks.chunk(place)
+        chunk = self._chunks.item(place)
         assert chunk.tokens is not None
         return place, chunk, chunk.tokens
 
@@ -220,7 +212,7 @@ class LiveDocument(ChunkedText):
     def _occurrences_back(self, search: TokenSearch, stop: int) -> Iterator[int]:
         """Find a token before an index, descending."""
         place = self._chunks.locate(TOKENS, max(stop, 0))
-        last = self._chunks.chunk(place)
+        last = self._chunks.item(place)
         index = self._chunks.start(place, TOKENS) + last.n_tokens
         for chunk in chain((last,), self._chunks.walk_back(place)):
             index -= chunk.n_tokens
@@ -237,7 +229,7 @@ class LiveDocument(ChunkedText):
     def byte_offset(self, char: int) -> int:
         """Give the byte offset at which a character starts."""
         place = self._chunks.locate(CHARS, char)
-        chunk = self._chunks.chunk(place)
+        chunk = self._chunks.item(place)
         local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
         return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
 
@@ -247,7 +239,7 @@ class LiveDocument(ChunkedText):
         if number < 0:
             return 0
         place = self._chunks.locate(NEWLINES, number)
-        newline = self._chunks.chunk(place).newline(number - self._chunks.start(place, NEWLINES))
+        newline = self._chunks.item(place).newline(number - self._chunks.start(place, NEWLINES))
         return self._chunks.start(place, CHARS) + newline + 1
 
     def location(self, offset: int) -> tuple[int, int]:
@@ -255,7 +247,7 @@ class LiveDocument(ChunkedText):
         offset = max(0, min(offset, self.n_chars))
         place = self._chunks.locate(CHARS, offset)
         local = offset - self._chunks.start(place, CHARS)
-        row = self._chunks.start(place, NEWLINES) + self._chunks.chunk(place).newlines_before(local)
+        row = self._chunks.start(place, NEWLINES) + self._chunks.item(place).newlines_before(local)
         return row, offset - self.line_start(row)
 
     # -- everything

@@ -1,8 +1,8 @@
-"""The list of chunks, with sums over any prefix of it, cheap to look up and to change.
+"""Lists with sums over any prefix of them, cheap to look up and to change.
 
-The chunks are kept in blocks of up to some hundred. Each block remembers the running sums over its
-chunks, the list those over its blocks, and a change forgets only the sums it touches. So with n
-chunks a look-up bisects and a change costs about the square root of n.
+The items are kept in blocks of up to some hundred. Each block remembers the running sums over its
+items, the list those over its blocks, and a change forgets only the sums it touches. So with n
+items a look-up bisects and a change costs about the square root of n.
 """
 
 from __future__ import annotations
@@ -11,16 +11,164 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from tokviz.live.chunks import Chunk
+
+T = TypeVar("T")
+Measures = tuple[Callable[[T], int], ...]
+"""The sizes of an item that are summed up; a *measure* is the number of one of them."""
+
+
+ITEMS: Final = -1
+"""The measure that every list has: the number of items."""
+
+
+class BlockPlace(NamedTuple):
+    """Where an item is: the number of its block and its number in the block."""
+
+    block: int
+    slot: int
+
+
+class Block(Generic[T]):
+    """Consecutive items with running sums of their sizes."""
+
+    __slots__ = ("_measures", "_sums", "items")
+
+    def __init__(self, items: list[T], measures: Measures[T]) -> None:
+        """Take the items and what is summed up."""
+        self.items = items
+        self._measures = measures
+        self._sums: list[list[int] | None] = [None] * len(measures)
+
+    def sums(self, measure: int) -> list[int]:
+        """Give the sums over the first 0, 1, 2, … items."""
+        sums = self._sums[measure]
+        if sums is None:
+            sums = list(accumulate(map(self._measures[measure], self.items), initial=0))
+            self._sums[measure] = sums
+        return sums
+
+    def forget(self, measure: int) -> None:
+        """Notice that an item's size changed."""
+        self._sums[measure] = None
+
+
+class BlockList(Generic[T]):
+    """A list of at least one item, with sums of some measures."""
+
+    __slots__ = ("_blocks", "_measures", "_sums")
+
+    usual_block: ClassVar[int] = 128
+    """Items of a block that is made; it may grow to twice as many."""
+
+    def __init__(self, items: Sequence[T], measures: Measures[T]) -> None:
+        """Take at least one item, and what is summed up."""
+        self._measures = measures
+        self._blocks = self._in_blocks(items)
+        self._sums: list[list[int] | None] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._sums = [None] * (len(self._measures) + 1)
+
+    def __iter__(self) -> Iterator[T]:
+        """Walk over all items."""
+        return chain.from_iterable(block.items for block in self._blocks)
+
+    def total(self, measure: int) -> int:
+        """Give the sum over all items."""
+        return self._block_sums(measure)[-1]
+
+    def locate(self, measure: int, offset: int) -> BlockPlace:
+        """Find the item that holds the unit number `offset` (≥ 0), the last one if none does."""
+        before = self._block_sums(measure)
+        block = min(bisect_right(before, offset), len(self._blocks)) - 1
+        found = self._blocks[block]
+        slot = min(bisect_right(found.sums(measure), offset - before[block]), len(found.items))
+        return BlockPlace(block, slot - 1)
+
+    def start(self, place: BlockPlace, measure: int) -> int:
+        """Give the sum over all items before a place."""
+        block = self._blocks[place.block]
+        return self._block_sums(measure)[place.block] + block.sums(measure)[place.slot]
+
+    def nth(self, number: int) -> BlockPlace:
+        """Find an item by its number."""
+        before = self._block_sums(ITEMS)
+        block = bisect_right(before, number, 0, len(self._blocks)) - 1
+        return BlockPlace(block, number - before[block])
+
+    def item(self, place: BlockPlace) -> T:
+        """Give the item at a place."""
+        return self._blocks[place.block].items[place.slot]
+
+    def walk(self, place: BlockPlace) -> Iterator[T]:
+        """Walk forwards, beginning with the item at a place."""
+        yield from self._blocks[place.block].items[place.slot :]
+        for block in self._blocks[place.block + 1 :]:
+            yield from block.items
+
+    def walk_back(self, place: BlockPlace) -> Iterator[T]:
+        """Walk backwards, beginning with the item before a place."""
+        yield from reversed(self._blocks[place.block].items[: place.slot])
+        for block in reversed(self._blocks[: place.block]):
+            yield from reversed(block.items)
+
+    def between(self, first: BlockPlace, last: BlockPlace) -> Iterator[T]:
+        """Walk over the items from `first` up to and with `last`."""
+        for number in range(first.block, last.block + 1):
+            items = self._blocks[number].items
+            start = first.slot if number == first.block else 0
+            stop = last.slot + 1 if number == last.block else len(items)
+            yield from items[start:stop]
+
+    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[T]) -> list[T]:
+        """Replace the items from `first` up to and with `last`; at least one item must remain.
+
+        Returns:
+            The items that were taken out.
+        """
+        removed = list(self.between(first, last))
+        kept_before = self._blocks[first.block].items[: first.slot]
+        kept_after = self._blocks[last.block].items[last.slot + 1 :]
+        stop = last.block + 1
+        if len(kept_before) + len(items) + len(kept_after) < self.usual_block // 4:
+            # Blocks must not dwindle: take the next one in.
+            kept_after += chain.from_iterable(b.items for b in self._blocks[stop : stop + 1])
+            stop += 1
+        self._blocks[first.block : stop] = self._in_blocks([*kept_before, *items, *kept_after])
+        self._forget()
+        return removed
+
+    def _block_sums(self, measure: int) -> list[int]:
+        """Give the sums over the first 0, 1, 2, … blocks."""
+        sums = self._sums[measure]
+        if sums is None:
+            if measure == ITEMS:
+                totals = [len(block.items) for block in self._blocks]
+            else:
+                totals = [block.sums(measure)[-1] for block in self._blocks]
+            sums = list(accumulate(totals, initial=0))
+            self._sums[measure] = sums
+        return sums
+
+    def _in_blocks(self, items: Sequence[T]) -> list[Block[T]]:
+        if len(items) <= 2 * self.usual_block:
+            return [Block(list(items), self._measures)] if items else []
+        starts = range(0, len(items), self.usual_block)
+        return [
+            Block(list(items[start : start + self.usual_block]), self._measures) for start in starts
+        ]
+
 
 CHARS: Final = 0
 BYTES: Final = 1
 NEWLINES: Final = 2
 TOKENS: Final = 3
 RAW_BYTES: Final = 4
-_SIZE_OF: tuple[Callable[[Chunk], int], ...] = (
+_CHUNK_MEASURES: Measures[Chunk] = (
     attrgetter("n_chars"),
     attrgetter("n_bytes"),
     attrgetter("n_newlines"),
@@ -28,134 +176,39 @@ _SIZE_OF: tuple[Callable[[Chunk], int], ...] = (
     attrgetter("n_raw_bytes"),
 )
 
-_USUAL_BLOCK = 128
-_LARGEST_BLOCK = 256
 
+class ChunkList(BlockList[Chunk]):
+    """The list of chunks, each of which knows its block. Its measures are the numbers above."""
 
-class ChunkPlace(NamedTuple):
-    """Where a chunk is: the number of its block and its number in the block."""
-
-    block: int
-    slot: int
-
-
-class Block:
-    """Consecutive chunks with running sums of their sizes."""
-
-    __slots__ = ("_sums", "chunks")
-
-    def __init__(self, chunks: list[Chunk]) -> None:
-        """Take the chunks and tell them where they are."""
-        self.chunks = chunks
-        self._sums: list[list[int] | None] = [None] * len(_SIZE_OF)
-        for chunk in chunks:
-            chunk.block = self
-
-    def sums(self, measure: int) -> list[int]:
-        """Give the sums over the first 0, 1, 2, … chunks."""
-        sums = self._sums[measure]
-        if sums is None:
-            sums = list(accumulate(map(_SIZE_OF[measure], self.chunks), initial=0))
-            self._sums[measure] = sums
-        return sums
-
-    def forget(self, measure: int) -> None:
-        """Notice that a chunk's size changed."""
-        self._sums[measure] = None
-
-
-class ChunkList:
-    """A list of at least one chunk. A *measure* is one of the numbers above, such as CHARS."""
-
-    __slots__ = ("_blocks", "_sums")
+    __slots__ = ()
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         """Take at least one chunk."""
-        self._blocks = _in_blocks(chunks)
-        self._sums: list[list[int] | None] = [None] * len(_SIZE_OF)
+        super().__init__(chunks, _CHUNK_MEASURES)
 
-    def __iter__(self) -> Iterator[Chunk]:
-        """Walk over all chunks."""
-        return chain.from_iterable(block.chunks for block in self._blocks)
-
-    def total(self, measure: int) -> int:
-        """Give the sum over all chunks."""
-        return self._block_sums(measure)[-1]
-
-    def locate(self, measure: int, offset: int) -> ChunkPlace:
-        """Find the chunk that holds the unit number `offset` (≥ 0), the last one if none does."""
-        before = self._block_sums(measure)
-        block = min(bisect_right(before, offset), len(self._blocks)) - 1
-        chunks = self._blocks[block]
-        slot = min(bisect_right(chunks.sums(measure), offset - before[block]), len(chunks.chunks))
-        return ChunkPlace(block, slot - 1)
-
-    def start(self, place: ChunkPlace, measure: int) -> int:
-        """Give the sum over all chunks before a place."""
-        block = self._blocks[place.block]
-        return self._block_sums(measure)[place.block] + block.sums(measure)[place.slot]
-
-    def chunk(self, place: ChunkPlace) -> Chunk:
-        """Give the chunk at a place."""
-        return self._blocks[place.block].chunks[place.slot]
-
-    def place_of(self, chunk: Chunk) -> ChunkPlace:
+    def place_of(self, chunk: Chunk) -> BlockPlace:
         """Find a chunk of the list."""
         assert chunk.block is not None
-        return ChunkPlace(self._blocks.index(chunk.block), chunk.block.chunks.index(chunk))
-
-    def walk(self, place: ChunkPlace) -> Iterator[Chunk]:
-        """Walk forwards, beginning with the chunk at a place."""
-        yield from self._blocks[place.block].chunks[place.slot :]
-        for block in self._blocks[place.block + 1 :]:
-            yield from block.chunks
-
-    def walk_back(self, place: ChunkPlace) -> Iterator[Chunk]:
-        """Walk backwards, beginning with the chunk before a place."""
-        yield from reversed(self._blocks[place.block].chunks[: place.slot])
-        for block in reversed(self._blocks[: place.block]):
-            yield from reversed(block.chunks)
+        return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """Give the chunks before and after a chunk of the list."""
         assert chunk.block is not None
-        chunks = chunk.block.chunks
+        chunks = chunk.block.items
         slot = chunks.index(chunk)
         if 0 < slot < len(chunks) - 1:
             return chunks[slot - 1], chunks[slot + 1]
         block = self._blocks.index(chunk.block)
-        before = next(self.walk_back(ChunkPlace(block, slot)), None)
-        behind = self.walk(ChunkPlace(block, slot))
+        before = next(self.walk_back(BlockPlace(block, slot)), None)
+        behind = self.walk(BlockPlace(block, slot))
         next(behind)
         return before, next(behind, None)
 
-    def splice(self, first: ChunkPlace, last: ChunkPlace, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Replace the chunks from `first` up to and with `last`; at least one chunk must remain.
-
-        Returns:
-            The chunks that were taken out; their `block` is None from now on.
-        """
-        head, tail = self._blocks[first.block], self._blocks[last.block]
-        removed = list(self.between(first, last))
-        for chunk in removed:
+    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> list[Chunk]:
+        """Replace chunks; the `block` of those that are taken out is None from now on."""
+        for chunk in self.between(first, last):
             chunk.block = None
-        kept_before, kept_after = head.chunks[: first.slot], tail.chunks[last.slot + 1 :]
-        stop = last.block + 1
-        if len(kept_before) + len(chunks) + len(kept_after) < _USUAL_BLOCK // 4:
-            # Blocks must not dwindle: take the next one in.
-            kept_after += chain.from_iterable(b.chunks for b in self._blocks[stop : stop + 1])
-            stop += 1
-        self._blocks[first.block : stop] = _in_blocks([*kept_before, *chunks, *kept_after])
-        self._sums = [None] * len(_SIZE_OF)
-        return removed
-
-    def between(self, first: ChunkPlace, last: ChunkPlace) -> Iterator[Chunk]:
-        """Walk over the chunks from `first` up to and with `last`."""
-        for number in range(first.block, last.block + 1):
-            chunks = self._blocks[number].chunks
-            start = first.slot if number == first.block else 0
-            stop = last.slot + 1 if number == last.block else len(chunks)
-            yield from chunks[start:stop]
+        return super().splice(first, last, items)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Notice that the number of a chunk's tokens changed."""
@@ -163,18 +216,10 @@ class ChunkList:
         chunk.block.forget(TOKENS)
         self._sums[TOKENS] = None
 
-    def _block_sums(self, measure: int) -> list[int]:
-        """Give the sums over the first 0, 1, 2, … blocks."""
-        sums = self._sums[measure]
-        if sums is None:
-            totals = (block.sums(measure)[-1] for block in self._blocks)
-            sums = list(accumulate(totals, initial=0))
-            self._sums[measure] = sums
-        return sums
-
-
-def _in_blocks(chunks: Sequence[Chunk]) -> list[Block]:
-    if len(chunks) <= _LARGEST_BLOCK:
-        return [Block(list(chunks))] if chunks else []
-    starts = range(0, len(chunks), _USUAL_BLOCK)
-    return [Block(list(chunks[start : start + _USUAL_BLOCK])) for start in starts]
+    def _in_blocks(self, items: Sequence[Chunk]) -> list[Block[Chunk]]:
+        """Tell the chunks where they are."""
+        blocks = super()._in_blocks(items)
+        for block in blocks:
+            for chunk in block.items:
+                chunk.block = block
+        return blocks

@@ -1,23 +1,20 @@
 """Compiled scanners for the named split patterns, over bytes, block by block.
 
-`scanner_of` says whether a pattern has one; `Scanner.pieces` cuts a text with it. They cut as
-`tokviz.pretokenize.split.split` does, at ten times its speed. A custom regex has no scanner.
+`scanner_of` says whether a pattern has one; counting runs it as a part of its own loops. They cut
+as `tokviz.pretokenize.split.split` does, at ten times its speed. A custom regex has no scanner.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.scan_kernels import Texts
-
-BATCH = 1 << 14
-"""How many pieces are found before they are handed on: few enough to stay in a near cache."""
 
 _LAST_CUT = re.compile(rb"(?s:.*)[A-Za-z](?= )")
 _WINDOWS = (1 << 10, 1 << 16)
@@ -40,7 +37,14 @@ class Scanner(NamedTuple):
     def texts(
         self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
     ) -> Texts:
-        """Hand texts to the kernels; see `batches`."""
+        """Hand texts to the kernels.
+
+        Args:
+            data: Holds the texts.
+            starts: Where each text starts.
+            ends: Where each ends.
+            is_open: Whether the last text goes on after its end here.
+        """
         from tokviz.pretokenize import scan_kernels
         from tokviz.pretokenize.scan_table import scan_table
 
@@ -55,37 +59,6 @@ class Scanner(NamedTuple):
             numbers,
         )
         return scan_kernels.Texts(*columns)
-
-    def batches(
-        self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
-    ) -> Iterator[list[tuple[int, int]]]:
-        """Cut the texts at `starts` to `ends`.
-
-        Args:
-            data: Holds the texts.
-            starts: Where each text starts.
-            ends: Where each ends.
-            is_open: The last text goes on after its end here; its last piece may then be missing,
-                and comes when its bytes are scanned again together with more.
-
-        Yields:
-            Where pieces start and end in `data`.
-        """
-        from tokviz.pretokenize.scan_kernels import scan
-
-        if not starts:
-            return
-        texts = self.texts(data, starts, ends, is_open=is_open)
-        reached = array("q", [0, starts[0]])
-        pieces = array("q", bytes(16 * BATCH))
-        n_found = BATCH
-        while n_found == BATCH:
-            n_found = scan(texts, reached, pieces, BATCH)
-            yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
-
-    def pieces(self, data: bytes) -> list[bytes]:
-        """Cut a whole text into its pieces."""
-        return [data[a:b] for batch in self.batches(data, [0], [len(data)]) for a, b in batch]
 
     def last_cut(self, data: bytes, start: int, end: int) -> int:
         """Find a late place, not before `start`, where a piece ends whatever follows `end`.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int64s, helper, kernel
+from tokviz.compiled import Bytes, Int64s, helper
 from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
@@ -65,12 +65,6 @@ class Texts(NamedTuple):
     ends: Int64s
     flags: Bytes
     numbers: Int64s
-
-
-@kernel
-def scan(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
-    """Find pieces: see `find_pieces`."""
-    return find_pieces(texts, reached, pieces, most)
 
 
 @helper

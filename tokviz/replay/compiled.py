@@ -8,7 +8,7 @@ import numpy as np
 
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
-from tokviz.compiled import Kernel, is_compiled
+from tokviz.compiled import KernelGroup
 from tokviz.replay import join_kernels as joining
 from tokviz.replay import pair_kernels as pairing
 from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder, ranked
@@ -17,19 +17,7 @@ from tokviz.replay.table import empty_table, new_table, slots_for
 if TYPE_CHECKING:
     from tokviz.replay.pairs import Int32s, Int64s
 
-KERNELS: tuple[Kernel, ...] = (
-    joining.index_merges,
-    joining.join,
-    joining.number_pieces,
-    joining.sort_by_merge,
-    pairing.count_pairs,
-    pairing.walk,
-    pairing.nth_highest_count,
-    pairing.slots_from,
-    pairing.slot_of,
-    pairing.settle_first,
-)
-"""What has to be compiled once on every machine; see `tokviz.compiled.is_compiled`."""
+KERNELS = KernelGroup(joining, pairing)
 
 _CHUNK_BYTES = 1 << 15
 """So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""
@@ -39,17 +27,6 @@ _BYTES_PER_SLOT = 4
 _FIRST_TIED = 1 << 12
 _BYTES_PER_PLACE = 40
 """Doing one place of a merge takes about as long as counting so many bytes anew."""
-
-
-def kernels_are_compiled() -> bool:
-    """Tell whether the loops can run without waiting for the compiler."""
-    return all(map(is_compiled, KERNELS))
-
-
-def compile_kernels() -> None:
-    """Have the loops compiled, or load them; takes some seconds once on a machine."""
-    for kernel in KERNELS:
-        kernel.load()
 
 
 class CompiledCorpus(NamedTuple):

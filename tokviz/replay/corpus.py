@@ -175,9 +175,9 @@ def open_corpus(
 def _is_plain(n_bytes: int) -> bool:
     if n_bytes <= SMALL_CORPUS_BYTES:
         return True
-    from tokviz.replay.compiled import kernels_are_compiled
+    from tokviz.replay.compiled import KERNELS
 
-    return n_bytes <= MODERATE_CORPUS_BYTES and not kernels_are_compiled()
+    return n_bytes <= MODERATE_CORPUS_BYTES and not KERNELS.are_compiled()
 
 
 def waits_for_compiler(folder: str | PathLike[str]) -> bool:
@@ -187,9 +187,9 @@ def waits_for_compiler(folder: str | PathLike[str]) -> bool:
     """
     if stored_bytes(folder, PIECES, "data") <= MODERATE_CORPUS_BYTES:
         return False
-    from tokviz.replay.compiled import kernels_are_compiled
+    from tokviz.replay.compiled import KERNELS
 
-    return not kernels_are_compiled()
+    return not KERNELS.are_compiled()
 
 
 def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps) -> CorpusTimes:

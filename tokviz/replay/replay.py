@@ -39,7 +39,7 @@ from tokviz.replay.steps import (
     RankedSteps,
     RecordedSteps,
 )
-from tokviz.replay.text import ReplayText, TextTimes, spread
+from tokviz.replay.text import ReplayText, TextTimes
 from tokviz.replay.times import number_of_whole
 from tokviz.replay.why import MergeReason, why_merged
 from tokviz.tokenizer import Tokenizer
@@ -309,25 +309,6 @@ class Replay:
                 parts = merge_piece(piece, tokenizer.pair_rank, below=limit)
             ids.extend(map(self._texts.table.id_of, parts))
         return ids
-
-    # -- curves
-
-    def compression_curve(self, n_points: int) -> list[tuple[int, float]]:
-        """Give (k, bytes per token of the corpus) at about so many k; none without counts."""
-        if self.run is None or not self.n_bytes:
-            return []
-        n_tokens, n_bytes = self.run.history.n_tokens, self.n_bytes
-        return [
-            (k, n_bytes / int(n_tokens[k - 1]) if k else 1.0)
-            for k in spread(self.n_merges, n_points)
-        ]
-
-    def count_curve(self, n_points: int) -> list[tuple[int, int]]:
-        """Give (k, count of merge k) at about so many k from 1 on; none without counts."""
-        if self.run is None or not self.n_merges:
-            return []
-        counts = self.run.history.count
-        return [(k + 1, int(counts[k])) for k in spread(self.n_merges - 1, n_points)]
 
     # -- the corpus
 

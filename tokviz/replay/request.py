@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,8 @@ class ReplayRequest:
         text: A text to show as it is tokenized after so many merges (byte text); None for none.
         other: What to compare it with: a source too, or a file of merges; None for nothing.
     """
+
+    screen: ClassVar[str] = "replay"
 
     source: str
     at: int | None = None

@@ -112,29 +112,6 @@ class ReplayText:
         number = int(self._sorted[at - 1]) if at else 0
         return number or None
 
-    def whole_from(self) -> int | None:
-        """Give the first k at which all of the text is one token; None if it never is."""
-        if not self.data:
-            return None
-        number = int(self._joined[1:].max(initial=0))
-        return number if number <= self.n_merges else None
-
-    def compression_curve(self, n_points: int) -> list[tuple[int, float]]:
-        """Give (k, bytes per token) at about so many k from 0 to all; none for an empty text."""
-        if not self.data:
-            return []
-        return [(k, len(self.data) / self.n_tokens(k)) for k in spread(self.n_merges, n_points)]
-
-
-def spread(last: int, n_points: int) -> list[int]:
-    """Spread at most so many whole numbers evenly over 0 … last, both included.
-
-    >>> spread(10, 3), spread(2, 100)
-    ([0, 5, 10], [0, 1, 2])
-    """
-    n = min(max(n_points, 2), last + 1)
-    return [round(index * last / (n - 1)) for index in range(n)] if n > 1 else [0]
-
 
 class TokenTable:
     """The ids of a tokenizer's tokens, as arrays.

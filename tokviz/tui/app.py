@@ -1,10 +1,11 @@
-"""The app: themes, safety nets and the screen; everything else is in `screens` and `widgets`."""
+"""The app: themes, safety nets and screens. What it is about is the session."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from importlib import import_module
+from typing import Any, ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
@@ -12,26 +13,45 @@ from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.signal import Signal
 
-from tokviz.opening import Opening
-from tokviz.settings import Settings, save_settings
-from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import bindings_for
+from tokviz.session import Asked, Session
+from tokviz.tui.actions import Action, Gesture, action, bindings_of, declared_by, declared_in
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.palette import TokenPalette, token_palette
+from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.themes import DARK, LIGHT, THEMES
 
-if TYPE_CHECKING:
-    from tokviz.replay.request import ReplayRequest
+GESTURES = (
+    Gesture("Click a tab", "Shows that screen."),
+    Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
+)
+
+
+def screen_class(screen_id: str) -> type[TokvizScreen]:
+    """Import a screen."""
+    found: type[TokvizScreen] = import_module(f"tokviz.tui.screens.{screen_id}").SCREEN
+    return found
 
 
 def _action_provider() -> type[Provider]:
-    from tokviz.tui.actions.palette import ActionProvider
+    from tokviz.tui.dialogs.action_palette import ActionProvider
 
     return ActionProvider
+
+
+def _goes_to_screens(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare an action for each screen."""
+    for kind in reversed(SCREENS):
+        declare = action(
+            f"{kind.title} screen",
+            *kind.keys,
+            section="Screens",
+            id=f"{kind.id}_screen",
+            help=kind.help,
+            call=f"show_screen('{kind.id}')",
+        )
+        declare(method)
+    return method
 
 
 class TokvizApp(App[None]):
@@ -44,36 +64,23 @@ class TokvizApp(App[None]):
         "screens/tokens/screen.tcss",
     ]
     COMMANDS: ClassVar[set[Any]] = {_action_provider}
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("app")]
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
-    def __init__(
-        self,
-        opening: Opening,
-        settings: Settings | None = None,
-        *,
-        driver_class: type[Driver] | None = None,
-        remember: bool = True,
-    ) -> None:
-        """Take what to show first.
+    def __init__(self, session: Session, *, driver_class: type[Driver] | None = None) -> None:
+        """Take what the app is about.
 
         Args:
-            opening: The text and the tokenizer.
-            settings: The remembered choices.
+            session: The text, the tokenizer, the settings, and what is to be shown first.
             driver_class: The driver for this terminal, None for Textual's own choice.
-            remember: Whether changed settings and unsaved text are written to the user's folders.
         """
         super().__init__(driver_class=driver_class)
-        self.opening = opening
-        self.settings = settings or Settings()
-        self.remember = remember
+        self.session = session
+        session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
-        self.tokenizer_changed: Signal[Tokenizer] = Signal(self, "tokenizer changed")
-        """Tells of another tokenizer at hand."""
         for theme in THEMES:
             self.register_theme(theme)
-        if self.settings.theme == LIGHT:
+        if session.settings.theme == LIGHT:
             self.theme = LIGHT
         else:
             # As dark as Textual's default, it differs in colours only. Its watcher would parse all
@@ -81,16 +88,28 @@ class TokvizApp(App[None]):
             self.set_reactive(App.theme, DARK)
             self.stylesheet.set_variables(self.get_css_variables())
 
+    # -- screens
+
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the first screen."""
-        return SCREENS[0].make(self)
+        return self._make_screen(self.DEFAULT_MODE)
+
+    def _make_screen(self, screen_id: str) -> TokvizScreen:
+        return screen_class(screen_id)(self.session)
 
     def on_mount(self) -> None:
         """Go to the screen that was asked for."""
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
-        if self.opening.screen != self.current_mode:
-            self.action_show_screen(self.opening.screen)
+        if self.session.first_screen != self.current_mode:
+            self.action_show_screen(self.session.first_screen)
 
+    @action("Next screen", "ctrl+l", "f11", section="Screens", footer="screen")
+    def action_next_screen(self) -> None:
+        """Go to the next screen. What this one does goes on."""
+        ids = [kind.id for kind in SCREENS]
+        self.action_show_screen(ids[(ids.index(self.current_mode) + 1) % len(ids)])
+
+    @_goes_to_screens
     def action_show_screen(self, screen_id: str) -> None:
         """Go to a screen, which is made when it is first shown and keeps its state from then on."""
         if len(self.screen_stack) > 1:
@@ -98,93 +117,47 @@ class TokvizApp(App[None]):
             return
         if not self._screens_known:
             for kind in SCREENS:
-                self.add_mode(kind.id, partial(kind.make, self))
+                self.add_mode(kind.id, partial(self._make_screen, kind.id))
             self._screens_known = True
         self.switch_mode(screen_id)
 
-    def action_next_screen(self) -> None:
-        """Go to the screen of the next tab."""
-        ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(ids[(ids.index(self.current_mode) + 1) % len(ids)])
-
-    @property
-    def tokens_screen(self) -> TokensScreen:
-        """The Tokens screen, whose text and tokenizer the other screens take up."""
-        return cast(TokensScreen, self.get_screen_stack(self.DEFAULT_MODE)[0])
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer at hand: the one of the Tokens screen, or the one that it begins with."""
-        return self.tokens_screen.live.tokenizer or self.opening.tokenizer
-
-    def use_tokenizer(self, name: str, *, show: bool = True) -> None:
-        """Tokenize by another tokenizer, given by its name or its folder.
-
-        Args:
-            name: What `tokviz.load` takes.
-            show: Whether to go to the Tokens screen.
-        """
-        if show:
-            self.action_show_screen(SCREENS[0].id)
-        self.tokens_screen.use_tokenizer(name)
-
-    def pick_tokenizer(self) -> None:
-        """Ask for another tokenizer, and use it on every screen."""
-        self.tokens_screen.action_pick_tokenizer()
-
-    def load_tokenizer(self, source: str) -> None:
-        """Load a tokenizer, given by what `tokviz.load` takes, and use it on every screen."""
-        self.tokens_screen.pick_tokenizer(source)
-
-    def action_show_in_vocabulary(self, token_id: int) -> None:
-        """Show the page of a token of the tokenizer at hand."""
-        self.action_show_screen("vocabulary")
-        self.call_after_refresh(self.screen.run_action, f"screen.find_id({token_id})")
-
-    def show_text(self, text: str) -> None:
-        """Show a text on the Tokens screen in place of the one there; undo brings that back."""
-        self.action_show_screen(SCREENS[0].id)
-        self.tokens_screen.replace_all(text)
-
-    def replay(self, request: ReplayRequest) -> None:
-        """Show a training or a vocabulary on the Replay screen."""
-        self.opening.request = request
-        self.action_show_screen("replay")
+    # -- the look
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
         return [*super().get_line_filters(), _SAFE]
 
-    def token_palette(self) -> TokenPalette:
-        """Make the token colours for the theme and for what the terminal can show."""
-        colours = "truecolor" if self.is_headless else self.console.color_system
-        return token_palette(self.current_theme.dark, colours, self.no_color)
-
-    def change_settings(self, **changes: Any) -> None:
-        """Remember choices. They are written when the app ends."""
-        self.settings = self.settings._replace(**changes)
-
+    @action("Dark or light", "f10", section="View", priority=False)
     def action_toggle_theme(self) -> None:
-        """Change between dark and light."""
+        """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
-        self.change_settings(theme=self.theme)
+        self.session.change_settings(theme=self.theme)
 
+    # -- what can be done everywhere
+
+    @action("Command palette", "ctrl+p", section="App", bound=False)
     def action_command_palette(self) -> None:
-        """Offer all actions."""
-        from tokviz.tui.actions.palette import ActionPalette
+        """Every action by its name."""
+        from tokviz.tui.dialogs.action_palette import ActionPalette
 
         if not isinstance(self.screen, ActionPalette):
             self.push_screen(ActionPalette())
 
+    @action("Help", "f1", "question_mark", section="App", footer="help", stays=True, priority=False)
     def action_help(self) -> None:
-        """Show the help of the screen."""
+        """The keys, panels and mouse of the screen you are on.
+
+        ? does it where you are not typing.
+        """
         from tokviz.tui.dialogs.help import HelpDialog
 
         if not isinstance(self.screen, HelpDialog):
-            self.push_screen(HelpDialog(self.current_mode))
+            mode = self.current_mode
+            self.push_screen(HelpDialog(actions_on(mode), gestures_on(mode)))
 
+    @action("Quit", "ctrl+q", section="App")
     async def action_quit(self) -> None:
-        """End the app, once a file that is being written is written."""
+        """End tokviz. A text that was not saved comes back at the next start."""
         await self.workers.wait_for_complete(
             [worker for worker in self.workers if worker.group == "save"]
         )
@@ -192,8 +165,23 @@ class TokvizApp(App[None]):
 
     def on_unmount(self) -> None:
         """Remember the choices."""
-        if self.remember:
-            save_settings(self.settings)
+        self.session.end()
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
+
+
+APP_ACTIONS: list[Action] = declared_by(TokvizApp)
+"""What can be done on every screen."""
+
+
+def actions_on(screen_id: str) -> list[Action]:
+    """List what can be done on a screen: its own actions, then those of every screen."""
+    return [*screen_class(screen_id).declared(), *APP_ACTIONS]
+
+
+def gestures_on(screen_id: str) -> list[Gesture]:
+    """List what the mouse does on a screen."""
+    return [*screen_class(screen_id).gestures(), *GESTURES]
 
 
 _SAFE = SafeLineFilter()

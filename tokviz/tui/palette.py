@@ -12,12 +12,33 @@ colour.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import abstractmethod
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.color import Color, blend_rgb
 from rich.style import Style
+from textual.app import App
 
 N_HUES = 6
+
+
+class LookTable(dict[int, Style]):
+    """The style of each look, a number made of bits; worked out when it is first asked for."""
+
+    def __init__(self, palette: TokenPalette, ground: Style) -> None:
+        """Take the palette, and the widget's own style below it."""
+        super().__init__()
+        self.palette = palette
+        self.base = ground + palette.base
+
+    def __missing__(self, look: int) -> Style:
+        """Put a style together and remember it."""
+        style = self[look] = self.style_of(look)
+        return style
+
+    @abstractmethod
+    def style_of(self, look: int) -> Style:
+        """Put a style together."""
 
 
 class TokenPalette(NamedTuple):
@@ -256,3 +277,18 @@ def _mix(colour: str, other: str, share: float) -> str:
     first, second = Color.parse(colour).triplet, Color.parse(other).triplet
     assert first is not None and second is not None
     return blend_rgb(first, second, share).hex
+
+
+def palette_of(app: App[Any]) -> TokenPalette:
+    """Choose the palette for an app's theme and for what its terminal can show."""
+    colours = "truecolor" if app.is_headless else app.console.color_system
+    return token_palette(app.current_theme.dark, colours, app.no_color)
+
+
+@runtime_checkable
+class TakesPalette(Protocol):
+    """A widget that draws tokens."""
+
+    def set_palette(self, palette: TokenPalette) -> None:
+        """Draw with other colours."""
+        ...

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
+from tokviz.errors import TokvizError
 from tokviz.vocabulary.scripts import BYTES, COMMON, MIXED, scripts_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _SLICE = 4096
 _SORTED_BYTES = 32
 
 
-class Cancelled(Exception):
+class Cancelled(TokvizError):
     """Nobody wants the answer any more."""
 
 

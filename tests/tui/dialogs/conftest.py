@@ -10,6 +10,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from tests.tui.waiting import settle
 from tokviz.tui.themes import DARK, THEMES
 
 NOT_CLOSED = object()
@@ -41,10 +42,7 @@ class DialogPilot:
         self.pilot = pilot
 
     async def settle(self) -> None:
-        for _ in range(3):
-            await self.pilot.pause()
-            await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
+        await settle(self.pilot)
 
     async def press(self, *keys: str) -> None:
         for key in keys:

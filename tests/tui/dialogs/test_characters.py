@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.glyphs import UNSAFE
@@ -59,11 +63,9 @@ def test_nothing_typed_offers_useful_characters_with_their_true_names() -> None:
         assert not official or character.name.startswith(official)
 
 
-@pytest.mark.parametrize("width", range(12, 100))
-def test_row_is_safe_and_never_exceeds_its_width(width: int) -> None:
-    from rich.cells import cell_len
-
-    for character in USEFUL:
+@given(st.characters(exclude_categories=("Cs",)).map(lambda char: by_number(f"U+{ord(char):X}")))
+def test_row_is_safe_and_never_exceeds_its_width(drawn: Character) -> None:
+    for character, width in product([drawn, *USEFUL], range(12, 100)):
         text = "".join(text for text, _ in paint_character(character, width))
         assert UNSAFE.search(text) is None
         assert cell_len(text) <= max(width, 20)

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.tui.dialogs.file_dialog import FileDialog, paint_entry
+from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.folder import FolderEntry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -222,13 +225,14 @@ async def test_a_file_can_be_opened_at_any_size(
         assert pilot.result == folder / "banana.txt"
 
 
-@pytest.mark.parametrize("width", range(4, 100))
-@pytest.mark.parametrize("name", ["a.txt", "日本語の長い名前" * 4, "x" * 200])
-def test_row_never_exceeds_its_width(width: int, name: str) -> None:
-    from rich.cells import cell_len
-
-    cells = paint_entry(FolderEntry(name, False, 12_345, 1e9), width)
-    assert cell_len("".join(text for text, _ in cells)) <= width
+@given(st.text(min_size=1), st.booleans(), st.integers(0, 10**15))
+@example("a.txt", False, 12_345)
+@example("日本語の長い名前" * 4, False, 12_345)
+@example("x" * 200, False, 12_345)
+def test_row_never_exceeds_its_width(name: str, is_folder: bool, size: int) -> None:
+    for width in range(4, 100):
+        cells = paint_entry(FolderEntry(name, is_folder, size, 1e9), width)
+        assert cell_len("".join(text for text, _ in cells)) <= width
 
 
 # Saving
@@ -281,3 +285,67 @@ async def test_missing_folder_and_missing_name_are_told(
         await pilot.press("enter")
         assert pilot.is_open
         assert pilot.shows("there is no such folder")
+
+
+async def test_a_file_to_append_to_is_taken_as_it_is(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(SaveFileDialog(folder, "apple.txt", existing="take")) as pilot:
+        await pilot.press("enter")
+        assert pilot.result == folder / "apple.txt"
+
+
+async def test_a_new_folder_is_not_put_in_the_place_of_a_file(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(SaveFileDialog(folder, "apple.txt", existing="refuse")) as pilot:
+        await pilot.press("enter")
+        assert pilot.is_open
+        assert pilot.shows("apple.txt is there already, and is no folder.")
+
+
+async def test_a_key_goes_through_the_kinds_of_file(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(SaveFileDialog(folder, "list.doc", kinds=("csv", "txt"))) as pilot:
+        await pilot.press("enter")
+        assert pilot.shows("End the name in .csv or .txt: that is the kind of file.")
+        await pilot.press("ctrl+k")
+        assert pilot.shows("list.csv")
+        await pilot.press("ctrl+k", "enter")
+        assert pilot.result == folder / "list.txt"
+
+
+async def test_the_keys_of_other_dialogs_are_left_to_the_field(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(SaveFileDialog(folder, "list.doc")) as pilot:
+        await pilot.press("home", "ctrl+k")
+        assert pilot.app.dialog.query_one(PathField).value == ""
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        await pilot.press("ctrl+o")
+        assert pilot.is_open
+
+
+async def test_a_folder_is_taken_where_one_is_wanted(open_dialog: OpenDialog, folder: Path) -> None:
+    async with open_dialog(OpenFileDialog(folder, folder_verb="add this folder")) as pilot:
+        await pilot.press("ctrl+o")
+        assert pilot.result == folder
+    async with open_dialog(OpenFileDialog(folder, folder_verb="add this folder")) as pilot:
+        await pilot.press("down", "up", "ctrl+o")
+        assert pilot.result == folder / "sub"
+
+
+async def test_enter_takes_a_folder_of_the_wanted_kind(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    dialog = OpenFileDialog(folder, takes_folder=lambda path: path.name == "deep")
+    async with open_dialog(dialog) as pilot:
+        await pilot.press("enter")
+        assert pilot.is_open
+        await pilot.press("enter")
+        assert pilot.result == folder / "sub" / "deep"
+
+
+async def test_a_file_of_any_kind_is_taken_unread(open_dialog: OpenDialog, tmp_path: Path) -> None:
+    (tmp_path / "bytes.bin").write_bytes(bytes(range(256)))
+    async with open_dialog(OpenFileDialog(tmp_path, takes_any=True)) as pilot:
+        await pilot.type("bytes.bin")
+        await pilot.press("enter")
+        assert pilot.result == tmp_path / "bytes.bin"

@@ -3,40 +3,42 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.tui.actions.action import key_label
-from tokviz.tui.actions.registry import actions_of, gestures_of
+from tokviz.tui.actions import key_label
+from tokviz.tui.app import actions_on, gestures_on
 from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
 from tokviz.tui.screens.registry import SCREENS
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
 def test_every_action_and_gesture_of_the_screen_and_the_app_is_explained(screen: str) -> None:
-    entries = [entry for section in help_sections(screen).values() for entry in section]
+    sections = help_sections(actions_on(screen), gestures_on(screen))
+    entries = [entry for section in sections.values() for entry in section]
     titles = [entry.title for entry in entries]
     assert sorted(titles) == sorted(
-        [action.title for action in actions_of(screen, "app")]
-        + [gesture.gesture for gesture in gestures_of(screen, "app")]
+        [action.title for action in actions_on(screen)]
+        + [gesture.gesture for gesture in gestures_on(screen)]
     )
 
 
 def test_another_screen_shows_no_actions_of_the_tokens_screen() -> None:
-    entries = [entry for section in help_sections("train").values() for entry in section]
+    sections = help_sections(actions_on("train"), gestures_on("train"))
+    entries = [entry for section in sections.values() for entry in section]
     assert "Quit" in [entry.title for entry in entries]
     assert "Choose a tokenizer" not in [entry.title for entry in entries]
 
 
 @pytest.mark.parametrize("width", [12, 18, 36, 70, 91, 92, 120])
 def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
-    page = help_content("tokens", width).plain
+    page = help_content(help_sections(actions_on("tokens"), gestures_on("tokens")), width).plain
     assert max(len(line) for line in page.splitlines()) <= width
-    for action in actions_of("tokens", "app"):
+    for action in actions_on("tokens"):
         for key in action.keys:
             assert key_label(key) in page
 
 
 @pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1"])
 async def test_each_of_the_usual_keys_closes_it(open_dialog: OpenDialog, key: str) -> None:
-    async with open_dialog(HelpDialog()) as pilot:
+    async with open_dialog(HelpDialog(actions_on("tokens"), gestures_on("tokens"))) as pilot:
         await pilot.press(key)
         assert pilot.result is None
 
@@ -45,7 +47,7 @@ async def test_each_of_the_usual_keys_closes_it(open_dialog: OpenDialog, key: st
 async def test_it_scrolls_to_its_end_and_closes_by_mouse(
     open_dialog: OpenDialog, size: tuple[int, int]
 ) -> None:
-    async with open_dialog(HelpDialog(), size) as pilot:
+    async with open_dialog(HelpDialog(actions_on("tokens"), gestures_on("tokens")), size) as pilot:
         assert pilot.shows("Open a file")
         await pilot.press("end")
         assert pilot.shows("the same everywhere.") or pilot.shows("everywhere.")

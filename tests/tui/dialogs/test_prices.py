@@ -6,11 +6,11 @@ import pytest
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.opening import Opening
 from tokviz.prices import TEMPLATE, prices_path
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
+from tokviz.tui.screens.tokens import TokensScreen
 
 TABLE = """\
 [[model]]
@@ -26,9 +26,7 @@ price = 1
 
 
 @pytest.fixture(autouse=True)
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def table() -> Path:
     path = prices_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -79,7 +77,13 @@ async def test_a_table_without_a_model_for_the_tokenizer_says_so(
 
 
 def make_app() -> TokvizApp:
-    return TokvizApp(Opening("hello world", tokviz.load("gpt2")), Settings())
+    return TokvizApp(Session(Opened("hello world"), tokviz.load("gpt2")))
+
+
+def tokens_of(app: TokvizApp) -> TokensScreen:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TokensScreen)
+    return screen
 
 
 async def test_status_line_shows_the_cost_once_there_is_a_table(table: Path) -> None:
@@ -89,7 +93,7 @@ async def test_status_line_shows_the_cost_once_there_is_a_table(table: Path) -> 
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        assert "small: 0.0000040 USD, 20 % of 10" in app.tokens_screen.status.text
+        assert "small: 0.0000040 USD, 20 % of 10" in tokens_of(app).status.text
 
 
 async def test_status_line_shows_no_cost_without_a_table() -> None:
@@ -98,8 +102,8 @@ async def test_status_line_shows_no_cost_without_a_table() -> None:
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        assert app.tokens_screen.cost_note() is None
-        assert "USD" not in app.tokens_screen.status.text
+        assert tokens_of(app).costs.note() is None
+        assert "USD" not in tokens_of(app).status.text
 
 
 async def test_a_text_that_does_not_fit_the_window_is_marked(table: Path) -> None:
@@ -109,7 +113,7 @@ async def test_a_text_that_does_not_fit_the_window_is_marked(table: Path) -> Non
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        assert "⚠ small" in app.tokens_screen.status.text
+        assert "⚠ small" in tokens_of(app).status.text
 
 
 async def test_a_malformed_table_is_told_at_the_start_and_the_app_lives(table: Path) -> None:
@@ -118,7 +122,7 @@ async def test_a_malformed_table_is_told_at_the_start_and_the_app_lives(table: P
     async with app.run_test(size=(160, 30)) as pilot:
         while not any("models.toml" in notice.message for notice in app._notifications):
             await pilot.pause()
-        assert "hello world" in app.tokens_screen.live.text
+        assert "hello world" in app.session.live.text
 
 
 async def test_the_table_is_edited_on_the_tokens_screen_and_counts_once_saved(table: Path) -> None:
@@ -133,9 +137,9 @@ async def test_the_table_is_edited_on_the_tokens_screen_and_counts_once_saved(ta
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        tokens = app.tokens_screen
-        assert tokens.path == table
-        tokens.replace_all(TABLE)
+        tokens = tokens_of(app)
+        assert app.session.path == table
+        tokens.text.replace_all(TABLE)
         await pilot.press("ctrl+s")
         await app.workers.wait_for_complete()
         await pilot.pause()

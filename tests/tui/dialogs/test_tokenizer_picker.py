@@ -1,27 +1,31 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.formats.registry import builtin_names
-from tokviz.opening import Opening
+from tokviz.formats.registry import BuiltinTokenizer, builtin_names
 from tokviz.places import place_words, short_name
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
-from tokviz.tui.dialogs.row_list import RowList
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
-    Place,
+    SourceRow,
     paint_match,
     paint_place,
     rank,
     typed_source,
 )
+from tokviz.tui.widgets.lists import RowList
 
 
 def ranked(query: str) -> list[str]:
@@ -49,6 +53,31 @@ def test_name_alias_or_part_of_one_finds_the_tokenizer_first(query: str, name: s
     assert ranked(query)[0] == name
 
 
+def made_up(name: str, *aliases: str, title: str = "") -> BuiltinTokenizer:
+    (known, *_) = builtin_names()
+    return known._replace(name=name, aliases=aliases, title=title)
+
+
+def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
+    tokenizers = [
+        made_up("xaxbxc"),
+        made_up("zzzzabc"),
+        made_up("abcdefghi"),
+        made_up("none", "other"),
+        made_up("abcd"),
+        made_up("last", "a b-c"),
+    ]
+    matches = rank("ABC", tokenizers)
+    assert [match.tokenizer.name for match in matches] == [
+        "last",  # its alias is equal, but for what is ignored
+        "abcd",  # begins with it, and is the shorter of two
+        "abcdefghi",
+        "zzzzabc",  # holds it
+        "xaxbxc",  # holds its letters in order
+    ]
+    assert matches[0].name == "a b-c"
+
+
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
     (match, *_) = rank("davinci", builtin_names())
     assert "davinci" in "".join(text for text, _ in paint_match(match, 72, current=False))
@@ -57,10 +86,11 @@ def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
     assert row.count("4") == 1
 
 
-@pytest.mark.parametrize("width", range(8, 120))
-def test_row_never_exceeds_its_width_where_the_name_fits(width: int) -> None:
-    for match in rank("", builtin_names()):
-        text = "".join(text for text, _ in paint_match(match, width, current=True))
+@given(st.sampled_from(["", "gpt", "davinci", "2", "o"]), st.booleans())
+@example("", True)
+def test_row_never_exceeds_its_width_where_the_name_fits(query: str, current: bool) -> None:
+    for match, width in product(rank(query, builtin_names()), range(8, 120)):
+        text = "".join(text for text, _ in paint_match(match, width, current=current))
         assert len(text) <= max(width, 17)
 
 
@@ -164,10 +194,15 @@ def test_places_go_by_a_short_name() -> None:
     assert "\x1b" not in "".join(place_words("/data/\x1b[2J.json"))
 
 
-@pytest.mark.parametrize("width", range(12, 120, 3))
-def test_row_of_a_place_never_exceeds_its_width(width: int) -> None:
-    for place in (Place("/a/long/way/to/a/tokenizer.json", True), Place("hf:org/name", False)):
-        assert len("".join(text for text, _ in paint_place(place, width, current=True))) <= width
+@given(st.text(min_size=1).map("/a/{}".format), st.booleans(), st.booleans())
+@example("/a/long/way/to/a/tokenizer.json", True, True)
+@example("hf:org/name", False, True)
+def test_row_of_a_place_never_exceeds_its_width(path: str, recent: bool, current: bool) -> None:
+    for width in range(12, 120):
+        text = "".join(
+            text for text, _ in paint_place(SourceRow(path, recent), width, current=current)
+        )
+        assert cell_len(text) <= width
 
 
 async def test_typed_path_is_loaded_before_the_dialog_ends(
@@ -236,18 +271,18 @@ async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
 async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> None:
     path = str(places / "tokenizer.json")
     settings = Settings(recent_tokenizers=(path, "hf:org/name"))
-    app = TokvizApp(Opening("", tokviz.load("gpt2")), settings, remember=False)
+    app = TokvizApp(Session(Opened(""), tokviz.load("gpt2"), settings, remember=False))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+t")
         await pilot.pause()
         picker = app.screen
         assert isinstance(picker, TokenizerPicker)
         rows = picker.query_one("#tokenizers", RowList).rows
-        assert rows[-2:] == [Place(path, True), Place("hf:org/name", True)]
+        assert rows[-2:] == [SourceRow(path, True), SourceRow("hf:org/name", True)]
         for key in ("o", "r", "g", "f8"):
             await pilot.press(key)
         await pilot.pause()
-        assert app.settings.recent_tokenizers == (path,)
+        assert app.session.settings.recent_tokenizers == (path,)
 
 
 def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> None:

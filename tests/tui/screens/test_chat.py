@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,14 +11,15 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
-from tokviz.opening import Opening
-from tokviz.settings import Settings
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
@@ -53,15 +56,9 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def make_app(request: object = None, *, remember: bool = False) -> TokvizApp:
-    opening = Opening("hello", tokviz.load("gpt2"), screen="chat", request=request)
-    return TokvizApp(opening, Settings(), remember=remember)
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until nothing is under way."""
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    first = request or ShowScreen("chat")
+    session = Session(Opened("hello"), tokviz.load("gpt2"), remember=remember, first=first)
+    return TokvizApp(session)
 
 
 async def chat(pilot: Pilot[None], conversation: dict[str, Any] | None = None) -> ChatScreen:
@@ -70,42 +67,49 @@ async def chat(pilot: Pilot[None], conversation: dict[str, Any] | None = None) -
     screen = pilot.app.screen
     assert isinstance(screen, ChatScreen)
     if conversation is not None:
-        screen.change(Conversation.from_json(conversation), PartPlace(0))
+        screen.chat.change(Conversation.from_json(conversation), PartPlace(0))
         await settle(pilot)
     return screen
 
 
 async def findings(pilot: Pilot[None], screen: ChatScreen) -> list[str]:
     """Look for findings now rather than when the user pauses."""
-    screen._lint_now()
+    screen.rendered.look_for_findings()
     await settle(pilot)
-    return [finding.code for finding in screen.findings]
+    return [finding.code for finding in screen.rendered.findings]
 
 
 def contents(screen: ChatScreen) -> list[str]:
-    return [message.text for message in screen.conversation.messages]
+    return [message.text for message in screen.chat.conversation.messages]
 
 
 def roles(screen: ChatScreen) -> list[str]:
-    return [message.role for message in screen.conversation.messages]
+    return [message.role for message in screen.chat.conversation.messages]
 
 
 def assert_exact(screen: ChatScreen) -> None:
     """What is shown is what rendering from scratch gives."""
     expected = render(
-        screen.tokenizer, screen.conversation, screen.history.state.template, screen.max_tokens
+        screen.session.tokenizer,
+        screen.chat.conversation,
+        screen.chat.history.state.template,
+        screen.chat.max_tokens,
     )
-    assert screen.rendering is not None
-    assert screen.rendering.ids == expected.ids
-    assert screen.rendering.mask == expected.mask
-    assert screen.views.rendering is screen.rendering
+    assert screen.rendered.rendering is not None
+    assert screen.rendered.rendering.ids == expected.ids
+    assert screen.rendered.rendering.mask == expected.mask
+    assert screen.views.rendering is screen.rendered.rendering
     blocks = screen.messages.list.blocks
     assert [[part.text for part in block.parts] for block in blocks] == [
-        [part.text for part in message.parts] for message in screen.conversation.messages
+        [part.text for part in message.parts] for message in screen.chat.conversation.messages
     ]
-    place = screen.place
+    place = screen.chat.place
     assert place is not None
     assert screen.messages.editor.text == blocks[place.message].parts[place.part].text
+
+
+def status_text(screen: ChatScreen) -> str:
+    return screen.status.render_line(0).text
 
 
 def screen_text(app: TokvizApp) -> str:
@@ -117,9 +121,9 @@ async def test_it_begins_with_a_sample_that_has_everything() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         assert_exact(screen)
-        assert not screen.modified
+        assert not screen.chat.modified
         assert {"text", "python", "python_output"} <= {
-            part.kind for message in screen.conversation.messages for part in message.parts
+            part.kind for message in screen.chat.conversation.messages for part in message.parts
         }
         text = screen_text(app)
         assert "added virtually" in text
@@ -156,15 +160,15 @@ async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        before = [screen.history.state]
+        before = [screen.chat.history.state]
 
         async def step(*keys: str) -> None:
-            screen.history.break_run()
+            screen.chat.history.break_run()
             await pilot.press(*keys)
-            assert screen.history.state.conversation is not before[-1].conversation or (
-                screen.history.state.template != before[-1].template
+            assert screen.chat.history.state.conversation is not before[-1].conversation or (
+                screen.chat.history.state.template != before[-1].template
             )
-            before.append(screen.history.state)
+            before.append(screen.chat.history.state)
 
         await step("x")
         await step("f7")
@@ -177,11 +181,11 @@ async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
         await step("ctrl+n")
         for state in reversed(before[:-1]):
             await pilot.press("ctrl+z")
-            assert screen.conversation == state.conversation
-            assert screen.history.state.template == state.template
+            assert screen.chat.conversation == state.conversation
+            assert screen.chat.history.state.template == state.template
         for state in before[1:]:
             await pilot.press("ctrl+y")
-            assert screen.conversation == state.conversation
+            assert screen.chat.conversation == state.conversation
 
 
 async def test_roles_alternate_when_messages_are_added() -> None:
@@ -209,12 +213,12 @@ async def test_switching_templates_never_loses_text() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        before = screen.conversation
+        before = screen.chat.conversation
         seen = set()
         for _ in range(5):
             await pilot.press("shift+f6")
-            seen.add(screen.history.state.template)
-            assert screen.conversation is before
+            seen.add(screen.chat.history.state.template)
+            assert screen.chat.conversation is before
         assert len(seen) == 5
 
 
@@ -223,7 +227,7 @@ async def test_a_conversation_that_a_template_cannot_write_says_why_and_where() 
     chat_ = {"messages": [{"role": "assistant", "content": "first"}]}
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, chat_)
-        assert screen.rendering is None
+        assert screen.rendered.rendering is None
         assert "message 1" in screen_text(app)
         assert "not-rendered" in await findings(pilot, screen)
         await pilot.press("z")
@@ -239,12 +243,12 @@ async def test_a_finding_leads_to_its_message_and_its_token() -> None:
         screen.messages.go_to(PartPlace(0), (0, 0))
         assert await findings(pilot, screen) == ["special-in-content"]
         await pilot.press("f3")
-        assert screen.place == PartPlace(3)
-        assert screen.views.pin == screen.findings[0].token_index
+        assert screen.chat.place == PartPlace(3)
+        assert screen.views.pin == screen.rendered.findings[0].token_index
         pin = screen.views.pin
         assert pin is not None
-        assert screen.rendering is not None
-        assert screen.rendering.message_of[pin] == 3
+        assert screen.rendered.rendering is not None
+        assert screen.rendered.rendering.message_of[pin] == 3
 
 
 async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
@@ -252,24 +256,26 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         flow = screen.views.current
+        assert flow is not None
         await pilot.click(flow, offset=(2, 0))
         assert screen.views.pin == 0
         assert "not learned" in screen_text(app)
         await pilot.click(flow, offset=(24, 2))
         pin = screen.views.pin
         assert pin is not None
-        assert screen.rendering is not None
-        assert screen.rendering.mask[pin] == 1
+        assert screen.rendered.rendering is not None
+        assert screen.rendered.rendering.mask[pin] == 1
 
 
 async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        screen.pick_token(screen.rendering.mask.index(1) if screen.rendering else None)
-        screen.views.current.focus()
+        assert screen.rendered.rendering is not None
+        screen.looking.pick_token(screen.rendered.rendering.mask.index(1))
+        screen.views.turns.focus()
         await pilot.press("right", "enter")
-        assert screen.place == PartPlace(1)
+        assert screen.chat.place == PartPlace(1)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])
@@ -281,7 +287,7 @@ async def test_nothing_of_a_hostile_conversation_reaches_the_terminal_raw(
         screen = await chat(pilot, HOSTILE)
         await findings(pilot, screen)
         for view in VIEWS:
-            screen.action_show_view(view.id)
+            screen.looking.show_view(view.id)
             await settle(pilot)
             shown = screen_text(app).replace("\n", "")
             assert not set(shown) & set("\x1b\x07\x7f\u202e\u200b\x9b\U000e0041\r\u2028")
@@ -296,7 +302,7 @@ async def test_special_token_text_in_content_stays_plain_text() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, HOSTILE)
-        rendering = screen.rendering
+        rendering = screen.rendered.rendering
         assert rendering is not None
         for index in range(len(rendering)):
             assert rendering.is_special(index) <= bool(rendering.from_structure[index])
@@ -335,7 +341,7 @@ async def test_a_click_on_a_text_puts_the_cursor_there() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         await click_words(pilot, screen, "llo")
-        assert (screen.place, screen.messages.editor.cursor_location) == (PartPlace(1), (0, 2))
+        assert (screen.chat.place, screen.messages.editor.cursor_location) == (PartPlace(1), (0, 2))
         await pilot.press("_")
         assert contents(screen)[1] == "He_llo"
 
@@ -348,20 +354,20 @@ async def test_saving_and_opening_gives_the_same_conversation(tmp_path: Path) ->
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, HOSTILE)
-        before = screen.conversation
-        assert screen.modified
-        screen._save_chosen(path)
+        before = screen.chat.conversation
+        assert screen.chat.modified
+        screen.files.save(path)
         await settle(pilot)
-        assert not screen.modified
+        assert not screen.chat.modified
         assert json.loads(path.read_text("utf-8")) == HOSTILE
         await pilot.press("ctrl+n")
-        assert not screen.modified
+        assert not screen.chat.modified
         await pilot.press("ctrl+z")
-        assert not screen.modified
-        screen.open_path(path)
+        assert not screen.chat.modified
+        screen.rows.open_path(path)
         await settle(pilot)
-        assert screen.conversation == before
-        assert screen.dataset is None
+        assert screen.chat.conversation == before
+        assert screen.rows.dataset is None
 
 
 @pytest.mark.parametrize(
@@ -382,8 +388,8 @@ async def test_a_file_that_cannot_be_read_leaves_the_conversation_alone(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         heard: list[str] = []
-        monkeypatch.setattr(screen, "say", lambda text, severity="information": heard.append(text))
-        screen.open_path(path)
+        monkeypatch.setattr(screen, "notify", lambda text, **options: heard.append(text))
+        screen.rows.open_path(path)
         await settle(pilot)
         assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]
         assert len(heard) == 1
@@ -404,7 +410,7 @@ async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> N
         assert isinstance(app.screen, PickDialog)
         await pilot.press("enter")
         assert contents(screen) == ["new"]
-        assert screen.modified, "it is in no file yet"
+        assert screen.chat.modified, "it is in no file yet"
         await pilot.press("ctrl+z")
         assert len(contents(screen)) == 4
 
@@ -414,12 +420,12 @@ async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         await pilot.press("Z")
-        assert screen.modified
+        assert screen.chat.modified
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        assert screen._autosave is not None
-        kept = screen._autosave._folder
+        assert screen.files.safe._autosave is not None
+        kept = screen.files.safe._autosave._folder
         assert kept is not None
         assert any("ZHi" in file.read_text("utf-8") for file in kept.glob("autosave-*"))
 
@@ -449,14 +455,19 @@ def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
     return path
 
 
+def check_rows(screen: ChatScreen) -> Scan:
+    assert screen.rows.dataset is not None
+    return screen.rows.checks.start(screen.rows.dataset)
+
+
 async def test_the_command_line_opens_a_dataset_with_a_template(tmp_path: Path) -> None:
     app = make_app(ChatRequest(str(dataset(tmp_path)), "chatml", 99))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
-        assert screen.dataset is not None
-        assert screen.dataset.n_rows == 50
-        assert (screen.history.state.template, screen.max_tokens) == ("chatml", 99)
+        assert screen.rows.dataset is not None
+        assert screen.rows.dataset.n_rows == 50
+        assert (screen.chat.history.state.template, screen.chat.max_tokens) == ("chatml", 99)
         assert contents(screen)[0] == "question 0"
         assert_exact(screen)
 
@@ -466,21 +477,42 @@ async def test_moving_through_rows_meets_broken_ones_without_harm(tmp_path: Path
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
-        screen.go_to_row(6)
+        screen.rows.go_to(6)
         await settle(pilot)
         await pilot.press("ctrl+right_square_bracket")
         await settle(pilot)
-        assert screen.rendering is None
-        assert "line 8" in str(screen.problem)
+        assert screen.rendered.rendering is None
+        assert "line 8" in str(screen.rendered.problem)
         assert await findings(pilot, screen) == ["unreadable"]
         assert '{"messages":' in screen_text(app)
         await pilot.press("ctrl+right_square_bracket")
         await settle(pilot)
-        assert "'usr'" in str(screen.problem)
+        assert "'usr'" in str(screen.rendered.problem)
         await pilot.press("ctrl+right_square_bracket")
         await settle(pilot)
         assert contents(screen)[0] == "question 9"
         assert_exact(screen)
+
+
+async def test_the_keys_for_rows_go_to_the_next_one_and_the_one_before(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        for key, row in (
+            ("ctrl+right_square_bracket", 1),
+            ("alt+n", 2),
+            ("ctrl+backslash", 1),
+            ("ctrl+backslash", 0),
+        ):
+            await pilot.press(key)
+            await settle(pilot)
+            assert screen.chat.state.origin.row == row
+            assert contents(screen)[0] == f"question {row}"
+            assert f"row {row + 1} of 50" in status_text(screen)
+        await pilot.press("ctrl+backslash")
+        await until(pilot, lambda: "This is the first row." in screen_text(app))
+        assert contents(screen)[0] == "question 0"
 
 
 async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> None:
@@ -488,18 +520,18 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
-        screen.start_scan()
+        scan = check_rows(screen)
         await settle(pilot)
-        assert screen.scan is not None and screen.scan.complete
-        screen._filter_picked("empty-turn")
+        assert scan.complete
+        screen.rows.use_filter("empty-turn")
         await settle(pilot)
-        assert list(screen.listed()) == [3, 13, 23, 33, 43]
-        assert screen.history.state.origin.row == 3
+        assert list(screen.rows.listed.rows) == [3, 13, 23, 33, 43]
+        assert screen.chat.history.state.origin.row == 3
         await pilot.press("ctrl+right_square_bracket")
         await settle(pilot)
-        assert screen.history.state.origin.row == 13
-        screen._filter_picked("unreadable")
-        assert list(screen.listed()) == [7, 8]
+        assert screen.chat.history.state.origin.row == 13
+        screen.rows.use_filter("unreadable")
+        assert list(screen.rows.listed.rows) == [7, 8]
 
 
 async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
@@ -513,11 +545,30 @@ async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: P
         await settle(pilot)
         await pilot.press("enter", "ctrl+down")
         await settle(pilot)
-        assert screen.history.state.origin.row == 49
+        assert screen.chat.history.state.origin.row == 49
         editor = screen.messages.editor
         assert editor.wrapped_document.height > 3
         assert editor.size.height == editor.wrapped_document.height
         assert contents(screen)[1].split()[0] in screen_text(app)
+        assert_exact(screen)
+
+
+async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_back(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    long, short = {"messages": CHAT["messages"] * 3}, {"messages": CHAT["messages"][:1]}
+    path.write_text("\n".join(map(json.dumps, (long, short))))
+    app = make_app(ChatRequest(str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await pilot.press("alt+o", "down")
+        await until(pilot, lambda: screen.chat.state.origin.row == 1)
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "1 user" in screen_text(app)
+        assert "2 assistant" not in screen_text(app)
         assert_exact(screen)
 
 
@@ -539,14 +590,13 @@ async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
-        screen.start_scan()
-        while screen.scan is None or not screen.scan.lengths:
-            await pilot.pause(0.05)
+        scan = check_rows(screen)
+        await until(pilot, lambda: scan.lengths)
         await pilot.press("escape")
         await settle(pilot)
-        assert not screen.scan.complete
-        assert 0 < len(screen.scan.lengths) < 8_000
-        assert "stopped" in screen.scan_progress()
+        assert not scan.complete
+        assert 0 < len(scan.lengths) < 8_000
+        assert f"checked {len(scan.lengths):,} of 8,000, stopped" in status_text(screen)
 
 
 async def test_the_cursor_explains_the_token_at_it() -> None:
@@ -558,11 +608,11 @@ async def test_the_cursor_explains_the_token_at_it() -> None:
             await pilot.press("right")
             await settle(pilot)
             index = screen.views.pin
-            assert index is not None and screen.rendering is not None
-            assert screen.rendering.message_of[index] == place.message
-            assert not screen.rendering.from_structure[index]
+            assert index is not None and screen.rendered.rendering is not None
+            assert screen.rendered.rendering.message_of[index] == place.message
+            assert not screen.rendered.rendering.from_structure[index]
         await pilot.press("end", *" there")
-        rendering, pin = screen.rendering, screen.views.pin
+        rendering, pin = screen.rendered.rendering, screen.views.pin
         assert rendering is not None and pin is not None
         assert rendering.token_bytes(pin) == b" there"
 
@@ -571,12 +621,12 @@ async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        screen.change(template="chatml")
+        screen.chat.change(template="chatml")
         await settle(pilot)
         assert "Join the parts" in screen_text(app)
         screen.messages.go_to(PartPlace(2), (0, 0))
-        screen.action_join_parts()
-        assert screen.rendering is not None
+        await screen.run_action("join_parts")
+        assert screen.rendered.rendering is not None
         assert_exact(screen)
 
 
@@ -587,11 +637,11 @@ async def test_lengths_are_those_of_the_renderings(tmp_path: Path) -> None:
         await settle(pilot)
         await pilot.press("alt+l")
         await settle(pilot)
-        assert screen.scan is not None and screen.dataset is not None
+        assert screen.rows.checks.scan is not None and screen.rows.dataset is not None
         for row in (0, 5, 49):
-            made = render(screen.tokenizer, screen.dataset.row(row))
-            assert screen.scan.length(row) == len(made)
-        assert screen.scan.length(7) is None
+            made = render(screen.session.tokenizer, screen.rows.dataset.row(row))
+            assert screen.rows.checks.scan.length(row) == len(made)
+        assert screen.rows.checks.scan.length(7) is None
         assert "cut off" in screen_text(app)
 
 
@@ -601,16 +651,16 @@ async def test_looking_through_rows_is_one_step_of_undo_and_edits_are_kept(tmp_p
         screen = await chat(pilot)
         await settle(pilot)
         for row in (1, 2, 4):
-            screen.go_to_row(row)
+            screen.rows.go_to(row)
             await settle(pilot)
         await pilot.press("X")
-        screen.go_to_row(5)
+        screen.rows.go_to(5)
         await settle(pilot)
         await pilot.press("ctrl+z")
         assert contents(screen)[0] == "Xquestion 4"
-        assert screen.history.state.origin.row == 4
+        assert screen.chat.history.state.origin.row == 4
         await pilot.press("ctrl+z", "ctrl+z")
-        assert screen.history.state.origin.row is None
+        assert screen.chat.history.state.origin.row is None
 
 
 async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
@@ -621,17 +671,42 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        screen.open_template(str(path))
+        screen.templates.use_file(path)
         await settle(pilot)
-        assert screen.history.state.template == "chat_template.jinja"
-        assert screen.rendering is not None
-        assert screen.rendering.mask_source == "role spans"
+        assert screen.chat.history.state.template == "chat_template.jinja"
+        assert screen.rendered.rendering is not None
+        assert screen.rendered.rendering.mask_source == "role spans"
         assert "mask from the roles" in screen_text(app)
         await pilot.press("Q")
         await settle(pilot)
-        assert b"QHi" in b"".join(map(screen.rendering.token_bytes, range(len(screen.rendering))))
+        rendering = screen.rendered.rendering
+        assert b"QHi" in b"".join(map(rendering.token_bytes, range(len(rendering))))
         await pilot.press("ctrl+z", "ctrl+z")
-        assert screen.history.state.template == "nanochat"
+        assert screen.chat.history.state.template == "nanochat"
+
+
+async def test_the_process_of_a_jinja_template_ends_with_the_screen(tmp_path: Path) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await settle(pilot)
+        template = screen.chat.jinja[path.name]
+        pid = template._jobs.pid
+        assert pid is not None and is_alive(pid)
+    async with asyncio.timeout(WAIT):
+        while is_alive(pid):
+            await asyncio.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def test_a_tokenizer_picked_here_is_used_on_every_screen() -> None:
@@ -641,8 +716,10 @@ async def test_a_tokenizer_picked_here_is_used_on_every_screen() -> None:
         await pilot.press("ctrl+t")
         await settle(pilot)
         await pilot.press(*"o200k_base", "enter")
+        await until(pilot, lambda: app.session.tokenizer.name == "o200k_base")
         await settle(pilot)
-        await pilot.pause(0.3)
-        await settle(pilot)
-        assert screen.tokenizer.name == app.tokenizer.name == "o200k_base"
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        assert rendering.tokenizer is app.session.tokenizer
+        assert screen.messages.editor.live.tokenizer is app.session.tokenizer
         assert "o200k_base" in screen.title_bar.render_line(0).text

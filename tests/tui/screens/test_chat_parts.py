@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tokviz.chat.conversation import Conversation, Message, Part
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.file_actions import append_line
+from tokviz.tui.screens.chat.files import append_line
 from tokviz.tui.screens.chat.history import History, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
 

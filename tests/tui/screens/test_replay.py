@@ -13,12 +13,11 @@ from textual.widgets import Input
 
 import tokviz
 from tokviz.replay.request import ReplayRequest
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
-from tokviz.tui.actions.registry import actions_of
-from tokviz.tui.app import TokvizApp
-from tokviz.tui.run import Opening
+from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.screens.replay import ReplayScreen
-from tokviz.tui.screens.replay import moving as moving_module
+from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -52,8 +51,9 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def make_app(request: ReplayRequest | None, text: str = "abab the theory") -> TokvizApp:
-    opening = Opening(text, tokviz.load("gpt2"), screen="replay", request=request)
-    return TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+    settings, first = Settings(tokenizer="gpt2"), request or ShowScreen("replay")
+    tokenizer = tokviz.load("gpt2")
+    return TokvizApp(Session(Opened(text), tokenizer, settings, remember=False, first=first))
 
 
 async def settle(pilot: Pilot[None]) -> None:
@@ -77,7 +77,7 @@ async def opened(pilot: Pilot[None]) -> ReplayScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, ReplayScreen))
     screen = pilot.app.screen
     assert isinstance(screen, ReplayScreen)
-    await until(pilot, lambda: screen.frame is not None)
+    await until(pilot, lambda: screen.state.frame is not None)
     await settle(pilot)
     return screen
 
@@ -97,8 +97,8 @@ async def test_the_tokenizer_at_hand_is_replayed_where_nothing_is_asked_for() ->
     app = make_app(None)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert screen.replay is not None and screen.replay.name == "gpt2"
-        assert screen.position == START
+        assert screen.state.replay is not None and screen.state.replay.name == "gpt2"
+        assert screen.state.position == START
         assert "50,000 merges" in shown(app)
         await pilot.press("n")
         await settle(pilot)
@@ -113,7 +113,7 @@ async def test_a_request_is_shown_where_it_says(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny, at=2, text="ababab"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert screen.position == Position(2)
+        assert screen.state.position == Position(2)
         text = shown(app)
         assert "merge 2 of 3" in text
         assert "▸ 2  abab ab c b" in text
@@ -133,11 +133,13 @@ async def test_a_damaged_run_is_a_message_and_the_screen_lives(tiny: str, tmp_pa
         await pilot.press("right", "space", "end", "ctrl+f", "a", "escape")
         damaged = app.screen
         assert isinstance(damaged, ReplayScreen)
-        damaged.take_request(ReplayRequest(tiny))
+        damaged.answer(ReplayRequest(tiny))
         screen = await opened(pilot)
-        screen.take_request(ReplayRequest(str(bad)))
+        screen.answer(ReplayRequest(str(bad)))
         await settle(pilot)
-        assert screen.replay is not None and screen.replay.name == tiny, "what is there stays"
+        assert screen.state.replay is not None and screen.state.replay.name == tiny, (
+            "what is there stays"
+        )
         assert "history.npz" in told(app)
 
 
@@ -146,11 +148,11 @@ async def test_the_newest_choice_wins(tiny: str, words: str) -> None:
     async with app.run_test() as pilot:
         screen = await opened(pilot)
         for name in (tiny, words, tiny):
-            screen.take_request(ReplayRequest(name, at=1))
-        await until(pilot, lambda: screen.opening is None)
+            screen.answer(ReplayRequest(name, at=1))
+        await until(pilot, lambda: screen.opening.source is None)
         await settle(pilot)
-        assert screen.replay is not None and screen.replay.name == tiny
-        assert screen.position == Position(1)
+        assert screen.state.replay is not None and screen.state.replay.name == tiny
+        assert screen.state.position == Position(1)
 
 
 async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) -> None:
@@ -161,13 +163,13 @@ async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) 
         await settle(pilot)
         assert "the tokenizer at hand" in shown(app) and "o200k_base" in shown(app)
         await pilot.press(*"cl100k", "enter")
-        await until(pilot, lambda: screen.n_merges == 100_000)
+        await until(pilot, lambda: screen.state.n_merges == 100_000)
         await settle(pilot)
         await pilot.click("#title", offset=(115, 0))
         await settle(pilot)
         app.screen.query_one(Input).value = tiny
         await pilot.press("enter")
-        await until(pilot, lambda: screen.n_merges == 3)
+        await until(pilot, lambda: screen.state.n_merges == 3)
 
 
 def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
@@ -188,7 +190,7 @@ async def test_merges_are_gone_through_by_the_keyboard(tiny: str) -> None:
         places = []
         for key in ("right", "right", "right", "n", "p", "left", "end", "right", "home", "left"):
             await pilot.press(key)
-            places.append(screen.position)
+            places.append(screen.state.position)
         assert places == [
             Position(1, False),
             Position(1),
@@ -202,7 +204,7 @@ async def test_merges_are_gone_through_by_the_keyboard(tiny: str) -> None:
             START,
         ]
         await pilot.press("pagedown")
-        assert screen.position == Position(3)
+        assert screen.state.position == Position(3)
         await settle(pilot)
         assert "ababab c b" in shown(app)
 
@@ -213,14 +215,14 @@ async def test_the_pair_is_lit_up_before_it_is_merged(tiny: str) -> None:
         screen = await opened(pilot)
         await pilot.press("right")
         await settle(pilot)
-        assert screen.frame is not None and screen.frame.own is not None
-        assert screen.frame.own.before.lit_starts.tolist() == [0, 2]
-        roles = [span.role for row in screen.corpus.rows for span in row]
+        assert screen.state.frame is not None and screen.state.frame.own is not None
+        assert screen.state.frame.own.before.lit_starts.tolist() == [0, 2]
+        roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("left") == roles.count("right") == 3
         assert "4 tokens" in shown(app) and "the pair" in shown(app)
         await pilot.press("right")
         await settle(pilot)
-        roles = [span.role for row in screen.corpus.rows for span in row]
+        roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("result") == 3 and "left" not in roles
         assert "2 tokens" in shown(app) and "merged" in shown(app)
 
@@ -229,23 +231,23 @@ async def test_it_plays_stops_at_the_end_and_begins_anew(
     tiny: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(moving_module, "monotonic", lambda: now[0])
+    monkeypatch.setattr(transport_module, "monotonic", lambda: now[0])
     app = make_app(ReplayRequest(tiny))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         await pilot.press("space")
-        await until(pilot, lambda: screen.position == Position(1, False))
+        await until(pilot, lambda: screen.state.position == Position(1, False))
         now[0] += 0.5
-        await until(pilot, lambda: screen.position == Position(1))
+        await until(pilot, lambda: screen.state.position == Position(1))
         await pilot.press("plus", "plus", "plus", "plus", "plus", "plus", "plus")
-        assert screen.player.speed == 64 and "×64" in shown(app)
+        assert screen.state.player.speed == 64 and "×64" in shown(app)
         now[0] += 1.0
-        await until(pilot, lambda: screen.position == Position(3))
-        assert not screen.player.playing
+        await until(pilot, lambda: screen.state.position == Position(3))
+        assert not screen.state.player.playing
         await pilot.press("space")
-        assert screen.player.playing and screen.position.number <= 3
+        assert screen.state.player.playing and screen.state.position.number <= 3
         await pilot.press("space")
-        assert not screen.player.playing
+        assert not screen.state.player.playing
 
 
 async def test_playing_waits_while_another_screen_is_shown(tiny: str) -> None:
@@ -254,10 +256,10 @@ async def test_playing_waits_while_another_screen_is_shown(tiny: str) -> None:
         screen = await opened(pilot)
         await pilot.press("n", "minus", "space", "alt+k")
         await settle(pilot)
-        assert isinstance(app.screen, TokensScreen) and not screen.player.playing
+        assert isinstance(app.screen, TokensScreen) and not screen.state.player.playing
         await pilot.press("alt+y")
         await settle(pilot)
-        assert screen.player.playing and screen.position.number >= 1
+        assert screen.state.player.playing and screen.state.position.number >= 1
         assert app.screen is screen
 
 
@@ -266,19 +268,19 @@ async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         await pilot.click("#scrubber", offset=(screen.scrubber.size.width - 1, 0))
-        assert screen.position == Position(3)
+        assert screen.state.position == Position(3)
         await pilot.click("#merges", offset=(5, 1))
-        assert screen.position == Position(2, False)
-        await pilot.click("#counts", offset=(screen.counts.size.width - 1, 2))
-        assert screen.position == Position(3)
+        assert screen.state.position == Position(2, False)
+        await pilot.click("#counts", offset=(screen.curves.counts.size.width - 1, 2))
+        assert screen.state.position == Position(3)
         await pilot.click("#counts", offset=(AXIS_COLUMNS, 2))
-        assert screen.position == Position(1)
+        assert screen.state.position == Position(1)
         await settle(pilot)
         await pilot.click("#corpus", offset=(5, 1))
-        assert screen.position == Position(1, False), "a click on a token goes to its merge"
+        assert screen.state.position == Position(1, False), "a click on a token goes to its merge"
         row = shown(app).splitlines()[-3]
         await pilot.click("#transport", offset=(row.index("on ▶") - 1, 0))
-        assert screen.position == Position(1)
+        assert screen.state.position == Position(1)
 
 
 async def test_candidates_lead_to_their_merges(words: str) -> None:
@@ -288,20 +290,20 @@ async def test_candidates_lead_to_their_merges(words: str) -> None:
         rows = screen.candidates.rows
         index = next(i for i, row in enumerate(rows) if row.number not in (1, None))
         await pilot.click("#candidates", offset=(4, index + 1))
-        assert screen.position == Position(rows[index].number, False)
+        assert screen.state.position == Position(rows[index].number, False)
 
 
 async def test_merges_that_change_the_text_are_found(words: str) -> None:
     app = make_app(ReplayRequest(words, text="theory"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        replay = screen.replay
+        replay = screen.state.replay
         assert replay is not None
         stops = []
         for _ in range(4):
             await pilot.press("full_stop")
             await settle(pilot)
-            stops.append(screen.position.number)
+            stops.append(screen.state.position.number)
         changes = [
             k
             for k in range(1, replay.n_merges + 1)
@@ -323,25 +325,25 @@ async def test_a_token_is_found_and_jumped_to(words: str) -> None:
         await settle(pilot)
         assert screen.merges.found and "found" in shown(app)
         await pilot.press("enter")
-        replay = screen.replay
+        replay = screen.state.replay
         assert replay is not None
-        assert b"ite" in replay.step(screen.position.number).token
+        assert b"ite" in replay.step(screen.state.position.number).token
         await pilot.press("escape")
         assert screen.merges.found is None and len(screen.merges.merges.rows) == replay.n_merges
         await pilot.press("slash", "#", "7", "enter")
         await settle(pilot)
         await pilot.press("enter")
-        assert screen.position == Position(7, False)
+        assert screen.state.position == Position(7, False)
 
 
 async def test_the_list_scrubs_with_its_keys(words: str) -> None:
     app = make_app(ReplayRequest(words))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        screen.show_view("merges")
+        screen.views.show("merges")
         await settle(pilot)
         await pilot.press("down", "down", "down")
-        assert screen.position == Position(3, False)
+        assert screen.state.position == Position(3, False)
 
 
 # -- the user's text
@@ -351,27 +353,27 @@ async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) ->
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert screen.own.text == "abab"
+        assert screen.state.text == "abab"
         await pilot.press("alt+k", "c", "alt+y")
         await settle(pilot)
-        assert screen.own.text == "cabab"
+        assert screen.state.text == "cabab"
         await pilot.press("ctrl+e", "ctrl+a", *"abc", "enter", "x", "escape")
         await settle(pilot)
-        assert screen.own.text == "abc\nx" and screen.own.is_own
+        assert screen.state.text == "abc\nx" and screen.state.is_own
         await pilot.press("alt+k", "d", "alt+y")
         await settle(pilot)
-        assert screen.own.text == "abc\nx", "what was typed here stays"
+        assert screen.state.text == "abc\nx", "what was typed here stays"
         await pilot.press("f4")
-        assert screen.own.text == "cdabab"
+        assert screen.state.text == "cdabab"
 
 
 async def test_special_tokens_of_a_text_stay_whole() -> None:
     app = make_app(ReplayRequest("gpt2", at=5, text="a<|endoftext|>b"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert screen.frame is not None and screen.frame.own is not None
-        assert 50256 in screen.frame.own.after.ids.tolist()
-        screen._jump_to_token(50256)
+        assert screen.state.frame is not None and screen.state.frame.own is not None
+        assert 50256 in screen.state.frame.own.after.ids.tolist()
+        screen.transport.jump_to_token(50256)
         await pilot.pause()
         assert "a special token" in told(app)
 
@@ -380,8 +382,8 @@ async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
     app = make_app(ReplayRequest(words, text="the theme " * 150_000))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert len(screen.own.text) == 1_000_000
-        await until(pilot, lambda: screen.own.prepared is not None)
+        assert len(screen.state.text) == 1_000_000
+        await until(pilot, lambda: screen.state.prepared is not None)
 
 
 # -- from a training
@@ -390,8 +392,8 @@ async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
 async def test_a_training_is_replayed(tmp_path: Path) -> None:
     book = tmp_path / "book.txt"
     book.write_text("the theme of the thesis is the theory\n" * 200)
-    opening = Opening("the theory", tokviz.load("gpt2"))
-    app = TokvizApp(opening, Settings(tokenizer="gpt2"), remember=False)
+    settings, tokenizer = Settings(tokenizer="gpt2"), tokviz.load("gpt2")
+    app = TokvizApp(Session(Opened("the theory"), tokenizer, settings, remember=False))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("alt+r")
         train = app.screen
@@ -406,9 +408,9 @@ async def test_a_training_is_replayed(tmp_path: Path) -> None:
         await settle(pilot)
         await pilot.click("#replay")
         screen = await opened(pilot)
-        assert train.summary is not None and screen.replay is not None
-        assert screen.replay.name == train.summary.run_folder
-        assert screen.n_merges == train.summary.n_merges and screen.replay.has_counts
+        assert train.summary is not None and screen.state.replay is not None
+        assert screen.state.replay.name == train.summary.run_folder
+        assert screen.state.n_merges == train.summary.n_merges and screen.state.replay.has_counts
 
 
 # -- the whole
@@ -418,8 +420,8 @@ async def test_every_action_is_answered_and_help_shows_it(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        for action in actions_of("replay"):
-            assert hasattr(screen, f"action_{action.id}"), action.id
+        for action in screen_class("replay").declared():
+            assert hasattr(screen, f"action_{action.method}"), action.id
         await pilot.press("f1")
         await settle(pilot)
         assert "Play or pause" in shown(app) and "Start the training" not in shown(app)
@@ -465,7 +467,7 @@ async def test_every_size_shows_every_view(
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
         for view in ("texts", "candidates", "merges", "curves", "diff"):
-            screen.show_view(view)
+            screen.views.show(view)
             await settle(pilot)
             for strip in app.screen._compositor.render_strips():
                 assert strip.cell_length == size[0]
@@ -484,24 +486,24 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
     app = make_app(ReplayRequest(words, text="the theory", other=str(tmp_path / "other")))
     async with app.run_test(size=(200, 60)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.comparison is not None)
+        await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
-        assert screen.comparison is not None
-        number = screen.comparison.first_number
+        assert screen.state.comparison is not None
+        number = screen.state.comparison.first_number
         assert number is not None
         text = shown(app)
         for said in ("They part at merge", "lexicographic", "only in A", "only in B", "Your text:"):
             assert said in text
         await pilot.press("f3")
-        assert screen.position == Position(number, False)
+        assert screen.state.position == Position(number, False)
         await pilot.press("ctrl+e", "ctrl+a", *"word", "escape")
         await until(
             pilot,
-            lambda: screen.comparison is not None and screen.comparison.revision > 1,
+            lambda: screen.state.comparison is not None and screen.state.comparison.revision > 1,
         )
-        assert screen.comparison.effect is not None
-        assert screen.comparison.effect.data == b"word"
-        screen.action_end_comparison()
+        assert screen.state.comparison.effect is not None
+        assert screen.state.comparison.effect.data == b"word"
+        screen.comparing.end_comparison()
         await settle(pilot)
         assert "merges file" not in shown(app) and "Compare this training" in shown(app)
 
@@ -516,14 +518,14 @@ async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
         await settle(pilot)
         app.screen.query_one(Input).value = str(path)
         await pilot.press("enter")
-        await until(pilot, lambda: screen.comparison is not None)
+        await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
-        assert screen.comparison is not None and screen.comparison.first_number == 2
+        assert screen.state.comparison is not None and screen.state.comparison.first_number == 2
         await pilot.click("#diff", offset=(20, 4))
         rows = ["".join(span.text for span in row) for row in screen.diff.rows]
         at = next(index for index, row in enumerate(rows) if "They part" in row)
         await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
-        assert screen.position == Position(2, False)
+        assert screen.state.position == Position(2, False)
 
 
 async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -> None:
@@ -532,7 +534,7 @@ async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: "cannot be compared" in told(app))
-        assert screen.comparison is None
+        assert screen.state.comparison is None
         await settle(pilot)
         assert "Compare this training" in shown(app)
 
@@ -548,13 +550,13 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
         for view, widget in (
             ("candidates", screen.candidates),
             ("merges", screen.merges),
-            ("curves", screen.compression),
+            ("curves", screen.curves.compression),
             ("diff", screen.diff),
             ("texts", screen.own),
         ):
             await pilot.press("f2")
             await settle(pilot)
-            assert screen._recent[0] == view
+            assert screen.views.front == view
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen
@@ -572,8 +574,8 @@ async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Pa
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "mixed cannot be replayed" in shown(app))
         screen = app.screen
-        assert isinstance(screen, ReplayScreen) and screen.replay is None
+        assert isinstance(screen, ReplayScreen) and screen.state.replay is None
         await pilot.press("space", "right", "end")
-        screen.take_request(ReplayRequest(words))
+        screen.answer(ReplayRequest(words))
         screen = await opened(pilot)
-        assert screen.replay is not None and screen.replay.name == words
+        assert screen.state.replay is not None and screen.state.replay.name == words

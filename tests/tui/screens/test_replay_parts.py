@@ -172,15 +172,8 @@ def test_every_distinct_piece_is_listed_with_its_count() -> None:
     run = tokviz.train(["low low lower"], 258, split_pattern="whitespace")
     replay = Replay.open(run)
     frame = make_frame(replay, 1, None, 0)
-    step = replay.step(1)
-    rows = corpus_rows(
-        frame,
-        Position(1),
-        (step.left_id, step.right_id, step.new_id),
-        replay.tokenizer.token_bytes,
-        is_whole=True,
-        width=40,
-    )
+    token = replay.tokenizer.token_bytes
+    rows = corpus_rows(frame, Position(1), token, is_whole=True, width=40)
     assert texts(rows) == ["2× lo w", "2× ·", "1× lo w e r"]
 
 

@@ -12,10 +12,11 @@ from textual.pilot import Pilot
 
 import tokviz
 from tokviz import bytetext
-from tokviz.opening import Opening, sample_text
+from tokviz.session import Opened, Session, sample_text
 from tokviz.settings import Settings
-from tokviz.tui.app import TokvizApp
+from tokviz.tui.app import APP_ACTIONS, TokvizApp
 from tokviz.tui.messages import TokenHovered, TokenPicked
+from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits import SplitsPanel
@@ -37,8 +38,8 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def make_app(text: str = "hello world", *, name: str = "gpt2", **settings: object) -> TokvizApp:
-    opening = Opening(text, tokviz.load(name))
-    return TokvizApp(opening, Settings(**settings), remember=False)  # type: ignore[arg-type]
+    chosen = Settings(**settings)  # type: ignore[arg-type]
+    return TokvizApp(Session(Opened(text), tokviz.load(name), chosen, remember=False))
 
 
 def screen_of(app: TokvizApp) -> TokensScreen:
@@ -80,12 +81,12 @@ async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> Non
     app = make_app()
     async with app.run_test() as pilot:
         screen = screen_of(app)
-        screen.open_path(source)
+        screen.files.open_path(source)
         await settle(pilot)
-        assert screen.path == source
+        assert screen.session.path == source
         assert_exact(screen)
         assert "1 invalid byte kept" in screen.status.state.notes[0]
-        screen._save_chosen(target)
+        screen.files._save(target)
         await settle(pilot)
     assert target.read_bytes() == NASTY
 
@@ -106,7 +107,7 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw() -> None:
     app = make_app(text, panel="token")
     async with app.run_test(size=(120, 40)) as pilot:
         for panel in ("ids", "splits", "token"):
-            screen_of(app)._show_panel(panel)
+            screen_of(app).side._show_panel(panel)
             await settle(pilot)
             lines = [strip.text for strip in app.screen._compositor.render_strips()]
             shown = "".join(lines)
@@ -132,7 +133,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_text_alone(
     async with app.run_test() as pilot:
         await pilot.press("x")
         screen = screen_of(app)
-        screen.open_path(tmp_path / name)
+        screen.files.open_path(tmp_path / name)
         await settle(pilot)
         assert screen.live.text == "xmy words"
         assert any(reason in notice.message for notice in app._notifications)
@@ -152,14 +153,14 @@ async def test_the_keyboard_goes_to_the_panel_and_back() -> None:
     app = make_app("my words")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = screen_of(app)
-        for show in (screen.action_show_ids, screen.action_show_splits, screen.action_show_token):
+        for show in (screen.side.show_ids, screen.side.show_splits, screen.side.show_token):
             show()
             await pilot.pause()
             await pilot.press("f5")
-            assert screen.side.has_focus_within
+            assert screen.panels.has_focus_within
             await pilot.press("f5")
             assert screen.editor.has_focus
-        screen.action_show_splits()
+        screen.side.show_splits()
         await pilot.press("f5", "ctrl+a", *"[a-z]")
         assert screen.query_one(SplitsPanel).regex == "[a-z]"
         assert screen.live.text == "my words"
@@ -186,11 +187,11 @@ async def test_changing_the_tokenizer_changes_ids_not_text() -> None:
     async with app.run_test() as pilot:
         screen = screen_of(app)
         before = list(screen.live.ids())
-        screen.use_tokenizer("gpt-4o")
+        screen.choice.use("gpt-4o")
         await settle(pilot)
         assert screen.live.tokenizer is tokviz.load("o200k_base")
         assert list(screen.live.ids()) != before
-        assert app.settings.tokenizer == "o200k_base"
+        assert app.session.settings.tokenizer == "o200k_base"
         assert_exact(screen)
 
 
@@ -233,7 +234,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
         assert grid._hover == 1
         screen.post_message(TokenPicked(2))
         await pilot.pause()
-        assert screen.selected_range() == (11, 11)
+        assert screen.text.selected_range() == (11, 11)
         assert grid._pin == 2
 
 
@@ -242,11 +243,11 @@ async def test_next_occurrence_goes_round_the_token() -> None:
     async with app.run_test() as pilot:
         screen = screen_of(app)
         await pilot.press("right", "right", "right", "right", "right", "right", "right", "right")
-        screen.pick_token(2)
+        screen.text.pick_token(2)
         await pilot.press("f3")
-        assert screen.selected_range() == (15, 15)
+        assert screen.text.selected_range() == (15, 15)
         await pilot.press("ctrl+r")
-        assert screen.selected_range() == (7, 7)
+        assert screen.text.selected_range() == (7, 7)
 
 
 @pytest.mark.parametrize(
@@ -257,26 +258,41 @@ async def test_going_to_a_line_a_token_or_a_byte(typed: str, expected: int) -> N
     async with app.run_test() as pilot:
         await pilot.press("ctrl+g", *typed, "enter")
         screen = screen_of(app)
-        assert screen.selected_range()[0] == expected
+        assert screen.text.selected_range()[0] == expected
 
 
 async def test_line_ends_are_converted_and_undone() -> None:
     app = make_app("a\r\nb\rc\nd")
     async with app.run_test() as pilot:
         screen = screen_of(app)
-        screen.action_convert_line_endings_crlf()
+        await screen.run_action("convert_line_endings_crlf")
         assert screen.live.text == "a\r\nb\r\nc\r\nd"
-        screen.action_convert_line_endings_lf()
+        await screen.run_action("convert_line_endings_lf")
         assert screen.live.text == "a\nb\nc\nd"
         await pilot.press("ctrl+z", "ctrl+z")
         assert screen.live.text == "a\r\nb\rc\nd"
         assert_exact(screen)
 
 
+async def test_the_keyboard_stays_in_the_panels_while_they_take_turns() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        panels = screen_of(app).panels
+        await settle(pilot)
+        await pilot.press("f5")
+        assert app.focused is panels.current
+        for shown in ("splits", "token", "mask", "ids", "splits"):
+            await pilot.press("f2")
+            await settle(pilot)
+            assert panels.shown == shown
+            assert panels.has_focus_within
+        assert screen_of(app).live.text == "hello world"
+
+
 async def test_panels_go_round_and_are_remembered() -> None:
     app = make_app()
     async with app.run_test(size=(120, 30)) as pilot:
-        side = screen_of(app).side
+        side = screen_of(app).panels
         seen = []
         for _ in range(5):
             seen.append(side.shown)
@@ -284,11 +300,11 @@ async def test_panels_go_round_and_are_remembered() -> None:
         assert seen == ["ids", "splits", "token", "mask", "ids"]
         await pilot.press("f9")
         await pilot.pause()
-        assert not screen_of(app).right.display
-        assert app.settings.panel_visible is False
+        assert not screen_of(app).query_one("#right").display
+        assert app.session.settings.panel_visible is False
         await pilot.press("f9")
         await pilot.pause()
-        assert screen_of(app).right.display
+        assert screen_of(app).query_one("#right").display
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5), (8, 2)])
@@ -308,10 +324,10 @@ async def test_wide_screens_put_the_panels_beside_the_text_and_narrow_ones_below
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = screen_of(app)
-        assert screen.side.region.x >= screen.editor.region.right
+        assert screen.panels.region.x >= screen.editor.region.right
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        assert screen.side.region.y >= screen.editor.region.bottom
+        assert screen.panels.region.y >= screen.editor.region.bottom
 
 
 async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
@@ -342,23 +358,20 @@ async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
 async def test_theme_changes_the_token_colours_too() -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        dark = app.token_palette()
+        dark = palette_of(app)
         await pilot.press("f10")
         await pilot.pause()
-        assert app.settings.theme == "tokviz-light"
-        assert app.token_palette() != dark
-        assert screen_of(app).editor._painter._palette == app.token_palette()
+        assert app.session.settings.theme == "tokviz-light"
+        assert palette_of(app) != dark
+        assert screen_of(app).editor._painter._palette == palette_of(app)
 
 
 async def test_every_action_of_the_registry_is_answered() -> None:
-    from tokviz.tui.actions.registry import actions_of
-
     app = make_app()
     async with app.run_test():
-        for group, node in (("tokens", screen_of(app)), ("app", app)):
-            for action in actions_of(group):
-                method = (action.call or action.id).partition("(")[0]
-                assert hasattr(node, f"action_{method}"), action.id
+        for node, actions in ((screen_of(app), TokensScreen.declared()), (app, APP_ACTIONS)):
+            for action in actions:
+                assert hasattr(node, f"action_{action.method}"), action.id
 
 
 async def test_quitting_while_tokens_are_made_is_possible_at_once() -> None:
@@ -378,9 +391,9 @@ async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPat
     async with app.run_test() as pilot:
         screen = screen_of(app)
         monkeypatch.setattr(screen.live, "encode_pending", fail)
-        screen._encoding = False
+        screen.encoding._is_running = False
         screen.live.set_text("y" * 100_000)
-        screen.start_encoding()
+        screen.encoding.start()
         await pilot.pause()
         await pilot.pause(0.2)
         assert any("the encoder broke" in notice.message for notice in app._notifications)

@@ -15,10 +15,8 @@ import tokviz
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
-from tokviz.settings import Settings
-from tokviz.tui.actions.registry import actions_of
-from tokviz.tui.app import TokvizApp
-from tokviz.tui.run import Opening
+from tokviz.session import Opened, Session
+from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.train import screen as train_screen
@@ -78,7 +76,7 @@ def trainers(monkeypatch: pytest.MonkeyPatch) -> list[FakeTrainer]:
 
 
 def make_app(text: str = "hello world") -> TokvizApp:
-    return TokvizApp(Opening(text, tokviz.load("gpt2")), Settings(), remember=False)
+    return TokvizApp(Session(Opened(text), tokviz.load("gpt2"), remember=False))
 
 
 async def show_train(pilot: Pilot[None]) -> TrainScreen:
@@ -174,7 +172,7 @@ async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> Non
     app = make_app()
     async with app.run_test(size=(120, 50)) as pilot:
         screen = await show_train(pilot)
-        for action in actions_of("train"):
+        for action in screen_class("train").declared():
             assert hasattr(screen, f"action_{action.id}"), action.id
         await pilot.press("f1")
         await settle(pilot)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,18 +11,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
-from tokviz.settings import Settings
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import actions_of
-from tokviz.tui.app import TokvizApp
+from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.run import Opening
+from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
-
-WAIT = 60.0
-"""Seconds after which a test gives up; never how long it takes."""
 
 
 @pytest.fixture(autouse=True)
@@ -47,22 +42,7 @@ THE = 259
 
 
 def make_app(text: str = "the cat and the dog", tok: Tokenizer | None = None) -> TokvizApp:
-    return TokvizApp(Opening(text, tok or small_tokenizer()), Settings(), remember=False)
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    for _ in range(2):
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-
-
-async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
-    async def wait() -> None:
-        while not reached():
-            await pilot.pause()
-
-    await asyncio.wait_for(wait(), WAIT)
+    return TokvizApp(Session(Opened(text), tok or small_tokenizer(), remember=False))
 
 
 async def show(pilot: Pilot[None]) -> VocabularyScreen:
@@ -70,8 +50,19 @@ async def show(pilot: Pilot[None]) -> VocabularyScreen:
     await pilot.press("alt+v")
     screen = pilot.app.screen
     assert isinstance(screen, VocabularyScreen)
-    await until(pilot, lambda: screen.index is not None and screen.index.unreachable is not None)
+    await until(
+        pilot,
+        lambda: (
+            screen.searching.index is not None and screen.searching.index.unreachable is not None
+        ),
+    )
     await settle(pilot)
+    return screen
+
+
+def tokens_screen(app: TokvizApp) -> TokensScreen:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TokensScreen)
     return screen
 
 
@@ -93,6 +84,11 @@ def said(app: TokvizApp) -> str:
     return "\n".join(notice.message for notice in app._notifications)
 
 
+def row_text(line: str) -> str:
+    """Give the words of a row of the list, which stands between the first two borders."""
+    return " ".join(line.split("│")[1].split()) if "│" in line else ""
+
+
 async def click_text(pilot: Pilot[None], text: str) -> None:
     for y, line in enumerate(lines(pilot.app)):
         if text in line:
@@ -103,8 +99,8 @@ async def click_text(pilot: Pilot[None], text: str) -> None:
 
 
 def listed(screen: VocabularyScreen) -> list[int]:
-    assert screen.index is not None and screen.selection is not None
-    return [int(screen.index.ids[row]) for row in screen.selection.rows]
+    assert screen.searching.index is not None and screen.searching.selection is not None
+    return [int(screen.searching.index.ids[row]) for row in screen.searching.selection.rows]
 
 
 # -- searching
@@ -115,6 +111,7 @@ async def test_typing_narrows_the_list_and_escape_shows_all_again() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         assert "264 tokens" in shown(app)
+        assert "30 ␞ 1 1 Common" in [row_text(line) for line in lines(app)]
         await pilot.press("t", "h")
         await settle(pilot)
         assert listed(screen) == [257, THE] and "2 of 264 tokens" in shown(app)
@@ -128,12 +125,35 @@ async def test_a_filter_is_clicked_in_and_out() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await click_text(pilot, "unreachable 1")
-        assert screen.typed == "is:unreachable" and listed(screen) == [262]
+        assert screen.searching.typed == "is:unreachable" and listed(screen) == [262]
         assert "● unreachable" in shown(app)
         await click_text(pilot, "unreachable 1")
-        assert screen.typed == "" and len(listed(screen)) == 264
+        assert screen.searching.typed == "" and len(listed(screen)) == 264
         await click_text(pilot, "special 1")
         assert listed(screen) == [300]
+
+
+async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched() -> None:
+    app = make_app("the cat and the dog")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+
+        def bar() -> str:
+            return " ".join(next(line for line in lines(app) if "cut characters" in line).split())
+
+        used = len(app.session.live.token_counts())
+        filters = f"○ special 1 ○ cut characters 129 ○ unreachable 1 ○ in your text {used}"
+        assert bar() == filters
+        await type_query(pilot, "nothing at all")
+        assert bar() == filters
+        await pilot.press("f6")
+        await settle(pilot)
+        assert bar() == filters.replace("○ in your", "● in your")
+        await pilot.press("alt+k", "x", "alt+v")
+        await settle(pilot)
+        used_now = len(app.session.live.token_counts())
+        assert used_now == used + 1
+        assert bar().endswith(f"● in your text {used_now}")
 
 
 async def test_histogram_filters_by_mouse_and_by_keyboard() -> None:
@@ -141,12 +161,12 @@ async def test_histogram_filters_by_mouse_and_by_keyboard() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await click_text(pilot, "Han ")
-        assert screen.typed == "script:han" and listed(screen) == [261]
+        assert screen.searching.typed == "script:han" and listed(screen) == [261]
         await click_text(pilot, "● Han")
-        assert screen.typed == ""
+        assert screen.searching.typed == ""
         await pilot.press("f5", "f5", "home", "down", "enter")
         await settle(pilot)
-        assert screen.typed == "len:2"
+        assert screen.searching.typed == "len:2"
         assert listed(screen) == [256, 257, 258, 260]
 
 
@@ -190,16 +210,16 @@ async def test_columns_sort_by_key_and_by_mouse() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await click_text(pilot, "bytes ")
-        assert screen.order == "length" and screen.descending
+        assert screen.searching.order == "length" and screen.searching.descending
         assert listed(screen)[0] == 300
         await click_text(pilot, "bytes▼")
-        assert not screen.descending and listed(screen)[0] == 0
+        assert not screen.searching.descending and listed(screen)[0] == 0
         await pilot.press("f7")
         await settle(pilot)
-        assert screen.order == "characters"
+        assert screen.searching.order == "characters"
         await pilot.press("f8")
         await settle(pilot)
-        assert not screen.descending
+        assert not screen.searching.descending
 
 
 async def test_arrow_keys_move_the_mark_while_the_field_keeps_the_keyboard() -> None:
@@ -239,7 +259,7 @@ async def test_page_tells_what_a_token_is_made_of_merged_into_and_where_it_is_us
         assert "Made by merging h + e" in page
         assert "Merged into 1 token" in page and "·the 259" in page
         await click_text(pilot, "·the 259"[4:] + " ")
-        assert screen.shown_id == THE
+        assert screen.pages.shown_id == THE
         assert "1 time in your text" in shown(app)
         await click_text(pilot, "#")
         await settle(pilot)
@@ -263,36 +283,36 @@ async def test_pages_lead_from_token_to_token_and_back_while_the_list_stays() ->
     async with app.run_test(size=(120, 50)) as pilot:
         screen = await show(pilot)
         await type_query(pilot, f"#{THE}")
-        await screen.run_action("screen.show_id(256)")
-        await screen.run_action("screen.show_id(32)")
+        screen.pages.go_to(256)
+        screen.pages.go_to(32)
         await settle(pilot)
-        assert screen.shown_id == 32 and listed(screen) == [THE]
+        assert screen.pages.shown_id == 32 and listed(screen) == [THE]
         assert "‹ back to ·t" in shown(app)
         await pilot.press("f5", "backspace")
         await settle(pilot)
-        assert screen.shown_id == 256
+        assert screen.pages.shown_id == 256
         await click_text(pilot, "‹ back to ·the")
-        assert screen.shown_id == THE and "‹ back" not in shown(app)
+        assert screen.pages.shown_id == THE and "‹ back" not in shown(app)
 
 
 async def test_a_token_of_the_text_is_shown_in_the_vocabulary() -> None:
     app = make_app("the cat and the dog")
     async with app.run_test(size=(120, 50)) as pilot:
         await settle(pilot)
-        tokens = app.tokens_screen
-        tokens.pick_token(tokens.live.occurrences(THE)[1][0])
+        tokens = tokens_screen(app)
+        tokens.text.pick_token(tokens.live.occurrences(THE)[1][0])
         await pilot.press("alt+w")
         await settle(pilot)
         screen = app.screen
         assert isinstance(screen, VocabularyScreen)
-        await until(pilot, lambda: screen.shown_id == THE)
+        await until(pilot, lambda: screen.pages.shown_id == THE)
         await settle(pilot)
-        assert screen.side.shown == "token" and "·the" in shown(app)
+        assert screen.pages.side.shown == "token" and "·the" in shown(app)
 
 
 async def test_id_bytes_and_text_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[tuple[str, str]] = []
-    monkeypatch.setattr(VocabularyScreen, "copy", lambda self, *what: copied.append(what))
+    monkeypatch.setattr(Copying, "copy", lambda self, *what: copied.append(what))
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await show(pilot)
@@ -318,7 +338,10 @@ async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
         for char in "cl100k":
             await pilot.press(char)
         await pilot.press("enter")
-        await until(pilot, lambda: screen.index is not None and len(screen.index) == 100_261)
+        await until(
+            pilot,
+            lambda: screen.searching.index is not None and len(screen.searching.index) == 100_261,
+        )
         await settle(pilot)
         assert "cl100k_base" in lines(app)[0] and "100,261 tokens" in shown(app)
 
@@ -328,7 +351,9 @@ async def test_check_page_tells_source_findings_and_checks() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await pilot.press("alt+e")
-        await until(pilot, lambda: screen.report is not None and bool(screen.report.checks))
+        await until(
+            pilot, lambda: screen.pages.report is not None and bool(screen.pages.report.checks)
+        )
         await settle(pilot)
         assert "made in memory" in shown(app) and "✓" in shown(app)
 
@@ -398,7 +423,7 @@ async def test_pasted_path_of_a_tokenizer_is_offered_and_taken_back(
     app = make_app("hello", tokviz.load("gpt2"))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        tokens = app.tokens_screen
+        tokens = tokens_screen(app)
         tokens.editor.post_message(Paste(text))
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         assert text in tokens.live.text
@@ -407,18 +432,18 @@ async def test_pasted_path_of_a_tokenizer_is_offered_and_taken_back(
         await settle(pilot)
         assert tokens.live.text == "hello"
         assert tokens.live.tokenizer is not None and tokens.live.tokenizer.n_vocab == 301
-        assert app.settings.recent_tokenizers == (str(saved),)
+        assert app.session.settings.recent_tokenizers == (str(saved),)
 
 
 async def test_pasted_path_stays_text_if_that_is_what_was_meant(saved: Path) -> None:
     app = make_app("")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        app.tokens_screen.editor.post_message(Paste(str(saved)))
+        tokens_screen(app).editor.post_message(Paste(str(saved)))
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await pilot.press("escape")
         await settle(pilot)
-        assert app.tokens_screen.live.text == str(saved)
+        assert tokens_screen(app).live.text == str(saved)
 
 
 @pytest.mark.parametrize("text", ["hello", "/no/such/file.json", "a\nb", "/etc", "x" * 5000])
@@ -426,9 +451,9 @@ async def test_other_pastes_are_text(text: str) -> None:
     app = make_app("")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        app.tokens_screen.editor.post_message(Paste(text))
+        tokens_screen(app).editor.post_message(Paste(text))
         await settle(pilot)
-        assert app.tokens_screen.live.text == text
+        assert tokens_screen(app).live.text == text
         assert isinstance(app.screen, TokensScreen)
 
 
@@ -440,14 +465,14 @@ async def test_tokenizer_that_cannot_be_loaded_is_told_and_the_old_one_stays(
     app = make_app("hello", tokviz.load("gpt2"))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        app.load_tokenizer(str(bad))
+        tokens_screen(app).choice.pick(str(bad))
         await settle(pilot)
         assert isinstance(app.screen, TokenizerPicker)
         assert "bad.tiktoken" in shown(app) and "line 2" in shown(app)
         await pilot.press("escape")
         await settle(pilot)
-        assert app.tokens_screen.live.tokenizer is tokviz.load("gpt2")
-        assert app.settings.recent_tokenizers == ()
+        assert tokens_screen(app).live.tokenizer is tokviz.load("gpt2")
+        assert app.session.settings.recent_tokenizers == ()
 
 
 # -- the screen
@@ -470,7 +495,7 @@ async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> Non
     app = make_app()
     async with app.run_test(size=(120, 50)) as pilot:
         screen = await show(pilot)
-        for action in actions_of("vocabulary"):
+        for action in screen_class("vocabulary").declared():
             assert hasattr(screen, f"action_{action.id}"), action.id
         await pilot.press("f1")
         await settle(pilot)

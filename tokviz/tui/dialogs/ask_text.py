@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
 
 
 class AskDialog(Dialog[str]):
@@ -48,13 +47,14 @@ class AskDialog(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(self._value, placeholder=self._placeholder)
+        yield field_row(Field(self._value, placeholder=self._placeholder))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(Content(safe(self._note)), classes="note")
-        yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that Enter goes on."""
+        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
 
     @on(Input.Changed)
     def _changed(self) -> None:

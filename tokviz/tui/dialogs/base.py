@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.style import Style
@@ -47,6 +48,16 @@ class Field(Input):
         """Turn pasted text into what may stand in the field."""
         lines = text.strip().splitlines()
         return UNSAFE.sub("", lines[0]) if lines else ""
+
+
+def field_row(field: Field) -> Horizontal:
+    """Put a prompt before a field."""
+    return Horizontal(Static("›", classes="prompt"), field, classes="field-row")
+
+
+def rule(*, id: str | None = None) -> Static:
+    """Give a line from side to side."""
+    return Static("─" * 200, classes="rule", id=id)
 
 
 class HintBar(Static):
@@ -152,10 +163,19 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         with Vertical(id="dialog") as frame:
             frame.border_title = self.dialog_title
             yield from self.compose_body()
+            yield HintBar(self.hints())
 
+    @abstractmethod
     def compose_body(self) -> ComposeResult:
-        """Yield what is inside the frame."""
-        raise NotImplementedError
+        """Yield what is inside the frame, above the hints."""
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel")]
+
+    def show_hints(self) -> None:
+        """Show the hints again, which have become others."""
+        self.query_one(HintBar).show(self.hints())
 
     def wanted_height(self) -> int | None:
         """Say how many rows are wanted between the frame's borders, None for as many as needed."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 _NUMBER = re.compile(r"(?:U\+|0x|\\u\{?|\\U\{?|&#x)?([0-9A-Fa-f]{1,8})[};]?", re.IGNORECASE)
 _UNNAMED_BY_PATTERN = ("CJK UNIFIED IDEOGRAPH-", "HANGUL SYLLABLE ", "CJK COMPATIBILITY IDEOGRAPH-")
+_MOST_FOUND = 500
 _LAST_NAMED = (range(0x0, 0x33480), range(0xE0000, 0xE01F0))
 
 _USEFUL = (
@@ -97,14 +98,11 @@ def all_names() -> list[Character]:
     ]
 
 
-def search(
-    text: str, *, limit: int = 500, stop: Callable[[], bool] = lambda: False
-) -> Sequence[Character]:
+def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[Character]:
     """Find characters by number or by words of their name, the shortest names first.
 
     Args:
         text: A number, an official name or alias (such as ZWSP or ESC), or the beginnings of words.
-        limit: The most to return.
         stop: Asked now and then; once it says True, the search ends.
     """
     wanted = text.strip().upper()
@@ -128,8 +126,8 @@ def search(
         if all(word in character.name for word in words):
             found.append(character)
     found.sort(key=lambda item: (not _begins_words(item.name, words), len(item.name), item.code))
-    listed = {character.code: character for character in (*first, *found[:limit])}
-    return list(listed.values())[:limit]
+    listed = {character.code: character for character in (*first, *found[:_MOST_FOUND])}
+    return list(listed.values())[:_MOST_FOUND]
 
 
 def _begins_words(name: str, words: Sequence[str]) -> bool:

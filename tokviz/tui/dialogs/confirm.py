@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -11,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, HintBar
+from tokviz.tui.dialogs.base import Dialog, Hint
 
 
 class ConfirmDialog(Dialog[bool]):
@@ -48,9 +49,10 @@ class ConfirmDialog(Dialog[bool]):
     def compose_body(self) -> ComposeResult:
         """Yield the question and the two answers."""
         yield Static(Content(safe(self._question)), id="question")
-        yield HintBar(
-            [("Y" if self._danger else "Enter", self._yes, "yes"), ("Esc", "cancel", "cancel")]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Name the answers."""
+        return [("Y" if self._danger else "Enter", self._yes, "yes"), ("Esc", "cancel", "cancel")]
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is no answer."""

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import (
     UP,
     FolderEntry,
@@ -30,8 +29,13 @@ from tokviz.tui.dialogs.folder import (
     split_typed,
     time_label,
 )
-from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.lists import Cell, RowList
+
+SOMETIMES_OFFERED = ("add_folder", "next_kind")
+"""The actions that only some of these dialogs have."""
 
 
 class PathField(Field):
@@ -48,7 +52,7 @@ class PathField(Field):
             self.post_message(self.Up())
 
 
-class FileDialog(Dialog[Path]):
+class FileDialog(ListDialog[Path, FolderEntry]):
     """A dialog that ends with a path.
 
     The field holds a path relative to the folder shown, an absolute one, or one that begins with ~.
@@ -63,10 +67,6 @@ class FileDialog(Dialog[Path]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
         Binding("tab", "complete", show=False),
         Binding("alt+up,shift+tab", "up", show=False),
         Binding("f2", "toggle_hidden", show=False, priority=True),
@@ -75,26 +75,34 @@ class FileDialog(Dialog[Path]):
     last_folder: ClassVar[Path | None] = None
     """Where a file was opened or saved last, for the next dialog of either kind."""
 
-    placeholder = ""
-    """What an empty field asks for."""
-    verb = ""
-    """What Enter does, in a word."""
     seeks = True
     """Whether the name in the field is looked for, filters the list and highlights the best."""
 
-    class Listed(Message):
-        """A folder has been read."""
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        title: str,
+        placeholder: str,
+        verb: str,
+        text: str = "",
+        offers: Hint | None = None,
+    ) -> None:
+        """Take what the path is for.
 
-        def __init__(self, folder: Path, entries: list[FolderEntry], error: str) -> None:
-            """Take the folder, what it holds, and what went wrong if anything did."""
-            super().__init__()
-            self.folder = folder
-            self.entries = entries
-            self.error = error
-
-    def __init__(self, folder: Path | None = None, text: str = "") -> None:
-        """Take the folder to begin in (the last one used if not given) and what is in the field."""
-        super().__init__()
+        Args:
+            folder: The folder to begin in, the last one used if None.
+            title: What stands in the frame.
+            placeholder: What an empty field asks for.
+            verb: What Enter does, in a word.
+            text: What is in the field.
+            offers: What else can be done, of that which only some of these dialogs can do.
+        """
+        super().__init__(paint_entry, "entries")
+        self.dialog_title = title
+        self._placeholder = placeholder
+        self._verb = verb
+        self._offers = offers
         self.folder = (folder or FileDialog.last_folder or Path.cwd()).absolute()
         self._text = text
         self._hidden = False
@@ -108,20 +116,19 @@ class FileDialog(Dialog[Path]):
 
     def compose_body(self) -> ComposeResult:
         """Yield field, error, folder and list."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield PathField(self._text, placeholder=self.placeholder, select_on_focus=False)
+        yield field_row(PathField(self._text, placeholder=self._placeholder, select_on_focus=False))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(id="folder")
-        yield RowList[FolderEntry](paint_entry, id="entries")
-        yield Static("─" * 200, classes="rule")
-        yield HintBar(self._hints())
+        yield self.rows
+        yield rule()
 
-    def _hints(self) -> Sequence[Hint]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         return [
-            ("Enter", self.verb, "choose"),
+            ("Enter", self._verb, "choose"),
             ("Esc", "cancel", "cancel"),
+            *([self._offers] if self._offers else []),
             ("Tab", "complete", "complete"),
             ("Shift+Tab", "up", "up"),
             ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
@@ -140,11 +147,6 @@ class FileDialog(Dialog[Path]):
         """The field for the path."""
         return self.query_one(PathField)
 
-    @property
-    def row_list(self) -> RowList[FolderEntry]:
-        """The list of what the folder holds."""
-        return self.query_one("#entries", RowList)
-
     @on(Input.Changed)
     def _follow_field(self) -> None:
         """List the folder and filter by the name that the field holds now."""
@@ -161,29 +163,28 @@ class FileDialog(Dialog[Path]):
             self._folder_error = ""
             self._reading = True
             self._show_folder("reading…")
-            self._read(folder)
+            in_thread(
+                self,
+                "folder",
+                lambda task: read_folder(folder, lambda: task.cancelled),
+                lambda entries: self._show_listed(folder, entries),
+                failed=lambda error: self._show_listed(folder, [], error),
+            )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="folder")
-    def _read(self, folder: Path) -> None:
-        worker = get_current_worker()
-        try:
-            entries = read_folder(folder, lambda: worker.is_cancelled)
-            self.post_message(self.Listed(folder, entries, ""))
-        except InputFileError as error:
-            name = folder.name or str(folder)
-            self.post_message(self.Listed(folder, [], f"{name}: {error.reason}"))
-
-    @on(Listed)
-    def _show_listed(self, event: Listed) -> None:
+    def _show_listed(
+        self, folder: Path, entries: list[FolderEntry], error: TokvizError | None = None
+    ) -> None:
         """Take what the thread read, unless another folder is wanted by now."""
-        if event.folder == self._listed:
-            self._reading = False
-            self._entries = event.entries
-            self._folder_error = event.error
-            self.show_error(event.error)
-            self._show_entries()
-            if self._choose_when_listed:
-                self.action_choose()
+        if folder != self._listed:
+            return
+        self._reading = False
+        self._entries = entries
+        if isinstance(error, InputFileError):
+            self._folder_error = f"{folder.name or folder}: {error.reason}"
+        self.show_error(self._folder_error)
+        self._show_entries()
+        if self._choose_when_listed:
+            self.action_choose()
 
     def _show_entries(self) -> None:
         name = split_typed(self.field.value, self.folder)[1] if self.seeks else ""
@@ -192,7 +193,7 @@ class FileDialog(Dialog[Path]):
         at_root = self._listed is not None and self._listed.parent == self._listed
         if not name and not at_root:
             shown = [UP, *shown]
-        self.row_list.show(shown, self._row_to_highlight(shown, name))
+        self.rows.show(shown, self._row_to_highlight(shown, name))
         total = len(self._entries)
         self._show_folder(f"{n_shown:,} of {total:,}" if n_shown < total else f"{total:,}")
 
@@ -211,12 +212,13 @@ class FileDialog(Dialog[Path]):
             return
         path = safe(home_label(self._listed))
         room = self.query_one("#folder").size.width or self.size.width
-        if cell_len(path) > room - len(note) - 2 > 0:
-            path = "…" + path[-(room - len(note) - 3) :]
+        room -= cell_len(note) + 2
+        if room > 0:
+            path = fit_end(path, room)
         self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
 
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
+    @on(RowList.Picked)
+    def _clicked(self, event: RowList.Picked) -> None:
         self._moved = True
         if event.again:
             self.action_choose()
@@ -230,17 +232,13 @@ class FileDialog(Dialog[Path]):
 
     def action_move(self, step: int) -> None:
         """Move the highlight."""
-        self.row_list.move(step)
+        super().action_move(step)
         self._moved = True
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self.action_move(step * self.row_list.page)
 
     def action_toggle_hidden(self) -> None:
         """Show or hide the entries whose name begins with a dot."""
         self._hidden = not self._hidden
-        self.query_one(HintBar).show(self._hints())
+        self.show_hints()
         self._show_entries()
 
     def action_complete(self) -> None:
@@ -263,7 +261,7 @@ class FileDialog(Dialog[Path]):
 
     def chosen_path(self) -> tuple[Path, bool] | None:
         """Return the highlighted path and whether it is a folder."""
-        entry, folder = self.row_list.row, self._listed
+        entry, folder = self.rows.row, self._listed
         if entry is None or folder is None:
             return None
         return (folder.parent if entry is UP else folder / entry.name), entry.is_folder
@@ -272,9 +270,14 @@ class FileDialog(Dialog[Path]):
     def _submitted(self) -> None:
         self.action_choose()
 
+    @abstractmethod
     def action_choose(self) -> None:
         """Take what is typed or highlighted."""
-        raise NotImplementedError
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the keys to the field that this dialog does not offer anything for."""
+        offered = self._offers is not None and action == self._offers[2]
+        return offered or action not in SOMETIMES_OFFERED
 
     def finish(self, path: Path) -> None:
         """End with a path."""

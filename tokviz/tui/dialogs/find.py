@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -14,11 +14,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.glyphs import UNSAFE
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, Hint
 from tokviz.tui.dialogs.find_text import FindQuery, Matches, escaped, find_all
+from tokviz.tui.tasks import in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +94,6 @@ class FindDialog(Dialog[FindResult]):
         Binding("ctrl+f", "cancel", show=False, priority=True),
     ]
 
-    class Found(Message):
-        """A search has ended."""
-
-        def __init__(self, query: FindQuery, matches: Matches) -> None:
-            """Take what was looked for and where it is."""
-            super().__init__()
-            self.query = query
-            self.matches = matches
-
     def __init__(
         self,
         text: str,
@@ -136,9 +127,9 @@ class FindDialog(Dialog[FindResult]):
             yield Static(id="options")
             yield Static(id="count")
         yield Static(classes="error")
-        yield HintBar(self._hints())
 
-    def _hints(self) -> list[Hint]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         return [
             ("Enter", "next", "step(1)"),
             ("Esc", "close", "cancel"),
@@ -183,24 +174,23 @@ class FindDialog(Dialog[FindResult]):
         self.query_one("#options", Static).update(Content.assemble(regex, " ", case))
 
     def _find(self) -> None:
-        if self.find_query != self._found_for:
-            self._search(self.find_query)
+        query = self.find_query
+        if query != self._found_for:
+            in_thread(
+                self,
+                "find",
+                lambda task: find_all(self._text, query, stop=lambda: task.cancelled),
+                lambda matches: self._show_found(query, matches),
+            )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="find")
-    def _search(self, query: FindQuery) -> None:
-        worker = get_current_worker()
-        matches = find_all(self._text, query, stop=lambda: worker.is_cancelled)
-        self.post_message(self.Found(query, matches))
-
-    @on(Found)
-    def _show_found(self, event: Found) -> None:
+    def _show_found(self, query: FindQuery, matches: Matches) -> None:
         """Go to the match nearest to where the search began."""
-        if event.query != self.find_query:
+        if query != self.find_query:
             return
-        self._found_for = event.query
-        self._matches = event.matches
-        self.show_error(event.matches.problem)
-        self._go_to(event.matches.nearest(self._offset))
+        self._found_for = query
+        self._matches = matches
+        self.show_error(matches.problem)
+        self._go_to(matches.nearest(self._offset))
 
     def _go_to(self, index: int | None) -> None:
         self._current = index

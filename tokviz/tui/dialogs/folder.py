@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, looks_binary
+from tokviz.files import MAX_FILE_BYTES, input_error, looks_binary
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +176,8 @@ def check_readable(path: Path) -> bool:
             raise InputFileError(path.name, too_large)
         with path.open("rb") as file:
             return not looks_binary(file.read(8192))
-    except FileNotFoundError:
-        raise InputFileError(path.name, "there is no such file") from None
-    except PermissionError:
-        raise InputFileError(path.name, "no permission to read it") from None
     except (OSError, ValueError) as error:
-        raise InputFileError(path.name, getattr(error, "strerror", None) or str(error)) from None
+        raise input_error(path.name, error) from None
 
 
 def size_label(n_bytes: int | None) -> str:

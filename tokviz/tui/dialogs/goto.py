@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
 
 _TARGET = re.compile(
     r"(?P<sign>[#@]?)\s*(?P<number>0[xX][0-9a-fA-F]+|[0-9][0-9_,\s]*)(?::\s*(?P<column>[0-9]+)?)?\s*"
@@ -81,13 +81,14 @@ class GotoDialog(Dialog[GotoTarget]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="12   12:3   #12   @345")
+        yield field_row(Field(placeholder="12   12:3   #12   @345"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(self._possible(), classes="note")
-        yield HintBar([("Enter", "go", "choose"), ("Esc", "cancel", "cancel")])
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that Enter goes on."""
+        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
 
     def _possible(self) -> Content:
         limits = self._limits

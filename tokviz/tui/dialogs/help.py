@@ -1,9 +1,9 @@
-"""The help page of a screen, made from the registry of actions."""
+"""The help page of a screen, made from the actions that it declares."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,9 +14,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.tui.actions.action import keys_label
-from tokviz.tui.actions.registry import APP, actions_of, gestures_of
-from tokviz.tui.dialogs.base import Dialog, HintBar
+from tokviz.tui.actions import Action, Gesture, keys_label
+from tokviz.tui.dialogs.base import Dialog, Hint
 
 _KEYS_WIDTH = 18
 _TITLE_WIDTH = 34
@@ -33,22 +32,20 @@ class Entry:
     help: str
 
 
-def help_sections(group: str) -> dict[str, list[Entry]]:
-    """Collect the help of a screen and of the app: heading → entries, in registry order."""
+def help_sections(actions: Iterable[Action], gestures: Iterable[Gesture]) -> dict[str, list[Entry]]:
+    """Sort what can be done into sections: heading → entries, in the order in which they come."""
     sections: dict[str, list[Entry]] = {}
-    for action in actions_of(group, APP):
+    for action in actions:
         entry = Entry(keys_label(action), action.title, action.help)
         sections.setdefault(action.section, []).append(entry)
-    sections["Mouse"] = [
-        Entry("", gesture.gesture, gesture.help) for gesture in gestures_of(group, APP)
-    ]
+    sections["Mouse"] = [Entry("", gesture.gesture, gesture.help) for gesture in gestures]
     return sections
 
 
-def help_content(group: str, width: int) -> Content:
+def help_content(sections: dict[str, list[Entry]], width: int) -> Content:
     """Lay the help page out for a width in cells."""
     parts: list[Content] = []
-    for heading, entries in help_sections(group).items():
+    for heading, entries in sections.items():
         parts.append(Content.assemble((heading, "bold $text-accent")))
         for entry in entries:
             parts += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
@@ -119,25 +116,26 @@ class HelpDialog(Dialog[None]):
         Binding("end,G", "edge(1)", show=False),
     ]
 
-    def __init__(self, group: str = "tokens", title: str = "Help") -> None:
-        """Take the screen's group of actions and the title of the page."""
+    def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
+        """Take what can be done, by keys and by the mouse."""
         super().__init__()
-        self.dialog_title = title
-        self.group = group
+        self.dialog_title = "Help"
+        self._sections = help_sections(actions, gestures)
         self._width = 0
 
     def compose_body(self) -> ComposeResult:
         """Yield the page."""
         with VerticalScroll(id="page", can_focus=False):
             yield Static(id="help-text")
-        yield HintBar(
-            [
-                ("Esc", "close", "cancel"),
-                ("↑↓", "scroll", "scroll(1)"),
-                ("Space", "next page", "page(1)"),
-                ("Ctrl+P", "all commands", ""),
-            ]
-        )
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [
+            ("Esc", "close", "cancel"),
+            ("↑↓", "scroll", "scroll(1)"),
+            ("Space", "next page", "page(1)"),
+            ("Ctrl+P", "all commands", ""),
+        ]
 
     def wanted_height(self) -> int:
         """Take what the screen has."""
@@ -152,7 +150,7 @@ class HelpDialog(Dialog[None]):
         width = self.query_one("#page").scrollable_content_region.width - 2
         if width > 0 and width != self._width:
             self._width = width
-            self.query_one("#help-text", Static).update(help_content(self.group, width))
+            self.query_one("#help-text", Static).update(help_content(self._sections, width))
 
     def action_scroll(self, step: int) -> None:
         """Scroll by lines."""

@@ -3,120 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.characters import USEFUL, Character, by_number, search
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class InsertCharacterDialog(Dialog[str]):
+class InsertCharacterDialog(ListDialog[str, Character]):
     """Its result is one character, possibly one that no terminal may receive."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-    ]
 
     dialog_title = "Insert a character"
 
-    class Found(Message):
-        """A search has ended."""
-
-        def __init__(self, text: str, characters: Sequence[Character]) -> None:
-            """Take what was looked for and what was found."""
-            super().__init__()
-            self.text = text
-            self.characters = characters
-
     def __init__(self) -> None:
         """Begin with nothing typed."""
-        super().__init__()
+        super().__init__(paint_character, "characters")
         self._found_for = ""
         self._choose_when_found = False
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and the list."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="U+200B, zwsp, or words of the name")
+        yield field_row(Field(placeholder="U+200B, zwsp, or words of the name"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[Character](paint_character, id="characters")
-        yield Static("─" * 200, classes="rule")
-        yield HintBar(
-            [("Enter", "insert", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
+        yield rule()
+        yield self.rows
+        yield rule()
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that a character is put in."""
+        return [("Enter", "insert", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""
-        self._list.show(USEFUL, 0)
+        self.rows.show(USEFUL, 0)
 
     def wanted_height(self) -> int:
         """Leave room for a dozen characters."""
         return 18
-
-    @property
-    def _list(self) -> RowList[Character]:
-        return self.query_one("#characters", RowList)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         problem = by_number(event.value)
         self.show_error(problem if isinstance(problem, str) else "")
         self._choose_when_found = False
-        self._search(event.value)
+        text = event.value
+        in_thread(
+            self,
+            "characters",
+            lambda task: search(text, stop=lambda: task.cancelled),
+            lambda found: self._show_found(text, found),
+        )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="characters")
-    def _search(self, text: str) -> None:
-        worker = get_current_worker()
-        self.post_message(self.Found(text, search(text, stop=lambda: worker.is_cancelled)))
-
-    @on(Found)
-    def _show_found(self, event: Found) -> None:
-        if event.text != self.query_one(Field).value:
+    def _show_found(self, text: str, found: Sequence[Character]) -> None:
+        if text != self.query_one(Field).value:
             return
-        self._found_for = event.text
-        self._list.show(event.characters, 0 if event.characters else None)
+        self._found_for = text
+        self.rows.show(found, 0 if found else None)
         if self._choose_when_found:
             self.action_choose()
-        if not event.characters and not isinstance(by_number(event.text), str):
+        if not found and not isinstance(by_number(text), str):
             self.show_error("No character has these words in its name.")
 
     @on(Input.Submitted)
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """End with the highlighted character, once the search for what is typed has ended."""
         self._choose_when_found = self._found_for != self.query_one(Field).value
         if self._choose_when_found:
             return
-        character = self._list.row
+        character = self.rows.row
         if character is not None:
             self.dismiss(character.text)
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
 
 
 def paint_character(character: Character, width: int) -> list[Cell]:

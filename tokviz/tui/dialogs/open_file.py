@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
-from textual import on, work
-from textual.message import Message
+from textual.binding import Binding, BindingType
 
-from tokviz.errors import InputFileError
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.folder import check_readable, typed_path
+from tokviz.tui.tasks import in_thread
 
 
 class OpenFileDialog(FileDialog):
-    """Its result is the path of a file that could be read a moment ago."""
+    """Its result is the path of a file that could be read a moment ago, or what else is taken."""
 
-    dialog_title = "Open a file"
-    placeholder = "Type or paste a path, or part of a name"
-    verb = "open"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+o", "add_folder", show=False, priority=True)
+    ]
 
-    class Checked(Message):
-        """A file has been looked at."""
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        title: str = "Open a file",
+        verb: str = "open",
+        takes_any: bool = False,
+        takes_folder: Callable[[Path], bool] = lambda folder: False,
+        folder_verb: str = "",
+    ) -> None:
+        """Take what is to be opened.
 
-        def __init__(self, path: Path, is_text: bool, error: str) -> None:
-            """Take the path, whether it looks like text, and what went wrong if anything did."""
-            super().__init__()
-            self.path = path
-            self.is_text = is_text
-            self.error = error
-
-    def __init__(self, folder: Path | None = None) -> None:
-        """Take the folder to begin in, the last one used if not given."""
-        super().__init__(folder)
+        Args:
+            folder: The folder to begin in, the last one used if None.
+            title: What stands in the frame.
+            verb: What Enter does, in a word.
+            takes_any: Whether a file of any size and kind will do: whoever asked reads it and says
+                what is wrong with it. Else it must be readable, and text unless the user insists.
+            takes_folder: Tells of a folder whether Enter takes it instead of going into it.
+            folder_verb: What Ctrl+O does with any folder, in words; empty if it does nothing.
+        """
+        placeholder = "Type or paste a path, or part of a name"
+        offers = ("Ctrl+O", folder_verb, "add_folder") if folder_verb else None
+        super().__init__(folder, title=title, placeholder=placeholder, verb=verb, offers=offers)
+        self._takes_any = takes_any
+        self._takes_folder = takes_folder
         self._binary: Path | None = None
         """A file that the user has been told is binary."""
 
@@ -54,28 +68,36 @@ class OpenFileDialog(FileDialog):
             self.show_error(f"{text}: there is no such file")
 
     def _take(self, path: Path, is_folder: bool) -> None:
-        if is_folder:
+        if is_folder and self._takes_folder(path):
+            self.finish(path)
+        elif is_folder:
             self._came_from = self._listed.name if self._listed is not None else ""
             self.enter_folder(path)
+        elif self._takes_any:
+            self.finish(path)
         else:
-            self._check(path)
+            in_thread(
+                self,
+                "check",
+                lambda task: check_readable(path),
+                lambda is_text: self._checked(path, is_text),
+                failed=lambda error: self.show_error(str(error)),
+            )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="check")
-    def _check(self, path: Path) -> None:
-        try:
-            self.post_message(self.Checked(path, check_readable(path), ""))
-        except InputFileError as error:
-            self.post_message(self.Checked(path, False, str(error)))
+    def action_add_folder(self) -> None:
+        """End with the folder that is highlighted on purpose, else with the one that is shown."""
+        chosen = self.chosen_path() if self._moved else None
+        folder = chosen[0] if chosen is not None and chosen[1] else self._listed
+        if folder is not None:
+            FileDialog.last_folder = folder
+            self.dismiss(folder)
 
-    @on(Checked)
-    def _checked(self, event: Checked) -> None:
-        """Open the file, or say why not. A binary one is opened when asked a second time."""
-        if event.error:
-            self.show_error(event.error)
-        elif event.is_text or event.path == self._binary:
-            self.finish(event.path)
+    def _checked(self, path: Path, is_text: bool) -> None:
+        """Open the file. A binary one is opened when asked a second time."""
+        if is_text or path == self._binary:
+            self.finish(path)
         else:
-            self._binary = event.path
+            self._binary = path
             self.show_error(
-                f"{event.path.name} does not look like text. Press Enter again to see its bytes."
+                f"{path.name} does not look like text. Press Enter again to see its bytes."
             )

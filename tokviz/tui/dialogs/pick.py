@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import Field, field_row, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
 class Option(NamedTuple):
@@ -35,7 +34,7 @@ class Option(NamedTuple):
     help: str = ""
 
 
-class PickDialog(Dialog[str]):
+class PickDialog(ListDialog[str, Option]):
     """Lists options; typing keeps those whose words hold what is typed. Its result is a value."""
 
     DEFAULT_CSS = """
@@ -45,12 +44,6 @@ class PickDialog(Dialog[str]):
         &.-short #about { display: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-    ]
 
     def __init__(
         self,
@@ -69,7 +62,7 @@ class PickDialog(Dialog[str]):
             highlighted: The value that Enter takes at once, the current one if not given.
         """
         self._plain = not any(option.help for option in options)
-        super().__init__(classes="-plain" if self._plain else None)
+        super().__init__(self._paint, "options", classes="-plain" if self._plain else None)
         self.dialog_title = title
         self._options = options
         self._current = current
@@ -77,19 +70,15 @@ class PickDialog(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and what the highlighted option is."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="type to search")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[Option](self._paint, id="options")
-        yield Static("─" * 200, classes="rule", id="about-rule")
+        yield field_row(Field(placeholder="type to search"))
+        yield rule()
+        yield self.rows
+        yield rule(id="about-rule")
         yield Static(id="about")
-        yield HintBar(
-            [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel"), ("↑↓", "move", "")]
-        )
 
     def on_mount(self) -> None:
-        """Show all of them."""
+        """Show all of them, by the words that are known by now."""
+        self.query_one("#dialog").border_title = self.dialog_title
         self._show("")
 
     def show_options(self, title: str, options: Sequence[Option]) -> None:
@@ -98,17 +87,13 @@ class PickDialog(Dialog[str]):
         if not self.is_mounted:
             return
         self.query_one("#dialog").border_title = title
-        row = self._list.row
+        row = self.rows.row
         self._first = self._first if row is None else row.value
         self._show(self.query_one(Field).value, self._first)
 
     def wanted_height(self) -> int:
         """Leave room for every option."""
         return len(self._options) + (3 if self._plain else 7)
-
-    @property
-    def _list(self) -> RowList[Option]:
-        return self.query_one("#options", RowList)
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
@@ -124,11 +109,11 @@ class PickDialog(Dialog[str]):
         values = [option.value for option in found]
         value = highlighted or ("" if wanted else self._first)
         at = values.index(value) if value in values else 0
-        self._list.show(found, at if found else None)
+        self.rows.show(found, at if found else None)
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        option = self._list.row
+        option = self.rows.row
         self.query_one("#about", Static).update(Content(safe(option.help) if option else ""))
 
     def _paint(self, option: Option, width: int) -> list[Cell]:
@@ -140,20 +125,9 @@ class PickDialog(Dialog[str]):
         return [(sign, "accent"), (title, "strong"), (gap, ""), (note, "muted")]
 
     @on(Input.Submitted)
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """End with the highlighted option."""
-        option = self._list.row
+        option = self.rows.row
         if option is not None:
             self.dismiss(option.value)
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)

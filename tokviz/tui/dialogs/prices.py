@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
@@ -21,9 +21,11 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
-from tokviz.tui.dialogs.base import Dialog, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import Hint, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _MOST_ROWS = 12
 _EXPLANATION = (
@@ -43,7 +45,7 @@ class PricesAnswer(NamedTuple):
     """Whether the table is to be opened on the Tokens screen."""
 
 
-class PricesDialog(Dialog[PricesAnswer]):
+class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     """Lists the models that go with the tokenizer, with the cost of the text."""
 
     DEFAULT_CSS = """
@@ -56,8 +58,6 @@ class PricesDialog(Dialog[PricesAnswer]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
         Binding("enter", "choose", show=False),
         Binding("e", "edit", show=False),
         Binding("c", "create", show=False),
@@ -65,19 +65,9 @@ class PricesDialog(Dialog[PricesAnswer]):
     ]
     dialog_title = "What the text costs"
 
-    class Read(Message):
-        """The table has been read."""
-
-        def __init__(self, models: tuple[ModelPrice, ...], exists: bool, error: str) -> None:
-            """Take the models, whether there is a table, and what is wrong with it."""
-            super().__init__()
-            self.models = models
-            self.exists = exists
-            self.error = error
-
     def __init__(self, tokenizer: str, n_tokens: int, chosen: str = "") -> None:
         """Take the tokenizer's name, the tokens of the text, and the model chosen last."""
-        super().__init__()
+        super().__init__(self._paint, "models")
         self._tokenizer = tokenizer
         self._n_tokens = n_tokens
         self._chosen = chosen
@@ -87,12 +77,12 @@ class PricesDialog(Dialog[PricesAnswer]):
     def compose_body(self) -> ComposeResult:
         """Yield the models and what there is to say about the table."""
         yield Static(classes="error")
-        yield RowList[ModelPrice](self._paint, id="models")
+        yield self.rows
         yield Static(id="about")
-        yield Static("─" * 200, classes="rule")
-        yield HintBar(self._hints())
+        yield rule()
 
-    def _hints(self) -> list[tuple[str, str, str]]:
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
         if not self._exists:
             return [("C", "create an empty table", "create"), ("Esc", "close", "cancel")]
         hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
@@ -104,42 +94,28 @@ class PricesDialog(Dialog[PricesAnswer]):
         """Read the table."""
         self.action_reload()
 
-    @property
-    def _list(self) -> RowList[ModelPrice]:
-        return self.query_one("#models", RowList)
-
-    @work(thread=True, exclusive=True, group="prices", exit_on_error=False)
-    def _read(self) -> None:
-        exists = prices_path().exists()
-        try:
-            self.post_message(self.Read(load_prices(), exists, ""))
-        except TokvizError as error:
-            self.post_message(self.Read((), exists, str(error)))
-
-    @on(Read)
-    def _take(self, event: Read) -> None:
-        event.stop()
-        self._models, self._exists = event.models, event.exists
-        shown = models_for(event.models, self._tokenizer)
+    def _take(self, models: tuple[ModelPrice, ...], error: str) -> None:
+        self._models, self._exists = models, prices_path().exists()
+        shown = models_for(models, self._tokenizer)
         names = [model.name for model in shown]
         at = names.index(self._chosen) if self._chosen in names else 0
-        self._list.show(shown, at if shown else None)
-        self._list.styles.height = min(max(len(shown), 1), _MOST_ROWS)
+        self.rows.show(shown, at if shown else None)
+        self.rows.styles.height = min(max(len(shown), 1), _MOST_ROWS)
         self.set_class(not shown, "-empty")
-        self.show_error(event.error)
-        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), event))))
-        self.query_one(HintBar).show(self._hints())
+        self.show_error(error)
+        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), error))))
+        self.show_hints()
 
-    def _about(self, n_shown: int, event: Read) -> str:
+    def _about(self, n_shown: int, error: str) -> str:
         path = prices_path()
-        if event.error:
+        if error:
             return "Mend the file with any editor, then press R."
-        if not event.exists:
+        if not self._exists:
             return f"{_EXPLANATION} There is no such table yet. It would be {path}"
-        if not event.models:
+        if not self._models:
             return f"The table holds no model yet; it explains itself. It is {path}"
         if not n_shown:
-            n = len(event.models)
+            n = len(self._models)
             return (
                 f"None of the {n} models of the table goes with {self._tokenizer}: a model's "
                 f"`tokenizer` is to be this name, or left out. The table is {path}"
@@ -155,7 +131,13 @@ class PricesDialog(Dialog[PricesAnswer]):
 
     def action_reload(self) -> None:
         """Read the table again."""
-        self._read()
+        in_thread(
+            self,
+            "prices",
+            lambda task: load_prices(),
+            lambda models: self._take(models, ""),
+            failed=lambda error: self._take((), str(error)),
+        )
 
     def action_create(self) -> None:
         """Write an empty table that explains itself."""
@@ -173,21 +155,13 @@ class PricesDialog(Dialog[PricesAnswer]):
         if self._exists:
             self.dismiss(PricesAnswer(self._models, self._chosen, edit=True))
 
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """Show the cost of the highlighted model from now on."""
-        model = self._list.row
+        model = self.rows.row
         if model is not None:
             self.dismiss(PricesAnswer(self._models, model.name))
 
     def action_cancel(self) -> None:
         """Close; the table that was read counts."""
         self.dismiss(PricesAnswer(self._models, self._chosen))
-
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
-        self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)

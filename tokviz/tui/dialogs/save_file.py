@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual.binding import Binding, BindingType
 
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -12,16 +16,46 @@ from tokviz.tui.dialogs.folder import typed_path
 
 
 class SaveFileDialog(FileDialog):
-    """Its result is a path in a folder that exists; an existing file was confirmed."""
+    """Its result is a path in a folder that exists; that an existing file goes was confirmed."""
 
-    dialog_title = "Save the text as"
-    placeholder = "Name of the file"
-    verb = "save"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+k", "next_kind", show=False, priority=True)
+    ]
     seeks = False
 
-    def __init__(self, folder: Path | None = None, name: str = "") -> None:
-        """Take the folder to begin in, the last one used if not given, and the name to offer."""
-        super().__init__(folder, name if safe(name) == name else "")
+    def __init__(
+        self,
+        folder: Path | None = None,
+        name: str = "",
+        *,
+        title: str = "Save the text as",
+        placeholder: str = "Name of the file",
+        verb: str = "save",
+        existing: Literal["replace", "take", "refuse"] = "replace",
+        kinds: Sequence[str] = (),
+    ) -> None:
+        """Take what is to be saved.
+
+        Args:
+            folder: The folder to begin in, the last one used if None.
+            name: The name to offer.
+            title: What stands in the frame.
+            placeholder: What an empty field asks for.
+            verb: What Enter does, in a word.
+            existing: What happens to a file that is there: it is replaced if the user says so, or
+                taken as it is (to append to), or refused since a folder is to be made.
+            kinds: The endings one of which the name must have; Ctrl+K goes through them.
+        """
+        super().__init__(
+            folder,
+            title=title,
+            placeholder=placeholder,
+            verb=verb,
+            text=name if safe(name) == name else "",
+            offers=("Ctrl+K", ", ".join(kinds), "next_kind") if kinds else None,
+        )
+        self._existing = existing
+        self._kinds = kinds
 
     def action_choose(self) -> None:
         """Go into the folder that is typed or highlighted, or save under the name."""
@@ -37,8 +71,12 @@ class SaveFileDialog(FileDialog):
     def _take(self, path: Path, is_folder: bool) -> None:
         if is_folder:
             self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
+        elif self._kinds and _ending(path) not in self._kinds:
+            *others, last = (f".{kind}" for kind in self._kinds)
+            endings = f"{', '.join(others)} or {last}"
+            self.show_error(f"End the name in {endings}: that is the kind of file.")
         elif os.path.lexists(path):
-            self._ask_to_replace(path)
+            self._take_existing(path)
         elif not os.path.isdir(path.parent):
             self.show_error(f"{path.parent.name}: there is no such folder")
         elif not os.access(path.parent, os.W_OK):
@@ -46,10 +84,30 @@ class SaveFileDialog(FileDialog):
         else:
             self.finish(path)
 
-    def _ask_to_replace(self, path: Path) -> None:
+    def _take_existing(self, path: Path) -> None:
+        if self._existing == "refuse":
+            self.show_error(f"{path.name} is there already, and is no folder.")
+            return
+        if self._existing == "take":
+            self.finish(path)
+            return
+
         def answered(replace: bool | None) -> None:
             if replace:
                 self.finish(path)
 
         question = f"Replace {path.name}? It exists already in {path.parent}."
         self.app.push_screen(ConfirmDialog("Save", question, "replace", danger=True), answered)
+
+    def action_next_kind(self) -> None:
+        """Change the end of the name."""
+        path = Path(self.field.value or "tokens")
+        kinds = list(self._kinds)
+        place = kinds.index(_ending(path)) + 1 if _ending(path) in kinds else 0
+        value = str(path.with_suffix("." + kinds[place % len(kinds)]))
+        self.field.value = value
+        self.field.cursor_position = len(value)
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower().removeprefix(".")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
@@ -16,13 +17,21 @@ from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import Hint, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
-from tokviz.tui.dialogs.save_folder import SaveFolderDialog
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class SaveTokenizerDialog(Dialog[Path]):
+class Known(NamedTuple):
+    """What a format loses, and why it cannot hold the tokenizer at all if it cannot."""
+
+    lost: Sequence[str] = ()
+    error: str = ""
+
+
+class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
     """Its result is where the tokenizer was saved."""
 
     DEFAULT_CSS = """
@@ -31,81 +40,48 @@ class SaveTokenizerDialog(Dialog[Path]):
         #lost-text { height: auto; min-height: 5; max-height: 12; overflow-y: auto; }
     }
     """
-    BINDINGS = [  # noqa: RUF012
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("enter", "choose", show=False),
-    ]
-
-    class Known(Message):
-        """It is known what a format cannot hold."""
-
-        def __init__(self, name: str, lost: list[str], error: str) -> None:
-            """Take the format, what it loses, and why it cannot hold the tokenizer at all."""
-            super().__init__()
-            self.name = name
-            self.lost = lost
-            self.error = error
-
-    class Saved(Message):
-        """The file is written, or could not be."""
-
-        def __init__(self, path: Path, error: str) -> None:
-            """Take the path, and what went wrong if anything did."""
-            super().__init__()
-            self.path = path
-            self.error = error
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False)]
 
     def __init__(self, tokenizer: Tokenizer, folder: Path | None = None) -> None:
         """Take what to save, and the folder to begin in."""
-        super().__init__()
+        super().__init__(_paint, "formats")
         self.dialog_title = f"Save {short_name(tokenizer.name)} as"
         self._tokenizer = tokenizer
         self._folder = folder
-        self._known: dict[str, SaveTokenizerDialog.Known] = {}
+        self._known: dict[str, Known] = {}
 
     def compose_body(self) -> ComposeResult:
         """Yield the formats, and what the highlighted one loses."""
-        yield RowList[SaveFormat](_paint, id="formats")
-        yield Static("─" * 200, classes="rule")
+        yield self.rows
+        yield rule()
         yield Static(classes="error")
         yield Static(id="lost-text")
-        yield Static("─" * 200, classes="rule")
-        yield HintBar(
-            [
-                ("Enter", "choose the place", "choose"),
-                ("Esc", "cancel", "cancel"),
-                ("↑↓", "move", ""),
-            ]
-        )
+        yield rule()
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that the place comes next."""
+        return [("Enter", "choose the place", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""
-        self._list.show(list(FORMATS.values()), 0)
-        self._find_out()
+        self.rows.show(list(FORMATS.values()), 0)
+        in_thread(self, "lost", self._find_out)
 
-    @property
-    def _list(self) -> RowList[SaveFormat]:
-        return self.query_one("#formats", RowList)
-
-    @work(thread=True, exclusive=True, group="lost", exit_on_error=False)
-    def _find_out(self) -> None:
+    def _find_out(self, task: Task) -> None:
         for name in FORMATS:
             try:
-                lost, error = what_is_lost(self._tokenizer, name), ""
+                known = Known(what_is_lost(self._tokenizer, name))
             except TokvizError as problem:
-                lost, error = [], str(problem)
-            self.post_message(self.Known(name, lost, error))
+                known = Known(error=str(problem))
+            task.tell(self._take, name, known)
 
-    @on(Known)
-    def _take(self, event: Known) -> None:
-        event.stop()
-        self._known[event.name] = event
+    def _take(self, name: str, known: Known) -> None:
+        self._known[name] = known
         self._tell()
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        chosen = self._list.row
+        chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if known is None:
             text = Content("Looking what the format can hold…")
@@ -121,48 +97,38 @@ class SaveTokenizerDialog(Dialog[Path]):
             )
         self.query_one("#lost-text", Static).update(text)
 
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
+    @on(RowList.Picked)
+    def _clicked(self, event: RowList.Picked) -> None:
         event.stop()
         if event.again:
             self.action_choose()
 
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
     def action_choose(self) -> None:
         """Ask for the place."""
-        chosen = self._list.row
+        chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if chosen is None or (known is not None and known.error):
             return
-        kind = SaveFolderDialog if chosen.is_folder else SaveFileDialog
-        dialog = kind(self._folder, chosen.default_name)
-        dialog.dialog_title = f"Save as {chosen.title}"
+        dialog = SaveFileDialog(
+            self._folder,
+            chosen.default_name,
+            title=f"Save as {chosen.title}",
+            placeholder="Name of a new folder" if chosen.is_folder else "Name of the file",
+            existing="refuse" if chosen.is_folder else "replace",
+        )
 
         def placed(path: Path | None) -> None:
             if path is not None:
-                self._save(path, chosen.name)
+                in_thread(
+                    self,
+                    "save",
+                    lambda task: self._tokenizer.save(path, chosen.name),
+                    lambda _: self.dismiss(path),
+                    failed=lambda error: self.show_error(f"Not saved. {error}"),
+                    exclusive=False,
+                )
 
         self.app.push_screen(dialog, placed)
-
-    @work(thread=True, group="save", description="save", exit_on_error=False)
-    def _save(self, path: Path, name: str) -> None:
-        error = ""
-        try:
-            self._tokenizer.save(path, name)
-        except TokvizError as problem:
-            error = str(problem)
-        self.post_message(self.Saved(path, error))
-
-    @on(Saved)
-    def _saved(self, event: Saved) -> None:
-        event.stop()
-        if event.error:
-            self.show_error(f"Not saved. {event.error}")
-        else:
-            self.dismiss(event.path)
 
 
 def _paint(row: SaveFormat, width: int) -> list[Cell]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -20,22 +19,24 @@ from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin,
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Field, HintBar
-from tokviz.tui.dialogs.row_list import Cell, RowList
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     PickerRow,
-    Place,
+    SourceRow,
     paint_row,
     picker_rows,
     typed_source,
 )
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _PATIENCE = 0.3
 """Seconds after which a loading is worth a word."""
 
 
-class TokenizerPicker(Dialog[str]):
+class TokenizerPicker(ListDialog[str, PickerRow]):
     """Its result is what to `load`: the canonical name of a built-in tokenizer, a path, `hf:…`.
 
     What is chosen is loaded before the dialog ends, so that what is wrong with it is said here and
@@ -56,43 +57,35 @@ class TokenizerPicker(Dialog[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
         Binding("ctrl+o", "browse", show=False, priority=True),
         Binding("f8,shift+delete", "forget", show=False, priority=True),
     ]
 
     dialog_title = "Tokenizer"
 
-    class Loaded(Message):
-        """A tokenizer is ready, or cannot be had."""
+    def __init__(
+        self,
+        current: str | None = None,
+        source: str = "",
+        *,
+        recent: Sequence[str] = (),
+        remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
+    ) -> None:
+        """Take what there is to choose from.
 
-        def __init__(self, number: int, source: str, result: Tokenizer | TokvizError) -> None:
-            """Take the loading's number, what was loaded, and what came of it."""
-            super().__init__()
-            self.number = number
-            self.source = source
-            self.result = result
-
-    class LookedAt(Message):
-        """A file or folder has been looked at."""
-
-        def __init__(self, place: Place, about: str) -> None:
-            """Take the place and what there is to say about it."""
-            super().__init__()
-            self.place = place
-            self.about = about
-
-    def __init__(self, current: str | None = None, source: str = "") -> None:
-        """Take what the tokenizer in use was loaded by, and what to load at once if anything."""
-        super().__init__()
+        Args:
+            current: What the tokenizer in use was loaded by.
+            source: What to load at once, "" for nothing.
+            recent: The places that were loaded last, the newest first.
+            remember: Called with them when they have changed.
+        """
+        super().__init__(self._paint, "tokenizers")
         self.current = current
         self.tokenizers = builtin_names()
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
-        self._recent: list[str] = []
+        self._recent = list(recent)
+        self._remember_places = remember
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -100,22 +93,17 @@ class TokenizerPicker(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the search field, the list and what the highlighted one is."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="Name of a tokenizer or model, path, or hf:org/name")
+        yield field_row(Field(placeholder="Name of a tokenizer or model, path, or hf:org/name"))
         yield Static(classes="error")
         yield Static(id="loading")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[PickerRow](self._paint, id="tokenizers")
+        yield rule()
+        yield self.rows
         yield Static(id="empty")
-        yield Static("─" * 200, classes="rule")
+        yield rule()
         yield Static(id="about")
-        yield HintBar(self._hints(None))
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted."""
-        settings = getattr(self.app, "settings", None)
-        self._recent = list(settings.recent_tokenizers) if settings is not None else []
         self._show("")
         if self._source:
             self._put(self._source)
@@ -129,20 +117,12 @@ class TokenizerPicker(Dialog[str]):
         """Leave room for every tokenizer, and for a message."""
         return len(self.tokenizers) + min(len(self._recent), 6) + 9
 
-    @property
-    def _list(self) -> RowList[PickerRow]:
-        return self.query_one("#tokenizers", RowList)
-
-    def _hints(self, row: PickerRow | None) -> list[tuple[str, str, str]]:
-        hints = [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "browse files", "browse"),
-            ("↑↓", "move", ""),
-        ]
-        if isinstance(row, Place) and row.recent:
-            hints.insert(3, ("F8", "forget", "forget"))
-        return hints
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line; what was used before can be forgotten."""
+        enter, escape, move = super().hints()
+        row = self.rows.row
+        forget = [("F8", "forget", "forget")] if isinstance(row, SourceRow) and row.recent else []
+        return [enter, escape, ("Ctrl+O", "browse files", "browse"), *forget, move]
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
@@ -154,28 +134,27 @@ class TokenizerPicker(Dialog[str]):
         names = [_source_of(row) for row in rows]
         at = names.index(self.current) if not query.strip() and self.current in names else 0
         self.set_class(not rows, "-empty")
-        self._list.show(rows, at if rows else None)
+        self.rows.show(rows, at if rows else None)
         if not rows:
             self.query_one("#empty", Static).update(Content(_nothing_found(query)))
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        row = self._list.row
+        row = self.rows.row
         about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
         self.query_one("#about", Static).update(Content(safe(about)))
-        self.query_one(HintBar).show(self._hints(row))
-        if isinstance(row, Place):
-            self._look_at(row)
+        self.show_hints()
+        if isinstance(row, SourceRow):
+            in_thread(
+                self,
+                "look",
+                lambda task: _about_place(row),
+                lambda about: self._tell_place(row, about),
+            )
 
-    @work(thread=True, exclusive=True, group="look", exit_on_error=False)
-    def _look_at(self, place: Place) -> None:
-        self.post_message(self.LookedAt(place, _about_place(place)))
-
-    @on(LookedAt)
-    def _tell_place(self, event: LookedAt) -> None:
-        event.stop()
-        if event.place == self._list.row:
-            self.query_one("#about", Static).update(Content(safe(event.about)))
+    def _tell_place(self, place: SourceRow, about: str) -> None:
+        if place == self.rows.row:
+            self.query_one("#about", Static).update(Content(safe(about)))
 
     def _paint(self, row: PickerRow, width: int) -> list[Cell]:
         return paint_row(row, width, current=self.current)
@@ -183,15 +162,12 @@ class TokenizerPicker(Dialog[str]):
     # -- choosing
 
     @on(Input.Submitted)
+    @on(RowList.Picked)
     def action_choose(self) -> None:
         """Load the highlighted tokenizer, and end with it."""
-        row = self._list.row
+        row = self.rows.row
         if row is not None and not self.has_class("-loading"):
             self._begin(_source_of(row))
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self.action_choose()
 
     def _begin(self, source: str) -> None:
         self._number += 1
@@ -199,35 +175,37 @@ class TokenizerPicker(Dialog[str]):
         self._started = time.monotonic()
         self.show_error("")
         self._timer = self.set_interval(_PATIENCE, self._show_progress)
-        self._load(self._number, source)
+        number = self._number
 
-    @work(thread=True, group="load", exit_on_error=False)
-    def _load(self, number: int, source: str) -> None:
-        result: Tokenizer | TokvizError
-        try:
-            result = load(source)
-            result.prepare()
-        except TokvizError as error:
-            result = error
-        if number == self._number:
-            self.post_message(self.Loaded(number, source, result))
-        elif isinstance(result, Tokenizer):
-            result.close()
+        def work(task: Task) -> Tokenizer:
+            tokenizer = load(source)
+            tokenizer.prepare()
+            if task.cancelled:
+                tokenizer.close()
+            return tokenizer
 
-    @on(Loaded)
-    def _take(self, event: Loaded) -> None:
-        event.stop()
-        if event.number != self._number:
-            if isinstance(event.result, Tokenizer):
-                event.result.close()
+        in_thread(
+            self,
+            "load",
+            work,
+            lambda tokenizer: self._take(number, source, tokenizer),
+            failed=lambda error: self._fail(number, error),
+            exclusive=False,
+        )
+
+    def _take(self, number: int, source: str, tokenizer: Tokenizer) -> None:
+        if number != self._number:
+            tokenizer.close()
             return
         self._end_loading()
-        if isinstance(event.result, Tokenizer):
-            self.loaded = event.result
-            self._remember(event.source)
-            self.dismiss(event.source)
-        else:
-            self.show_error(str(event.result))
+        self.loaded = tokenizer
+        self._remember(source)
+        self.dismiss(source)
+
+    def _fail(self, number: int, error: TokvizError) -> None:
+        if number == self._number:
+            self._end_loading()
+            self.show_error(str(error))
 
     def _show_progress(self) -> None:
         self.add_class("-loading")
@@ -255,9 +233,15 @@ class TokenizerPicker(Dialog[str]):
 
     def action_browse(self) -> None:
         """Choose a file or folder from a list."""
-        from tokviz.tui.dialogs.open_tokenizer import OpenTokenizerDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        self.app.push_screen(OpenTokenizerDialog(), self._browsed)
+        dialog = OpenFileDialog(
+            title="Open a tokenizer",
+            verb="load or enter",
+            takes_any=True,
+            folder_verb="load this folder",
+        )
+        self.app.push_screen(dialog, self._browsed)
 
     def _browsed(self, path: Path | None) -> None:
         if path is not None:
@@ -273,8 +257,8 @@ class TokenizerPicker(Dialog[str]):
 
     def action_forget(self) -> None:
         """Take a place off the list; the files stay."""
-        row = self._list.row
-        if isinstance(row, Place) and row.recent:
+        row = self.rows.row
+        if isinstance(row, SourceRow) and row.recent:
             self._recent.remove(row.source)
             self._keep_recent()
             self._show(self.query_one(Field).value)
@@ -286,23 +270,13 @@ class TokenizerPicker(Dialog[str]):
         self._keep_recent()
 
     def _keep_recent(self) -> None:
-        change = getattr(self.app, "change_settings", None)
-        if change is not None:
-            change(recent_tokenizers=tuple(self._recent[:MOST_RECENT]))
+        self._remember_places(tuple(self._recent[:MOST_RECENT]))
 
     def on_paste(self, event: events.Paste) -> None:
         """A path that is dropped anywhere on the dialog goes into the field."""
         if typed_source(event.text) is not None:
             event.stop()
             self._put(event.text.strip())
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
 
 
 MOST_RECENT = 12
@@ -313,7 +287,7 @@ def _source_of(row: PickerRow) -> str:
     return row.tokenizer.name if isinstance(row, Match) else row.source
 
 
-def _about_place(place: Place) -> str:
+def _about_place(place: SourceRow) -> str:
     if place.source.startswith(HUB):
         return "Its files are fetched from the Hugging Face hub, and kept in its cache."
     from tokviz.formats.recognise import recognise

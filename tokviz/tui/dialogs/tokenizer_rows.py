@@ -7,11 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from tokviz.formats.registry import BuiltinTokenizer
 from tokviz.places import HUB, place_words
 from tokviz.tui.dialogs.folder import cleaned_path
-from tokviz.tui.dialogs.row_list import Cell
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
 _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
@@ -27,7 +29,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceRow:
     """A tokenizer that is loaded from somewhere: a file, a folder, or the hub."""
 
     source: str
@@ -36,7 +38,7 @@ class Place:
     """Whether it was used before; else it was typed."""
 
 
-PickerRow = Match | Place
+PickerRow = Match | SourceRow
 
 
 def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
@@ -66,10 +68,10 @@ def picker_rows(
     typed = typed_source(query)
     matches = [] if typed and query.strip() != typed else rank(query, tokenizers)
     wanted = query.strip().casefold()
-    places = [Place(source, True) for source in recent if wanted in source.casefold()]
+    places = [SourceRow(source, True) for source in recent if wanted in source.casefold()]
     first: list[PickerRow] = []
     if typed is not None and typed not in recent:
-        first = [Place(typed, False)]
+        first = [SourceRow(typed, False)]
     return [*first, *matches, *places]
 
 
@@ -135,18 +137,14 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def paint_place(place: Place, width: int, *, current: bool) -> list[Cell]:
+def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:
     """Draw a row: mark, name and where it is."""
     mark = "● " if current else "  " if place.recent else "→ "
     name, where = place_words(place.source)
     cells: list[Cell] = [(mark, "accent")]
     if place.recent and width >= 40:
         shown = fit(name, width // 2)
-        room = width - len(mark) - len(shown) - 3
-        return [*cells, (shown, "strong"), ("  ", ""), (_tail(where, room), "muted")]
+        room = width - len(mark) - cell_len(shown) - 3
+        return [*cells, (shown, "strong"), ("  ", ""), (fit_end(where, room), "muted")]
     verb = "" if place.recent else "load "
-    return [*cells, (verb, "muted"), (_tail(where, width - 3 - len(verb)), "strong")]
-
-
-def _tail(text: str, width: int) -> str:
-    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+    return [*cells, (verb, "muted"), (fit_end(where, width - 3 - len(verb)), "strong")]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from typing import Any
 
-from textual.content import Content
-from textual.style import Style
+from textual.binding import Binding
+from textual.screen import Screen
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.action import key_label
-from tokviz.tui.actions.registry import APP, actions_of
+from tokviz.tui.actions import STAYS, key_label
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit
@@ -32,23 +31,6 @@ def tab_items(shown: str) -> list[BarItem]:
     return [BarItem((("tokviz", "brand"),)), *tabs]
 
 
-def border_tabs(tabs: Iterable[tuple[str, str, bool]]) -> Content:
-    """Give the tabs of views that take turns in one place, for the border above them.
-
-    Args:
-        tabs: Of every tab its title, the screen's action that a click does, and whether its view
-            is the one that is shown.
-    """
-    parts: list[Content | str] = []
-    for title, action, is_shown in tabs:
-        if parts:
-            parts.append("│")
-        look = "bold $foreground" if is_shown else "$text-muted"
-        click = Style.from_meta({"@click": f"screen.{action}"})
-        parts.append(Content.styled(f" {title} ", look).stylize(click))
-    return Content.assemble(*parts)
-
-
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
     known = short_name(tokenizer.name) if tokenizer else "…"
@@ -67,24 +49,31 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
 _LONGEST_NAME, _SHORTENED_NAME = 40, 20
 
 
-def key_items(group: str, can_do: Callable[[str], bool] = lambda action: True) -> list[BarItem]:
-    """Give the key bar of a screen: its actions with a word for it, and those of the app.
+def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
+    """Give the key bar of a screen: what can be done where the keyboard is.
 
-    Args:
-        group: The id of the screen.
-        can_do: Tells whether an action makes sense now.
+    Returns:
+        The left end: the palette, the actions of the focused part, of the screen, of the app. The
+        right end, which is left out last: what stays however little room there is.
     """
-    items = [
-        BarItem(
-            ((_short_key(action.keys[0]), "key"), (f" {action.footer}", "plain")),
-            f"{'app' if owner == APP else 'screen'}.{action.call or action.id}",
-        )
-        for owner in (group, APP)
-        for action in actions_of(owner)
-        if action.footer and can_do(action.id)
-    ]
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
-    return [palette, *items]
+    left, right = [palette], list[BarItem]()
+    declared = [*screen.BINDINGS, *screen.app.BINDINGS]
+    known = [found.id for found in declared if isinstance(found, Binding) and found.id]
+    places = {name: place for place, name in enumerate(known)}
+    shown = [found for found in screen.active_bindings.values() if found.binding.show]
+    # As declared: a key that the screen takes from the focused part would stand first otherwise.
+    for active in sorted(shown, key=lambda found: places.get(found.binding.id or "", -1)):
+        binding = active.binding
+        if not active.enabled:
+            continue
+        words: tuple[tuple[str, Role], ...] = (
+            (_short_key(binding.key), "key"),
+            (f" {binding.description}", "plain"),
+        )
+        item = BarItem(words, binding.action, node=active.node)
+        (right if binding.group is STAYS else left).append(item)
+    return left, right
 
 
 def _short_key(key: str) -> str:

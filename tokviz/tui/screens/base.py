@@ -1,42 +1,281 @@
-"""What every screen of tokviz has."""
+"""What every screen of tokviz has, and the controllers that it is composed of."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
 
+from textual import events
+from textual.app import App
+from textual.css.match import match
+from textual.geometry import Size
+from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
 
+from tokviz.session import Asked, Request, Session, TokenizerChanged
 from tokviz.settings import Settings
-from tokviz.tui.screens.sized import SizedScreen
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
+from tokviz.tui.messages import Notice
+from tokviz.tui.palette import TakesPalette, palette_of
+from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.sizes import size_classes
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.bar import Bar, BarItem
 
-if TYPE_CHECKING:
-    from tokviz.tui.app import TokvizApp
+T = TypeVar("T")
+Handler = tuple[type[Message], dict[str, Any], str]
 
 
-class TokvizScreen(SizedScreen):
-    """A screen of the app, from `tokviz.tui.screens.registry`."""
+class TokvizScreen(Screen[None]):
+    """A screen of the app: layout and routing. What it can do is done by its controllers.
 
-    action_group: str
-    """Its id, and the name of its actions."""
+    A subclass names its controllers' classes in `CONTROLLERS`, makes them in `compose`, once the
+    widgets that they need are there, and hands them to `answer_with`. From then on their actions
+    are actions of the screen, and their `@on` handlers receive its messages.
+    """
 
-    @property
-    def tokviz(self) -> TokvizApp:
-        """The app, with its own type."""
-        return cast("TokvizApp", self.app)
+    SCREEN_ID: ClassVar[str]
+    """Its name: the app's mode, the class that `Request.screen` names."""
+    CONTROLLERS: ClassVar[tuple[type[Controller], ...]] = ()
+    GESTURES: ClassVar[tuple[Gesture, ...]] = ()
+    LOW_LINES: ClassVar[int] = 30
+    """A terminal of fewer lines is "-low"."""
+    BROAD_COLUMNS: ClassVar[int] = 150
+    """A terminal of so many columns is "-broad"."""
 
-    @property
-    def settings(self) -> Settings:
-        """The remembered choices."""
-        return self.tokviz.settings
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Collect the key bindings."""
+        cls.BINDINGS = [*bindings_of(cls.declared()), *cls.__dict__.get("BINDINGS", [])]
+        super().__init_subclass__(**options)
+
+    def __init__(self, session: Session) -> None:
+        """Take what the app is about."""
+        super().__init__()
+        self.session = session
+        self.title_bar = Bar(id="title")
+        self.keys = Bar(id="keys")
+        self._owners: dict[str, tuple[Action, object]] = {
+            found.method: (found, self) for found in declared_by(type(self))
+        }
+        self._handlers: list[tuple[Handler, Controller]] = []
+        self._answers = False
+        self._tokenizer: Tokenizer | None = None
+        self._fitted_size: Size | None = None
+
+    # -- controllers
+
+    @classmethod
+    def declared(cls) -> list[Action]:
+        """List the actions of the screen and of its controllers, for keys, palette and help."""
+        return [found for kind in (*cls.CONTROLLERS, cls) for found in declared_by(kind)]
+
+    @classmethod
+    def gestures(cls) -> Sequence[Gesture]:
+        """List what the mouse does, for the help page."""
+        return cls.GESTURES
+
+    def answer_with(self, *controllers: Controller) -> None:
+        """Let controllers do their actions and receive their messages from now on."""
+        for controller in controllers:
+            for found in declared_by(type(controller)):
+                self._owners[found.method] = found, controller
+                setattr(self, PREFIX + found.method, getattr(controller, found.method))
+            self._handlers += [(handler, controller) for handler in controller.handlers]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse what makes no sense now."""
+        found, owner = self._owners.get(action, (None, None))
+        return found is None or found.when is None or found.when(owner)
+
+    def _get_dispatch_methods(
+        self, method_name: str, message: Message
+    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
+        yield from super()._get_dispatch_methods(method_name, message)
+        for (kind, selectors, name), controller in self._handlers:
+            if isinstance(message, kind) and all(
+                match(selector, getattr(message, attribute))
+                for attribute, selector in selectors.items()
+            ):
+                yield type(self), getattr(controller, name)
+
+    # -- what every screen does
+
+    def on_mount(self) -> None:
+        """Fill the lines above and below, and hear of what changes."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
+        self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())
+        self._unsubscribe = (
+            self.session.subscribe(TokenizerChanged, lambda _: self._follow_tokenizer()),
+            self.session.subscribe(Asked, self._asked),
+        )
+        self._tokenizer = self.session.tokenizer
+        self.fit(self.app.size)
+        self.show_title()
+        self.show_keys()
+
+    def on_unmount(self) -> None:
+        """Hear of nothing any more."""
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+
+    def show_title(self) -> None:
+        """Show the tabs of all screens, and what this one says at the right end."""
+        self.title_bar.show(tab_items(self.SCREEN_ID), self.title_items())
+
+    def title_items(self) -> Sequence[BarItem]:
+        """Give the right end of the title bar; by default there is nothing to say."""
+        return ()
+
+    def show_keys(self) -> None:
+        """Show the keys of what has the keyboard, of the screen and of the app."""
+        if self.is_mounted:
+            self.keys.show(*key_items(self))
 
     def say(self, text: str, severity: SeverityLevel = "information") -> None:
         """Show the user a sentence, as plain text."""
         self.notify(text, severity=severity, markup=False)
 
-    def call_here(self, method: Callable[..., object], *arguments: object) -> None:
-        """Call a method on the screen's thread from a worker; nothing if the app has ended."""
-        with contextlib.suppress(RuntimeError, CancelledError):
-            self.app.call_from_thread(method, *arguments)
+    def on_notice(self, message: Notice) -> None:
+        """Show what a widget, or work in the background, has to say."""
+        message.stop()
+        self.say(message.text, message.severity)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say so if something in the background failed, rather than go on in silence."""
+        if event.state is WorkerState.ERROR:
+            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+
+    def _change_palette(self) -> None:
+        palette = palette_of(self.app)
+        for node in self.walk_children():
+            if isinstance(node, TakesPalette):
+                node.set_palette(palette)
+
+    # -- the tokenizer at hand
+
+    def _follow_tokenizer(self) -> None:
+        """Take up the tokenizer at hand, now or when the screen is next seen."""
+        tokenizer = self.session.tokenizer
+        if self.is_current and self.is_mounted and tokenizer is not self._tokenizer:
+            self._tokenizer = tokenizer
+            self.tokenizer_changed(tokenizer)
+
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Show another tokenizer; by default there is nothing to show."""
+
+    # -- requests
+
+    def on_screen_resume(self) -> None:
+        """Take up what changed while another screen was shown."""
+        self._follow_tokenizer()
+        self._take_requests()
+
+    def begin_answering(self) -> None:
+        """Answer requests from now on: the screen shows what it begins with."""
+        self._answers = True
+        self._take_requests()
+
+    def _asked(self, change: Asked) -> None:
+        if change.screen == self.SCREEN_ID and self.is_current:
+            self._take_requests()
+
+    def _take_requests(self) -> None:
+        if self._answers:
+            for request in self.session.take_requests(self.SCREEN_ID):
+                self.answer(request)
+
+    def answer(self, request: Request) -> None:
+        """Show what another screen, or the command line, asks for."""
+
+    # -- the room there is
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show what there is room for.
+
+        Every layout tells the screen its size again, and other words ask for a layout. So an old
+        and a new size could take turns for ever: a size that is no longer the terminal's is not
+        laid out, and only another size changes words.
+        """
+        if event.size != self.app.size:
+            event.prevent_default()
+            return
+        self.fit(event.size)
+        if event.size != self._fitted_size:
+            self._fitted_size = event.size
+            self.call_after_refresh(self.fitted)
+
+    def fit(self, size: Size) -> None:
+        """Set the classes that style sheets ask for."""
+        for name, holds in size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS).items():
+            self.set_class(holds, name)
+
+    def fitted(self) -> None:
+        """Fit words to the room, once widgets know their sizes; by default there are none."""
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Lay out, and bring the compositor's map up to date at once.
+
+        Textual compares a new layout with that map to tell widgets of their new sizes. But it
+        renews an outdated map for anybody who asks for a size in between, and then finds nothing
+        new, so that a widget would go on with its old size.
+        """
+        super()._refresh_layout(size, scroll)
+        _ = self._compositor.full_map
+
+
+class Controller:
+    """One idea of a screen, with its own fields, timers and workers.
+
+    Methods with `@action` are actions of the screen; methods with Textual's `@on` receive its
+    messages. What else it needs it takes in its constructor.
+    """
+
+    handlers: ClassVar[list[Handler]] = []
+    """The messages that it receives: kind, selectors by attribute, name of the method."""
+
+    def __init_subclass__(cls) -> None:
+        """Collect the handlers."""
+        cls.handlers = [
+            (kind, selectors, name)
+            for owner in reversed(cls.__mro__)
+            for name, method in owner.__dict__.items()
+            for kind, selectors in getattr(method, "_textual_on", ())
+        ]
+
+    def __init__(self, screen: TokvizScreen) -> None:
+        """Take the screen, for what every screen offers."""
+        self.screen = screen
+        self.session = screen.session
+        self.say = screen.say
+
+    @property
+    def app(self) -> App[Any]:
+        """The app."""
+        return self.screen.app
+
+    @property
+    def settings(self) -> Settings:
+        """The remembered choices."""
+        return self.session.settings
+
+    def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
+        """Show a dialog, and take the answer unless the user gave none."""
+
+        def take(answer: T | None) -> None:
+            if answer is not None:
+                answered(answer)
+
+        self.app.push_screen(dialog, take)
+
+    def in_thread(
+        self,
+        group: str,
+        work: Callable[[Task], T],
+        done: Callable[[T], object] | None = None,
+        **options: Any,
+    ) -> None:
+        """Do something in a thread, and hand over what came of it; see `tasks.in_thread`."""
+        in_thread(self.screen, group, work, done, **options)

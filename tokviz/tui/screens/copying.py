@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual import work
+from textual import on
 
 from tokviz.errors import TokvizError
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import Controller
 
 if TYPE_CHECKING:
     from tokviz.tui.clipboard import CopyResult
 
 
-class Copying(TokvizScreen):
+class Copying(Controller):
     """Copies text to wherever the user can paste it from."""
 
-    def on_copy_requested(self, message: CopyRequested) -> None:
-        """Copy what a panel shows."""
+    @on(CopyRequested)
+    def _copy_requested(self, message: CopyRequested) -> None:
         message.stop()
         self.copy(message.text, message.what)
 
     def copy(self, text: str, what: str) -> None:
-        """Copy in a thread, and say where the copy went."""
-        self._copy(text, what)
+        """Copy in the background, and say where the copy went."""
+        self.screen.run_worker(self._copy(text, what), group="copy", exit_on_error=False)
 
-    @work(group="copy", description="copy", exit_on_error=False)
     async def _copy(self, text: str, what: str) -> None:
         from tokviz.tui.clipboard import copy
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
-ROLES: tuple[Role, ...] = ("brand", "active", "plain", "key", "chip", "warning")
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+_GAP = 2
+"""Columns between two items."""
 
 
 class BarItem(NamedTuple):
@@ -23,21 +28,17 @@ class BarItem(NamedTuple):
         words: What stands there: (text, role) side by side.
         action: The action a click runs, empty for none.
         shorter: What stands there when room is scarce, None to leave the item out.
+        node: What does the action, None for the screen or the app that its name begins with.
     """
 
     words: tuple[tuple[str, Role], ...]
     action: str = ""
     shorter: tuple[tuple[str, Role], ...] | None = None
+    node: DOMNode | None = None
 
     def width(self) -> int:
         """Count the cells."""
         return sum(cell_len(text) for text, _ in self.words)
-
-
-class _Slot:
-    def __init__(self, item: BarItem, on_left: bool) -> None:
-        self.item = item
-        self.on_left = on_left
 
 
 class PlacedItem(NamedTuple):
@@ -48,40 +49,34 @@ class PlacedItem(NamedTuple):
     stop: int
 
 
-def place(
-    left: Sequence[BarItem], right: Sequence[BarItem], width: int, gap: int = 2
-) -> list[PlacedItem]:
+def place(left: Sequence[BarItem], right: Sequence[BarItem], width: int) -> list[PlacedItem]:
     """Place items from both ends of a row.
 
     What does not fit is shortened, then left out: the last item on the left first, the right ones
     only when nothing is left on the left.
     """
-    slots = [_Slot(item, True) for item in left] + [_Slot(item, False) for item in right]
-    least_worth_first = [*reversed(slots[: len(left)]), *reversed(slots[len(left) :])]
+    ends = (list(left), list(right))
 
     def fits() -> bool:
-        return sum(slot.item.width() + gap for slot in slots) - gap <= width
+        return sum(map(_columns, ends)) - _GAP <= width
 
-    for slot in least_worth_first:
-        if not fits() and slot.item.shorter is not None:
-            slot.item = BarItem(slot.item.shorter, slot.item.action)
-    for slot in least_worth_first:
-        if not fits():
-            slots.remove(slot)
+    for items in ends:
+        for at, item in reversed(list(enumerate(items))):
+            if not fits() and item.shorter is not None:
+                items[at] = item._replace(words=item.shorter, shorter=None)
+    for items in ends:
+        while items and not fits():
+            items.pop()
     placed: list[PlacedItem] = []
-    x = 0
-    for slot in slots:
-        if not slot.on_left:
-            continue
-        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
-        x += slot.item.width() + gap
-    x = width - sum(slot.item.width() + gap for slot in slots if not slot.on_left) + gap
-    for slot in slots:
-        if slot.on_left:
-            continue
-        placed.append(PlacedItem(slot.item, x, x + slot.item.width()))
-        x += slot.item.width() + gap
+    for items, x in zip(ends, (0, width - _columns(ends[1]) + _GAP), strict=True):
+        for item in items:
+            placed.append(PlacedItem(item, x, x + item.width()))
+            x += item.width() + _GAP
     return placed
+
+
+def _columns(items: Sequence[BarItem]) -> int:
+    return sum(item.width() + _GAP for item in items)
 
 
 def bar_strip(
@@ -142,12 +137,13 @@ class Bar(Widget):
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width)
 
-    def _action_at(self, x: int) -> str:
-        return next((p.item.action for p in self._placed() if p.start <= x < p.stop), "")
+    def _item_at(self, x: int) -> BarItem:
+        found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)
+        return next(found, _NOTHING)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Underline what a click would do."""
-        self._hover(self._action_at(event.x))
+        self._hover(self._item_at(event.x).action)
 
     def on_leave(self) -> None:
         """Underline nothing."""
@@ -160,7 +156,10 @@ class Bar(Widget):
 
     async def on_click(self, event: events.Click) -> None:
         """Run the action under the mouse."""
-        action = self._action_at(event.x)
-        if action:
+        item = self._item_at(event.x)
+        if item.action:
             event.stop()
-            await self.run_action(action)
+            await self.app.run_action(item.action, item.node or self)
+
+
+_NOTHING = BarItem(())

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from rich.segment import Segment
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -14,6 +13,7 @@ from textual.strip import Strip
 from tokviz.tui.widgets.curve import curve_rows
 from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.roles import role_strip
 
 AXIS_COLUMNS = 7
 """Columns at the left for the labels of the y axis and the axis itself."""
@@ -111,17 +111,9 @@ class CursorCurve(Dragged):
 
     def render_line(self, y: int) -> Strip:
         """Draw one row."""
-        base = self.rich_style
         width, height = self.size
         cells = curve_line(self._curve, self._blocks(), self._cursor, self._value, y, width, height)
-        segments = [
-            Segment(
-                text,
-                base + self.get_component_rich_style(f"cursor-curve--{role}", partial=True),
-            )
-            for text, role in cells
-        ]
-        return Strip(segments).adjust_cell_length(width, base)
+        return role_strip(self, "cursor-curve", cells, width)
 
     def can_go(self) -> bool:
         """Without points there is no place on the curve."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from textual import events
 from textual.widget import Widget
 
@@ -15,9 +17,9 @@ class Dragged(Widget):
         """Tell whether there is anywhere to go."""
         return True
 
+    @abstractmethod
     def go(self, column: int) -> None:
         """Go where the pointer is; the column may lie outside the widget."""
-        raise NotImplementedError
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Go there."""

@@ -25,7 +25,7 @@ class GoTo(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Go to the next (1) or the previous (-1) place where the token occurs."""
+    """Go to the next (1) or the previous (-1) of what stands in a row: places, tokens gone to."""
 
     step: int
 
@@ -37,18 +37,19 @@ class ToMerge(NamedTuple):
 
 
 class ToToken(NamedTuple):
-    """Go to the merge of a replay that makes a token."""
+    """Go to a token, given by its id: to its page, or to the merge of a replay that makes it."""
 
     token_id: int
 
 
-class Run(NamedTuple):
-    """Run an action of the screen or the app, in Textual's spelling."""
+class Filter(NamedTuple):
+    """Put a word such as `len:3` into a search, or take it out."""
 
-    action: str
+    name: str
+    value: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | Run
+Action = Copy | GoTo | Step | ToMerge | ToToken | Filter
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
     "bar", "good", "left", "right", "result",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
@@ -21,7 +20,7 @@ from tokviz.tui.widgets.grid_rows import (
     list_shape,
     list_strip,
 )
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.token_view import TokenView
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
@@ -33,7 +32,7 @@ _MOST_CHARS = 8192
 """Characters that drawing a few rows may encode at once."""
 
 
-class IdGrid(QuietScroll):
+class IdGrid(TokenView):
     """The ids of a live document, linked with the text by hovering and picking."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"id-grid--dim"}
@@ -43,34 +42,15 @@ class IdGrid(QuietScroll):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "move(-1)", "Previous token", show=False),
-        Binding("right", "move(1)", "Next token", show=False),
-        Binding("up", "move_rows(-1)", "Up", show=False),
-        Binding("down", "move_rows(1)", "Down", show=False),
-        Binding("pageup", "move_pages(-1)", "Page up", show=False),
-        Binding("pagedown", "move_pages(1)", "Page down", show=False),
-        Binding("home", "first", "First token", show=False),
-        Binding("end", "last", "Last token", show=False),
-        Binding("enter", "pick", "Go to the token", show=False),
         Binding("l", "toggle_list", "Grid / list", tooltip="Show the ids alone or with their text"),
     ]
 
-    def __init__(
-        self,
-        live: LiveDocument,
-        palette: TokenPalette,
-        *,
-        as_list: bool = False,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        """Show the tokens of `live`, as a grid of ids or as a list with their text."""
-        super().__init__(id=id, classes=classes)
+    def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
+        """Show the tokens of `live` as a grid of ids."""
+        super().__init__()
         self.live = live
         self._palette = palette
-        self._as_list = as_list
-        self._hover: int | None = None
-        self._pin: int | None = None
+        self._as_list = False
         self._shape = GridShape(0, 1, 1)
         self._look: GridLook | None = None
         self._id_width = 1
@@ -86,8 +66,12 @@ class IdGrid(QuietScroll):
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self._palette = palette
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Forget what was drawn, and draw everything again."""
         self._forget_strips()
-        self.refresh()
+        super().restyle()
 
     def sync(self) -> None:
         """Draw what changed in the document since the last time."""
@@ -138,12 +122,6 @@ class IdGrid(QuietScroll):
         if strip is None:
             strip = self._strips[content] = self._strip(content, look)
         return strip
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget_strips()
-        self.refresh()
 
     def _strip(self, row: GridRow, look: GridLook) -> Strip:
         width = self.row_width
@@ -250,68 +228,44 @@ class IdGrid(QuietScroll):
         """Catch up with what happened while the grid was hidden."""
         self.on_resize()
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell which token the pointer is over."""
-        self._post_hover(self._index_at(event))
+    # -- where tokens stand, and what becomes of the one that is meant
 
-    def on_leave(self) -> None:
-        """Tell that the pointer is over none."""
-        self._post_hover(None)
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens that are known."""
+        return self.live.n_tokens
 
-    def on_click(self, event: events.Click) -> None:
-        """Pick the token under the pointer."""
-        index = self._index_at(event)
-        if index is not None:
-            self._pick(index)
+    def row_of(self, index: int) -> int:
+        """Give the row of a token."""
+        return index // self._shape.per_row
 
-    def _index_at(self, event: events.MouseEvent) -> int | None:
-        place = event.get_content_offset(self)
-        if place is None or place.x >= self.row_width:
-            return None
-        return self._shape.index_at(place.x, self.top_row + place.y, self.live.n_tokens)
+    def row_tokens(self, number: int) -> range:
+        """Give the tokens of a row."""
+        first = number * self._shape.per_row
+        return range(first, min(first + self._shape.per_row, self.n_tokens))
 
-    def _post_hover(self, index: int | None) -> None:
-        if index != self._hover:
-            self.set_marks(index, self._pin)
-            self.post_message(TokenHovered(index))
+    def token_at(self, x: int, number: int) -> int | None:
+        """Find the token drawn at a column of a row."""
+        return self._shape.index_at(x, number, self.n_tokens)
 
-    def _pick(self, index: int) -> None:
-        """Mark the token at once, so that held keys count from it, and tell the screen."""
-        if not 0 <= index < self.live.n_tokens:
-            return
+    def hover(self, index: int | None) -> None:
+        """Light up the token under the pointer, and tell the screen."""
+        self.set_marks(index, self._pin)
+        self.post_message(TokenHovered(index))
+
+    def pin(self, index: int) -> None:
+        """Mark a token at once, and tell the screen."""
         self.set_marks(self._hover, index, scroll=True)
         self.post_message(TokenPicked(index))
 
-    def _move_to(self, index: int) -> None:
-        self._pick(max(0, min(index, self.live.n_tokens - 1)))
-
-    def action_move(self, step: int) -> None:
-        """Pick the token some places on, or the first one in view if none is pinned."""
-        if self._pin is None:
-            self._move_to(self.top_row * self._shape.per_row)
-        else:
-            self._move_to(self._pin + step)
-
     def action_move_rows(self, step: int) -> None:
-        """Pick the token some rows on."""
+        """Pick the token some rows on, at the ends the first or the last one."""
         self.action_move(step * self._shape.per_row)
-
-    def action_move_pages(self, step: int) -> None:
-        """Pick the token some pages on."""
-        self.action_move_rows(step * max(1, self.size.height - 1))
-
-    def action_first(self) -> None:
-        """Pick the first token."""
-        self._move_to(0)
-
-    def action_last(self) -> None:
-        """Pick the last token."""
-        self._move_to(self.live.n_tokens - 1)
 
     def action_pick(self) -> None:
         """Pick the marked token again, so that the editor goes there."""
         index = self._pin if self._pin is not None else self._hover
-        self._move_to(self.top_row * self._shape.per_row if index is None else index)
+        self.move_to(self.first_in_view() if index is None else index)
 
     def action_toggle_list(self) -> None:
         """Change between the grid of ids and the list with the tokens' text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, work
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,14 +13,13 @@ from textual.message import Message
 from textual.style import Style
 from textual.timer import Timer
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import MaskedText, mask_text
-from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.tui.messages import TokenPicked
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
@@ -29,7 +28,6 @@ from tokviz.tui.widgets.mask.why import why_content
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
-    from tokviz.tokenizer import Tokenizer
 
 PAUSE_SECONDS = 0.15
 """How long nothing must have changed before the mask is made anew."""
@@ -134,20 +132,14 @@ class MaskPanel(Vertical):
             self._made_of = self._state()
             self._show(None, f"A text of more than {MOST_CHARS:,} characters has no mask here.")
             return
-        self._mask_in_thread(self._state(), tokenizer, self.live.text)
-
-    @work(thread=True, exclusive=True, group="mask", description="mask", exit_on_error=False)
-    def _mask_in_thread(
-        self, state: tuple[int, object, bool], tokenizer: Tokenizer, text: str
-    ) -> None:
-        worker = get_current_worker()
-        masked, problem = None, ""
-        try:
-            masked = mask_text(tokenizer, text, parse_specials=state[2])
-        except TokvizError as error:
-            problem = str(error)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._take, state, masked, problem)
+        state, text = self._state(), self.live.text
+        in_thread(
+            self,
+            "mask",
+            lambda task: mask_text(tokenizer, text, parse_specials=state[2]),
+            lambda masked: self._take(state, masked, ""),
+            failed=lambda error: self._take(state, None, str(error)),
+        )
 
     def _take(
         self, state: tuple[int, object, bool], masked: MaskedText | None, problem: str

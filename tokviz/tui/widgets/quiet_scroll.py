@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from textual.geometry import Region, Size
+from abc import abstractmethod
+
+from textual import events
+from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -34,6 +37,14 @@ class QuietScroll(ScrollView, can_focus=True):
         """The first row in view."""
         return self.scroll_offset.y
 
+    def place_at(self, event: events.MouseEvent) -> Offset | None:
+        """Give the column and the row under the mouse, None beside the rows."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.x >= self.row_width:
+            return None
+        row = self.top_row + offset.y
+        return Offset(offset.x, row) if row < self.virtual_size.height else None
+
     def visible_rows(self) -> range:
         """The rows in view, without those beyond the last one."""
         top = self.top_row
@@ -51,9 +62,18 @@ class QuietScroll(ScrollView, can_focus=True):
         if self.scroll_y > self.max_scroll_y:
             self.scroll_to(y=self.max_scroll_y, animate=False)
 
-    def refresh_row(self, row: int) -> None:
+    def restyle(self) -> None:
+        """Draw everything again in other styles."""
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Draw everything again when the theme changed."""
+        super().notify_style_update()
+        self.restyle()
+
+    def refresh_row(self, row: int | None) -> None:
         """Draw one row again, if it is in view."""
-        y = row - self.top_row
+        y = -1 if row is None else row - self.top_row
         if 0 <= y < self.size.height:
             self.refresh(Region(0, y, self.size.width, 1))
 
@@ -73,18 +93,18 @@ class QuietScroll(ScrollView, can_focus=True):
 class DiffedScroll(QuietScroll):
     """A list that sends to the terminal only the rows that look different from before.
 
-    A subclass draws with `line`, and calls `refresh_changed` instead of `refresh` after a change
+    What draws it is `line`. A subclass calls `refresh_changed` instead of `refresh` after a change
     that leaves most rows as they are, such as a key.
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         """Make a list that has drawn nothing yet."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._shown: dict[int, Strip] = {}
 
+    @abstractmethod
     def line(self, y: int) -> Strip:
         """Draw one row of the view."""
-        raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view, and remember it."""

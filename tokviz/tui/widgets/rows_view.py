@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.widgets.flow import Action, Copy, Role, Row, Span
+from tokviz.tui.widgets.flow import Action, Copy, Role, Row
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
+
+
+class Link(NamedTuple):
+    """The words of a row that belong to one action; `row` and the columns they take."""
+
+    row: int
+    start: int
+    stop: int
+    action: Action
 
 
 class RowsView(QuietScroll):
@@ -29,10 +39,12 @@ class RowsView(QuietScroll):
         & > .rows-view--heading { text-style: bold; }
         & > .rows-view--made { background: $panel; }
         & > .rows-view--new { background: $panel; text-style: bold; }
-        & > .rows-view--link { color: $text-accent; }
-        & > .rows-view--pointed { text-style: underline; }
+        & > .rows-view--special { text-style: bold italic; }
+        & > .rows-view--link, & > .rows-view--bar { color: $text-accent; }
         & > .rows-view--tree { color: $text-disabled; }
         & > .rows-view--warning { color: $text-warning; }
+        & > .rows-view--good { color: $text-success; }
+        & > .rows-view--pointed { text-style: underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows-view--{role}" for role in get_args(Role)} | {
@@ -40,18 +52,18 @@ class RowsView(QuietScroll):
     }
 
     class Picked(Message):
-        """The user clicked a word that does something."""
+        """The user chose words that do something for the screen."""
 
         def __init__(self, action: Action) -> None:
-            """Take what it does."""
+            """Take what they do."""
             super().__init__()
             self.action = action
 
-    def __init__(self, palette: TokenPalette, *, id: str | None = None) -> None:
+    def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
         """Begin empty.
 
         Args:
-            palette: How tokens look.
+            palette: How tokens look; not needed for rows without any.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -59,7 +71,7 @@ class RowsView(QuietScroll):
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
         self._rows: Sequence[Row] = ()
         self._made_for = -1
-        self._pointed: Span | None = None
+        self._pointed: Link | None = None
         self._styles: dict[tuple[Role, int], Style] = {}
 
     @property
@@ -75,69 +87,82 @@ class RowsView(QuietScroll):
             from_top: Whether to scroll to the first row.
         """
         self._make = make
-        self._lay_out()
+        self.lay_out()
         if from_top:
             self.scroll_to(y=0, animate=False)
 
-    def _lay_out(self) -> None:
-        self._made_for = self.row_width
-        self._rows = self._make(self._made_for) if self._made_for > 0 else ()
-        self._pointed = None
+    def lay_out(self) -> None:
+        """Make the rows again, and draw those in view that changed."""
+        self._made_for = self.row_width if self.size else 0
+        if self._made_for <= 0:
+            return
+        self._point_at(None)
+        before, self._rows = self._rows, self._make(self._made_for)
         self.set_row_count(len(self._rows))
-        self.refresh()
+        for row in range(self.top_row, self.top_row + self.size.height):
+            if before[row : row + 1] != self._rows[row : row + 1]:
+                self.refresh_row(row)
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self._palette = palette
-        self._forget_styles()
+        self.restyle()
 
-    def _forget_styles(self) -> None:
+    def restyle(self) -> None:
+        """Forget the styles, and draw everything again."""
         self._styles.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget_styles()
+        super().restyle()
 
     def on_resize(self) -> None:
         """Set the words again for the new width."""
         if self.row_width != self._made_for:
-            self._lay_out()
+            self.lay_out()
 
     def on_show(self) -> None:
         """Catch up with what happened while the rows were hidden."""
-        self.on_resize()
+        self.lay_out()
+
+    # -- drawing
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
-        row = self.top_row + y
-        base = self._style("text", -1)
-        spans = self._rows[row] if row < len(self._rows) else ()
-        segments = [Segment(span.text, self._style_of(span)) for span in spans if span.text]
-        return Strip(segments).adjust_cell_length(self.row_width, base)
+        number = self.top_row + y
+        segments: list[Segment] = []
+        x = 0
+        for span in self._rows[number] if number < len(self._rows) else ():
+            style = self._style(span.role, span.hue)
+            for link, name in self._marked():
+                if link is not None and link.row == number and link.start <= x < link.stop:
+                    style += self._part(name)
+            segments.append(Segment(span.text, style))
+            x += cell_len(span.text)
+        return Strip(segments).adjust_cell_length(self.row_width, self._style("text", -1))
 
-    def _style_of(self, span: Span) -> Style:
-        style = self._style(span.role, span.hue)
-        if span.action is not None and span is self._pointed:
-            style += self.get_component_rich_style("rows-view--pointed", partial=True)
-        return style
+    def _marked(self) -> list[tuple[Link | None, str]]:
+        return [(self._pointed, "pointed")]
+
+    def _part(self, name: str) -> Style:
+        return self.get_component_rich_style(f"rows-view--{name}", partial=True)
+
+    @property
+    def base_style(self) -> Style:
+        """What every row is drawn on."""
+        return self.rich_style
 
     def _style(self, role: Role, hue: int) -> Style:
         style = self._styles.get((role, hue))
         if style is None:
+            style = self.base_style + self._part(role)
             palette = self._palette
-            style = self.rich_style + self.get_component_rich_style(
-                f"rows-view--{role}", partial=True
-            )
-            if hue >= 0:
-                style += palette.hues[hue % len(palette.hues)]
-            if role == "special":
-                style += palette.special
-            elif role in ("left", "result"):
-                style += palette.pin
-            elif role == "right":
-                style += palette.hover
+            if palette is not None:
+                if hue >= 0:
+                    style += palette.hues[hue % len(palette.hues)]
+                if role == "special":
+                    style += palette.special
+                elif role in ("left", "result"):
+                    style += palette.pin
+                elif role == "right":
+                    style += palette.hover
             self._styles[role, hue] = style
         return style
 
@@ -145,36 +170,178 @@ class RowsView(QuietScroll):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Underline what a click would act on."""
-        self._point_at(self._span_at(event))
+        self._point_at(self._link_at(event))
 
     def on_leave(self) -> None:
         """Underline nothing."""
         self._point_at(None)
 
-    def _point_at(self, span: Span | None) -> None:
-        pointed = span if span is not None and span.action is not None else None
-        if pointed is not self._pointed:
-            self._pointed = pointed
-            self.refresh()
+    def _point_at(self, link: Link | None) -> None:
+        if link != self._pointed:
+            before, self._pointed = self._pointed, link
+            for changed in (before, link):
+                if changed is not None:
+                    self.refresh_row(changed.row)
 
     def on_click(self, event: events.Click) -> None:
-        """Copy, or tell what was picked."""
-        span = self._span_at(event)
-        if span is None or span.action is None:
-            return
-        event.stop()
-        if isinstance(span.action, Copy):
-            self.post_message(CopyRequested(span.action.text, span.action.what))
-        else:
-            self.post_message(self.Picked(span.action))
+        """Do what the words under the mouse say."""
+        link = self._link_at(event)
+        if link is not None:
+            event.stop()
+            self.follow(link.action)
 
-    def _span_at(self, event: events.MouseEvent) -> Span | None:
-        place = event.get_content_offset(self)
-        if place is None or not 0 <= self.top_row + place.y < len(self._rows):
+    def follow(self, action: Action) -> None:
+        """Copy, or tell the screen what was picked."""
+        match action:
+            case Copy(text, what):
+                self.post_message(CopyRequested(text, what))
+            case _:
+                self.post_message(self.Picked(action))
+
+    def _link_at(self, event: events.MouseEvent) -> Link | None:
+        place = self.place_at(event)
+        if place is None:
             return None
-        end = 0
-        for span in self._rows[self.top_row + place.y]:
-            end += cell_len(span.text)
-            if place.x < end:
-                return span
-        return None
+        links = links_of(place.y, self._rows[place.y])
+        return next((link for link in links if link.start <= place.x < link.stop), None)
+
+
+def links_of(number: int, row: Row) -> Iterator[Link]:
+    """Find the links of a row; words side by side with the same action are one."""
+    link: Link | None = None
+    x = 0
+    for span in row:
+        stop = x + cell_len(span.text)
+        if span.action is not None:
+            if link is not None and link.action == span.action:
+                link = link._replace(stop=stop)
+            else:
+                if link is not None:
+                    yield link
+                link = Link(number, x, stop, span.action)
+        elif link is not None and span.text != " ":
+            yield link
+            link = None
+        x = stop
+    if link is not None:
+        yield link
+
+
+class LinkRows(RowsView):
+    """Rows with the keyboard: the arrow keys go from link to link, Enter does what one says."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows-view--chosen"}
+    DEFAULT_CSS = """
+    LinkRows {
+        padding: 0 1;
+        background: transparent;
+        & > .rows-view--chosen {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: bold;
+        }
+        &:nocolor > .rows-view--chosen { text-style: reverse; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step_row(-1)", show=False),
+        Binding("down", "step_row(1)", show=False),
+        Binding("left", "step(-1)", show=False),
+        Binding("right", "step(1)", show=False),
+        Binding("home", "edge(0)", show=False),
+        Binding("end", "edge(-1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("enter", "choose", "follow"),
+        Binding("space", "choose", show=False),
+    ]
+
+    _links: Sequence[Link] = ()
+    _chosen: int | None = None
+
+    def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
+        """Show other rows; `from_top` for other things, with no link chosen."""
+        if from_top:
+            self._chosen = None
+        super().show(make, from_top=from_top)
+
+    def lay_out(self) -> None:
+        """Make the rows again, and find their links."""
+        super().lay_out()
+        rows = enumerate(self._rows)
+        self._links = [link for number, row in rows for link in links_of(number, row)]
+        if self._chosen is None or self._chosen >= len(self._links):
+            self._chosen = 0 if self.has_focus and self._links else None
+        self.refresh()
+
+    def _marked(self) -> list[tuple[Link | None, str]]:
+        marked = super()._marked()
+        if self._chosen is not None and self.has_focus:
+            marked.append((self._links[self._chosen], "chosen"))
+        return marked
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Show the chosen link while the keyboard is here."""
+        super().watch_has_focus(_has_focus)
+        if _has_focus and self._chosen is None and self._links:
+            top = self.top_row
+            self._chosen = next((n for n, link in enumerate(self._links) if link.row >= top), 0)
+        self.refresh()
+
+    def action_step(self, step: int) -> None:
+        """Choose the next or the previous link."""
+        if self._chosen is not None:
+            self._choose(self._chosen + step)
+
+    def action_step_row(self, step: int) -> None:
+        """Choose the nearest link of the next or the previous row that has one; else scroll."""
+        here = None if self._chosen is None else self._links[self._chosen]
+        beyond = [link for link in self._links if here and (link.row - here.row) * step > 0]
+        if here is None or not beyond:
+            self.scroll_relative(y=step, animate=False)
+            return
+        row = min((link.row for link in beyond), key=lambda row: abs(row - here.row))
+        nearest = min(
+            (number for number, link in enumerate(self._links) if link.row == row),
+            key=lambda number: abs(self._links[number].start - here.start),
+        )
+        self._choose(nearest)
+
+    def action_page(self, step: int) -> None:
+        """Go on by a page."""
+        rows = step * max(1, self.size.height - 1)
+        if self._chosen is None:
+            self.scroll_relative(y=rows, animate=False)
+            return
+        wanted = self._links[self._chosen].row + rows
+        numbers = range(len(self._links))
+        self._choose(min(numbers, key=lambda number: abs(self._links[number].row - wanted)))
+        if step > 0 and self._chosen == len(self._links) - 1:
+            self.scroll_end(animate=False)
+        if step < 0 and self._chosen == 0:
+            self.scroll_home(animate=False)
+
+    def action_edge(self, number: int) -> None:
+        """Go to the first or the last link."""
+        self._choose(number % len(self._links) if self._links else 0)
+        if number:
+            self.scroll_end(animate=False)
+        else:
+            self.scroll_home(animate=False)
+
+    def _choose(self, number: int) -> None:
+        if self._links:
+            self._chosen = min(max(number, 0), len(self._links) - 1)
+            self.show_row(self._links[self._chosen].row)
+            self.refresh()
+
+    def action_choose(self) -> None:
+        """Do what the chosen link says."""
+        if self._chosen is not None:
+            self.follow(self._links[self._chosen].action)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the link under the mouse: the row view does what it says."""
+        link = self._link_at(event)
+        if link is not None:
+            self._chosen = self._links.index(link)

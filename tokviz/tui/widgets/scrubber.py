@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.widgets.dragged import Dragged
+from tokviz.tui.widgets.roles import role_strip
 
 
 class Scrubber(Dragged, can_focus=True):
@@ -63,7 +63,6 @@ class Scrubber(Dragged, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw the line."""
         width = self.size.width
-        base = self.rich_style
         if width < 1:
             return Strip([])
         handle = column_of(self._value, self._last, width)
@@ -73,13 +72,7 @@ class Scrubber(Dragged, can_focus=True):
             column = column_of(self._mark, self._last, width)
             if column != handle:
                 cells[column], roles[column] = "◆", "mark"
-        styles = {
-            role: base + self.get_component_rich_style(f"scrubber--{role}", partial=True)
-            for role in set(roles)
-        }
-        return Strip(
-            [Segment(c, styles[role]) for c, role in zip(cells, roles, strict=True)], width
-        )
+        return role_strip(self, "scrubber", zip(cells, roles, strict=True), width)
 
     def go(self, column: int) -> None:
         """Take the handle to a column."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
@@ -15,14 +13,12 @@ from textual.widget import Widget
 from tokviz.glyphs import safe
 from tokviz.tui.messages import PricesAsked, SpecialsToggled
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.roles import role_strip
 
 SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
 Role = Literal["count", "plain", "good", "warning", "toggle", "progress", "selection", "cost"]
-ROLES: tuple[Role, ...] = (
-    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost"
-)  # fmt: skip
 
 
 class SelectionCounts(NamedTuple):
@@ -200,38 +196,25 @@ def duration(seconds: float) -> str:
 class StatusLine(Widget):
     """The status line. A click on `specials:` or on the cost asks for the other ones."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in ROLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
     DEFAULT_CSS = """
     StatusLine {
         height: 1;
         width: 1fr;
         padding: 0 1;
         color: $text-muted;
-    }
-    StatusLine > .status-line--count {
-        color: $foreground;
-        text-style: bold;
-    }
-    StatusLine > .status-line--good {
-        color: $text-success;
-    }
-    StatusLine > .status-line--warning {
-        color: $text-warning;
-    }
-    StatusLine > .status-line--toggle {
-        text-style: underline;
-    }
-    StatusLine > .status-line--progress {
-        color: $text-accent;
-    }
-    StatusLine > .status-line--selection {
-        color: $foreground;
+        & > .status-line--count { color: $foreground; text-style: bold; }
+        & > .status-line--good { color: $text-success; }
+        & > .status-line--warning { color: $text-warning; }
+        & > .status-line--toggle { text-style: underline; }
+        & > .status-line--progress { color: $text-accent; }
+        & > .status-line--selection { color: $foreground; }
     }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         """Start with the numbers of an empty document."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._state = StatusState()
         self._laid_out: tuple[int, list[StatusSegment]] | None = None
 
@@ -257,12 +240,8 @@ class StatusLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Draw the line."""
-        base = self.rich_style
-        segments = [
-            Segment(text, base if role is None else base + self._style(role))
-            for text, role in self._segments()
-        ]
-        return Strip(segments).adjust_cell_length(self.size.width, base)
+        words = ((text, role or "") for text, role in self._segments())
+        return role_strip(self, "status-line", words, self.size.width)
 
     def on_click(self, event: events.Click) -> None:
         """Toggle the specials when they are what was clicked."""
@@ -272,9 +251,6 @@ class StatusLine(Widget):
             self.post_message(SpecialsToggled())
         elif role == "cost":
             self.post_message(PricesAsked())
-
-    def _style(self, role: Role) -> Style:
-        return self.get_component_rich_style(f"status-line--{role}", partial=True)
 
     def _role_at(self, x: int) -> Role | None:
         end = 0

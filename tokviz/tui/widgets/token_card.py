@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
-from textual.strip import Strip
 from textual.timer import Timer
 
 from tokviz.explain.facts import (
@@ -22,10 +18,10 @@ from tokviz.explain.facts import (
     selected_tokens,
 )
 from tokviz.explain.trace import Explanation, why_not_one_token
-from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
+from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
-from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Run, Span, Step, flow, words_of
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.flow import Action, GoTo, Row, Step, flow, words_of
+from tokviz.tui.widgets.rows_view import RowsView
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
@@ -40,46 +36,14 @@ PATIENCE = 0.15
 """Seconds of rest after which what takes longer is worked out."""
 
 
-class TokenCard(QuietScroll):
+class TokenCard(RowsView):
     """The details of a token, and why a selection is not one token.
 
     What is quick is shown at once. Occurrences in a long document and explanations of selections
     follow when nothing has moved for a moment.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"token-card--{role}" for role in get_args(Role)} | {
-        "token-card--pointed"
-    }
-    DEFAULT_CSS = """
-    TokenCard {
-        padding: 0 1;
-    }
-    TokenCard > .token-card--label, TokenCard > .token-card--dim {
-        color: $text-muted;
-    }
-    TokenCard > .token-card--heading {
-        text-style: bold;
-    }
-    TokenCard > .token-card--made {
-        background: $panel;
-    }
-    TokenCard > .token-card--new {
-        background: $panel;
-        text-style: bold;
-    }
-    TokenCard > .token-card--link {
-        color: $text-accent;
-    }
-    TokenCard > .token-card--pointed {
-        text-style: underline;
-    }
-    TokenCard > .token-card--tree {
-        color: $text-disabled;
-    }
-    TokenCard > .token-card--warning {
-        color: $text-warning;
-    }
-    """
+    DEFAULT_CSS = "TokenCard { padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "move(-1)", "Previous token", show=False),
         Binding("right", "move(1)", "Next token", show=False),
@@ -91,27 +55,17 @@ class TokenCard(QuietScroll):
     ]
 
     def __init__(
-        self,
-        live: LiveDocument,
-        palette: TokenPalette,
-        *,
-        patience: float = PATIENCE,
-        id: str | None = None,
-        classes: str | None = None,
+        self, live: LiveDocument, palette: TokenPalette, *, patience: float = PATIENCE
     ) -> None:
         """Show tokens of `live`; slow answers wait for `patience` seconds of rest."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(palette)
         self.live = live
-        self._palette = palette
+        self._make = self._make_rows
         self._patience = patience
         self._hover: int | None = None
         self._pin: int | None = None
         self._selection: tuple[int, int] | None = None
-        self._rows: list[Row] = []
-        self._pointed: Span | None = None
         self._timer: Timer | None = None
-        self._styles: dict[tuple[Role, int], Style] = {}
-        self._base: Style | None = None
         self._entries: LRUCache[int, Entry] = LRUCache(_ENTRIES_KEPT)
         self._entries_of: Tokenizer | None = None
         self._found: tuple[object, int, int, Occurrences] | None = None
@@ -119,14 +73,9 @@ class TokenCard(QuietScroll):
 
     # -- what the screen tells
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        self._palette = palette
-        self._forget_styles()
-
     def sync(self) -> None:
         """Read the token again: the document has changed."""
-        self._update()
+        self.lay_out()
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Show the pinned token, or the one under the pointer if none is pinned.
@@ -136,38 +85,23 @@ class TokenCard(QuietScroll):
         before = self._subject
         self._hover, self._pin = hover, pin
         if self._subject != before:
-            self._update()
+            self.lay_out()
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
         """Explain this stretch of characters if it touches several tokens."""
         if span != self._selection:
             self._selection = span
-            self._update()
+            self.lay_out()
 
     # -- what it shows
-
-    @property
-    def rows(self) -> list[Row]:
-        """The rows of the card, for tests and for copying."""
-        return self._rows
 
     @property
     def _subject(self) -> int | None:
         index = self._hover if self._pin is None else self._pin
         return index if index is not None and 0 <= index < self.live.n_tokens else None
 
-    def _update(self) -> None:
-        """Make the rows again and draw those in view that changed."""
-        if not self.size:
-            return
-        before, self._rows = self._rows, self._make_rows()
-        self.set_row_count(len(self._rows))
-        for row in range(self.top_row, self.top_row + self.size.height):
-            if before[row : row + 1] != self._rows[row : row + 1]:
-                self.refresh_row(row)
-
-    def _make_rows(self) -> list[Row]:
-        tok, width = self.live.tokenizer, max(1, self.row_width)
+    def _make_rows(self, width: int) -> list[Row]:
+        tok = self.live.tokenizer
         if tok is None:
             return flow(words_of("Loading the vocabulary…", "dim"), width)
         rows: list[Row] = []
@@ -246,98 +180,25 @@ class TokenCard(QuietScroll):
                 self._explained = (tok, parsed, selected.data, explanation)
         if self._subject is not None:
             self._find(tok, self.live.token(self._subject).id)
-        self._update()
+        self.lay_out()
 
-    # -- drawing
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
-        row = self.top_row + y
-        if self._base is None:
-            self._base = self.rich_style + self._palette.base
-        base = self._base
-        spans = self._rows[row] if row < len(self._rows) else ()
-        segments = [Segment(span.text, base + self._style(span)) for span in spans if span.text]
-        return Strip(segments).adjust_cell_length(self.row_width, base)
-
-    def _style(self, span: Span) -> Style:
-        style = self._styles.get((span.role, span.hue))
-        if style is None:
-            style = self.get_component_rich_style(f"token-card--{span.role}", partial=True)
-            if span.hue >= 0:
-                style += self._palette.hues[span.hue % len(self._palette.hues)]
-            if span.role == "special":
-                style += self._palette.special
-            self._styles[span.role, span.hue] = style
-        if span.action is not None and span is self._pointed:
-            style += self.get_component_rich_style("token-card--pointed", partial=True)
-        return style
-
-    def _forget_styles(self) -> None:
-        self._styles.clear()
-        self._base = None
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget_styles()
-
-    def on_resize(self) -> None:
-        """Set the words again for the new width."""
-        self._update()
-
-    def on_show(self) -> None:
-        """Catch up with what happened while the card was hidden."""
-        self._update()
+    @property
+    def base_style(self) -> Style:
+        """Draw on the ground of the tokens."""
+        palette = self._palette
+        return self.rich_style if palette is None else self.rich_style + palette.base
 
     # -- what the user does
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Underline what a click would act on."""
-        self._point_at(self._span_at(event))
-
-    def on_leave(self) -> None:
-        """Underline nothing."""
-        self._point_at(None)
-
-    def on_click(self, event: events.Click) -> None:
-        """Copy, or go to another token."""
-        span = self._span_at(event)
-        if span is not None and span.action is not None:
-            self._do(span.action)
-
-    def _do(self, action: Action) -> None:
+    def follow(self, action: Action) -> None:
+        """Go to another token; else copy or run what the words say."""
         match action:
-            case Copy(text, what):
-                self.post_message(CopyRequested(text, what))
             case GoTo(index):
                 self.post_message(TokenPicked(index))
             case Step(step):
                 self.action_step_occurrence(step)
-            case Run(name):
-                self.call_later(self.run_action, name)
-
-    def _span_at(self, event: events.MouseEvent) -> Span | None:
-        place = event.get_content_offset(self)
-        if place is None or not 0 <= self.top_row + place.y < len(self._rows):
-            return None
-        end = 0
-        for span in self._rows[self.top_row + place.y]:
-            end += cell_len(span.text)
-            if place.x < end:
-                return span
-        return None
-
-    def _point_at(self, span: Span | None) -> None:
-        pointed = span if span is not None and span.action is not None else None
-        if pointed is self._pointed:
-            return
-        touched = (self._pointed, pointed)
-        self._pointed = pointed
-        for row in self.visible_rows():
-            if any(span is one for span in self._rows[row] for one in touched if one is not None):
-                self.refresh_row(row)
+            case _:
+                super().follow(action)
 
     def action_move(self, step: int) -> None:
         """Pick the token some places on."""
@@ -363,4 +224,4 @@ class TokenCard(QuietScroll):
             return
         for copy in token_copies(self._entry(tok, index)):
             if copy.what == what:
-                self._do(copy)
+                self.follow(copy)

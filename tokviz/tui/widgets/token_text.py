@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
@@ -22,11 +21,10 @@ from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.painting import (
     HOVERED,
     PINNED,
-    LookStyles,
     Marks,
-    paint,
     row_looks,
 )
+from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokviz.tui.palette import TokenPalette
-
-_STRIPS_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +82,28 @@ class TokenText(QuietScroll):
         super().__init__(id=id)
         self._palette = palette
         self._glyphs: Glyphs = glyph_table(show_invisibles)
-        self._styles: LookStyles | None = None
-        self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._specials: frozenset[int] = frozenset()
         self._tokens: TextTokens | None = None
-        self._live = LiveDocument("", None)
+        self._take_text("")
+
+    def _take_text(self, text: str) -> None:
+        self._live = LiveDocument(text, None)
         self._wrapped: ExactWrappedDocument | None = None
+        self._painter = RowPainter(self._live, self._palette, self._glyphs, self._looks)
 
     # -- what the screen tells
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self._palette = palette
-        self._forget()
+        self._painter.set_palette(palette)
+        self.refresh()
 
     def show_text(self, text: str, specials: frozenset[int] = frozenset()) -> None:
         """Show another byte text, whose tokens are not known yet."""
-        self._live = LiveDocument(text, None)
+        self._take_text(text)
         self._specials = specials
         self._tokens = None
-        self._wrapped = None
         self.scroll_to(y=0, animate=False)
         self._fit()
         self.refresh()
@@ -127,14 +125,8 @@ class TokenText(QuietScroll):
         if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
             return
         target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
-        low, high = 0, wrapped.height - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._start_byte(middle) <= target:
-                low = middle
-            else:
-                high = middle - 1
-        self.show_row(low)
+        rows = range(wrapped.height)
+        self.show_row(max(0, bisect_right(rows, target, key=self._start_byte) - 1))
 
     def _start_byte(self, row: int) -> int:
         wrapped = self._wrapped
@@ -165,63 +157,37 @@ class TokenText(QuietScroll):
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         self._fit()
-        if self._styles is None:
-            self._styles = LookStyles(self._palette, self.rich_style)
+        self._painter.set_ground(self.rich_style)
         wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
-        if wrapped is None or row >= wrapped.height:
-            return Strip.blank(width, self._styles.base)
-        part = wrapped.row_part(row, 0, width)
-        lines = wrapped.document.lines
-        has_line_feed = part.line + 1 < len(lines) and part.end == len(lines[part.line])
-        text = part.text + "\n" if has_line_feed else part.text
-        looks = self._looks(text, self._start_char(part))
-        key: object = (part.text, tuple(looks), width)
-        strip = self._strips.get(key)
-        if strip is None:
-            strip = self._strips[key] = paint(
-                part.text, part.cells, looks, self._glyphs, self._styles, width
-            )
-        return strip
+        if wrapped is None:
+            return Strip.blank(width, self.rich_style)
+        return self._painter.strip(wrapped, row, 0, width, Marks())
 
-    def _looks(self, text: str, start: int) -> list[int]:
-        tokens = self._tokens
+    def _looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
+        tokens, end = self._tokens, start + n_chars
         if tokens is None:
-            spans = [TokenSpan(start, start + len(text), -1, -1, -1, 0)] if text else []
-            return row_looks(start, len(text), spans, (), Marks())
+            spans = [TokenSpan(start, end, -1, -1, -1, 0)] if n_chars else []
+            return row_looks(start, n_chars, spans, (), marks)
         first_byte = self._live.byte_offset(start)
-        offsets = char_offsets(text, first_byte)
+        offsets = char_offsets(self._live.text_in(start, end), first_byte)
         spans = spans_in(tokens, offsets, start)
-        looks = row_looks(start, len(text), spans, self._specials, Marks())
+        looks = row_looks(start, n_chars, spans, self._specials, marks)
         for first, last, bit in lit_chars(tokens, offsets):
             for index in range(first, last):
                 looks[index] |= bit
         return looks
 
-    def _forget(self) -> None:
-        self._styles = None
-        self._strips.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
-        self._forget()
-
     # -- the mouse
 
     def on_click(self, event: events.Click) -> None:
         """Tell which token was clicked."""
-        place = event.get_content_offset(self)
-        wrapped, tokens = self._wrapped, self._tokens
+        place, wrapped, tokens = self.place_at(event), self._wrapped, self._tokens
         if place is None or wrapped is None or tokens is None:
             return
-        row = self.top_row + place.y
-        if row >= wrapped.height:
+        offset = self._painter.offset_at(wrapped, place.x, place.y)
+        if offset is None:
             return
-        part = wrapped.row_part(row, 0, self.row_width)
-        if place.x > part.cells.width:
-            return
-        byte = self._live.byte_offset(self._start_char(part) + part.cells.index_at(place.x))
+        byte = self._live.byte_offset(offset)
         index = int(tokens.byte_ends.searchsorted(byte, "right"))
         if index < len(tokens.ids):
             self.post_message(self.Picked(int(tokens.ids[index])))

@@ -2,4 +2,6 @@
 
 from tokviz.tui.screens.chat.screen import ChatScreen
 
-__all__ = ["ChatScreen"]
+SCREEN = ChatScreen
+
+__all__ = ["SCREEN", "ChatScreen"]

@@ -9,12 +9,11 @@ from typing import ClassVar, NamedTuple
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 
 from tokviz.chat.dataset_lint import Lengths
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
 from tokviz.tui.widgets.mask.counts import percent
 
 
@@ -32,43 +31,24 @@ class RowWords(NamedTuple):
     warns: bool = False
 
 
-class RowsView(RowList[int], can_focus=True):
+class DatasetRows(RowList[int], can_focus=True):
     """Lists the rows of a dataset by number. The highlighted one is shown.
 
     Only the rows in view are asked for, so 100,000 of them are as quick as ten.
     """
 
     DEFAULT_CSS = """
-    RowsView { & > .row-list--warning { color: $text-warning; text-style: bold; } }
+    DatasetRows { & > .row-list--warning { color: $text-warning; text-style: bold; } }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "step(1)", show=False),
-        Binding("up", "step(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("home", "edge(-1)", show=False),
-        Binding("end", "edge(1)", show=False),
-        Binding("enter", "pick", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "pick", "edit")]
 
-    class Chosen(Message):
-        """The user moved to a row, or asked to edit it."""
+    describe: Callable[[int], RowWords]
+    """Says what is known of a row."""
 
-        def __init__(self, row: int, edit: bool) -> None:
-            """Take the row, and whether its messages are wanted."""
-            super().__init__()
-            self.row = row
-            self.edit = edit
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest row matters."""
-            return isinstance(message, RowsView.Chosen) and not message.edit
-
-    def __init__(self, describe: Callable[[int], RowWords], *, id: str) -> None:
-        """Take what says something of a row."""
+    def __init__(self, *, id: str) -> None:
+        """Begin empty."""
         super().__init__(self._paint_row, id=id)
-        self._describe = describe
 
     def show_rows(self, rows: Sequence[int], at: int | None) -> None:
         """Show rows by their numbers, in rising order.
@@ -88,7 +68,7 @@ class RowsView(RowList[int], can_focus=True):
         return self.rows[top : top + max(1, self.size.height)]
 
     def _paint_row(self, row: int, width: int) -> list[Cell]:
-        words = self._describe(row)
+        words = self.describe(row)
         digits = len(f"{self.rows[-1] + 1:,}") if self.rows else 1
         number = f"{row + 1:>{digits},} "
         sign = "! " if words.warns else "  "
@@ -97,34 +77,6 @@ class RowsView(RowList[int], can_focus=True):
         text = "…" if words.text is None else fit(safe(words.text), room)
         gap = " " * max(0, room - cell_len(text))
         return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
-
-    def _tell(self, *, edit: bool = False) -> None:
-        if self.highlighted is not None:
-            self.post_message(self.Chosen(self.rows[self.highlighted], edit))
-
-    def action_step(self, step: int) -> None:
-        """Go to the row above or below."""
-        self.move(step)
-        self._tell()
-
-    def action_page(self, step: int) -> None:
-        """Go a page on."""
-        self.move(step * self.page)
-        self._tell()
-
-    def action_edge(self, step: int) -> None:
-        """Go to the first or the last row."""
-        self.move(step * len(self.rows))
-        self._tell()
-
-    def action_pick(self) -> None:
-        """Show the messages of the highlighted row."""
-        self._tell(edit=True)
-
-    def on_row_list_clicked(self, event: RowList.Clicked) -> None:
-        """Show the clicked row; a second click edits it."""
-        event.stop()
-        self._tell(edit=event.again)
 
 
 def lengths_content(found: Lengths | None, width: int, progress: str) -> Content:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import replace
 
-from tokviz.chat.conversation import PART_KINDS, Conversation, Message, Part
+from tokviz.chat.conversation import Conversation, Message, Part
 from tokviz.tui.widgets.conversation.rows import MessageBlock, PartBlock, PartPlace
+from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note
 
 OFFERED_ROLES = ("user", "assistant", "system", "tool")
 """The roles that can be added with one click."""
@@ -29,6 +30,15 @@ def text_at(conversation: Conversation, place: PartPlace) -> str:
     """Give the text of a part; a message without parts has an empty one."""
     parts = conversation.messages[place.message].parts
     return parts[place.part].text if parts else ""
+
+
+def end_of(text: str) -> tuple[int, int]:
+    r"""Give the line and column behind the last character of a text.
+
+    >>> end_of("one"), end_of("one\ntwo")
+    ((0, 3), (1, 3))
+    """
+    return text.count("\n"), len(text) - (text.rfind("\n") + 1)
 
 
 def with_text(conversation: Conversation, place: PartPlace, text: str) -> Conversation:
@@ -106,9 +116,9 @@ def moved(conversation: Conversation, index: int, step: int) -> Conversation:
     return replace(conversation, messages=tuple(messages))
 
 
-def with_messages(conversation: Conversation, messages: tuple[Message, ...]) -> Conversation:
-    """Replace all messages."""
-    return replace(conversation, messages=messages)
+def with_messages_of(conversation: Conversation, other: Conversation) -> Conversation:
+    """Append the messages of another conversation."""
+    return replace(conversation, messages=(*conversation.messages, *other.messages))
 
 
 def _with_message(conversation: Conversation, index: int, message: Message) -> Conversation:
@@ -132,21 +142,6 @@ def roles_to_add(conversation: Conversation) -> tuple[str, ...]:
     return (first, *(role for role in OFFERED_ROLES if role != first))
 
 
-def following(value: str, values: Sequence[str]) -> str:
-    """Give the next of some values, in a circle."""
-    return values[(values.index(value) + 1) % len(values)] if value in values else values[0]
-
-
-def other_role(role: str) -> str:
-    """Give the next of the roles that are common."""
-    return following(role, OFFERED_ROLES)
-
-
-def other_kind(kind: str) -> str:
-    """Give the next kind of part."""
-    return following(kind, PART_KINDS)
-
-
 def kind_behind(kind: str) -> str:
     """Say what kind of part usually follows: code its output, the output a text."""
     return {"text": "python", "python": "python_output", "tool_call": "text"}.get(kind, "text")
@@ -156,24 +151,28 @@ def kind_behind(kind: str) -> str:
 
 
 def blocks_of(
-    conversation: Conversation, learned: Sequence[Sequence[bool]], notes: Sequence[tuple[str, bool]]
+    conversation: Conversation, counts: PartCounts | None, warned: Container[int | None]
 ) -> list[MessageBlock]:
     """Turn messages into blocks.
 
     Args:
         conversation: The messages.
-        learned: For each message and each of its parts whether it has supervised tokens; what is
-            not known may be missing.
-        notes: For each message what is said of it, and whether as a warning.
+        counts: How many tokens each message and each part has, None if there are none.
+        warned: The messages that a finding is about.
     """
     blocks = []
+    by_part = NOTHING.by_part if counts is None else counts.by_part
     for index, message in enumerate(conversation.messages):
         plain = isinstance(message.content, str)
-        known = learned[index] if index < len(learned) else ()
         parts = tuple(
-            PartBlock("" if plain else part.kind, part.text, number < len(known) and known[number])
+            PartBlock(
+                "" if plain else part.kind,
+                part.text,
+                by_part.get((index, number), MaskCounts()).learned > 0,
+            )
             for number, part in enumerate(message.parts or (Part("text", ""),))
         )
-        note, warns = notes[index] if index < len(notes) else ("", False)
-        blocks.append(MessageBlock(message.role, parts, note, warns))
+        note = "" if counts is None else message_note(counts, index)
+        warns = index in warned
+        blocks.append(MessageBlock(message.role, parts, f"! {note}" if warns else note, warns))
     return blocks

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from textual import work
 from textual.timer import Timer
-from textual.worker import get_current_worker
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import Rendering, render
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.screens.chat.base import ChatBase
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import text_at
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.mask.counts import NOTHING, part_counts
 
 QUICK_CHARS = 20_000
 """Text of at most so many characters is encoded within a key's time."""
@@ -33,36 +36,69 @@ class Wanted(NamedTuple):
     max_tokens: int
 
 
-class RenderActions(ChatBase):
-    """Renders, and looks for findings, whenever something changed."""
+class RenderedConversation(Controller):
+    """Renders the conversation, and looks for findings, whenever something changed.
 
-    findings: list[Finding]
-    _wanted: Wanted | None = None
-    _rendered: Wanted | None = None
-    _lint_timer: Timer | None = None
-    _prepared: Tokenizer | None = None
-    """The tokenizer whose tables are known to be built: the first text then takes no longer."""
+    Attributes:
+        rendering: The newest tokens, None where there are none.
+        counts: How many tokens each message and each part has.
+        problem: Why there are none.
+        findings: What was found in the conversation last.
+        finding: The number of the finding that was gone to last, -1 before the first.
+    """
 
-    def refresh_rendering(self, *, typed: bool = False) -> None:
-        """Render the conversation, now or in a thread, and show what comes of it."""
-        state = self.history.state
-        wanted = Wanted(state.conversation, state.template, self.tokenizer, self.max_tokens)
+    def __init__(
+        self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
+    ) -> None:
+        """Take the conversation, and what shows the newest tokens and findings."""
+        super().__init__(screen)
+        self._chat, self._show = chat, show
+        self.rendering: Rendering | None = None
+        self.counts = NOTHING
+        self.problem: TokvizError | None = None
+        self.findings: list[Finding] = []
+        self.finding = -1
+        self._wanted: Wanted | None = None
+        self._rendered: Wanted | None = None
+        self._lint_timer: Timer | None = None
+        self._prepared: Tokenizer | None = None
+        """The tokenizer whose tables are known to be built: the first text takes no longer."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the tokens shown are not those of the present conversation yet."""
+        return self._wanted is not self._rendered
+
+    def refresh(self, *, typed: bool = False) -> None:
+        """Render the conversation, now or in a thread, and show what comes of it.
+
+        Args:
+            typed: Whether only the part that is edited can have changed.
+        """
+        state = self._chat.state
+        wanted = Wanted(
+            state.conversation, state.template, self.session.tokenizer, self._chat.max_tokens
+        )
         self._wanted = wanted
         if self._is_quick(wanted, typed):
-            self._take(wanted, *self._make(wanted))
-        else:
-            self.show_rendering()
-            self._render_in_thread(wanted)
+            self._take(wanted, self._make(wanted))
+            return
+        self._show()
+
+        def make(task: Task) -> Rendering | TokvizError:
+            wanted.tokenizer.prepare()
+            return self._make(wanted)
+
+        self.in_thread("render", make, partial(self._take, wanted))
 
     def _is_quick(self, wanted: Wanted, typed: bool) -> bool:
-        is_remote = self.template.is_remote or wanted.tokenizer.remote
+        is_remote = self._chat.template.is_remote or wanted.tokenizer.remote
         if is_remote or wanted.tokenizer is not self._prepared:
             return False
         n_chars = sum(len(message.text) for message in wanted.conversation.messages)
         if n_chars <= QUICK_CHARS:
             return True
-        known = self._rendered
-        place = self.place
+        known, place = self._rendered, self._chat.place
         return (
             typed
             and place is not None
@@ -72,72 +108,52 @@ class RenderActions(ChatBase):
             and len(text_at(wanted.conversation, place)) <= QUICK_CHARS
         )
 
-    def _make(self, wanted: Wanted) -> tuple[Rendering | None, TokvizError | None]:
-        if self.broken is not None and wanted.conversation is self.broken[0]:
-            return None, self.broken[1]
-        template = self.jinja.get(wanted.template) or wanted.template
+    def _make(self, wanted: Wanted) -> Rendering | TokvizError:
+        unreadable = self._chat.unreadable
+        if unreadable is not None and wanted.conversation is unreadable[0]:
+            return unreadable[1]
+        template = self._chat.jinja.get(wanted.template) or wanted.template
         try:
-            made = render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
+            return render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
         except TokvizError as error:
-            return None, error
-        return made, None
+            return error
 
-    @work(thread=True, exclusive=True, group="render", description="render", exit_on_error=False)
-    def _render_in_thread(self, wanted: Wanted) -> None:
-        worker = get_current_worker()
-        wanted.tokenizer.prepare()
-        made = self._make(wanted)
-        if not worker.is_cancelled:
-            self.call_here(self._take, wanted, *made)
-
-    def _take(self, wanted: Wanted, rendering: Rendering | None, error: TokvizError | None) -> None:
+    def _take(self, wanted: Wanted, made: Rendering | TokvizError) -> None:
         if wanted is not self._wanted:
             # Something else is wanted by now, and on its way.
             return
         self._rendered = wanted
         self._prepared = wanted.tokenizer
-        self.rendering = rendering
-        self.problem = error
-        self.show_rendering()
-        self._lint_soon()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the tokens shown are not those of the present conversation yet."""
-        return self._wanted is not self._rendered
+        if isinstance(made, Rendering):
+            self.rendering, self.problem, self.counts = made, None, part_counts(made)
+        else:
+            self.rendering, self.problem, self.counts = None, made, NOTHING
+        self._show()
+        # Findings need not follow every key.
+        if self._lint_timer is not None:
+            self._lint_timer.stop()
+        self._lint_timer = self.screen.set_timer(LINT_SECONDS, self.look_for_findings)
 
     # -- findings
 
-    def _lint_soon(self) -> None:
-        """Look for findings once the user pauses: they need not follow every key."""
-        if self._lint_timer is not None:
-            self._lint_timer.stop()
-        self._lint_timer = self.set_timer(LINT_SECONDS, self._lint_now)
+    def look_for_findings(self) -> None:
+        """Look for findings in what was rendered last, and show them."""
+        wanted = self._rendered
+        if wanted is None or self.is_waiting:
+            return
+        rendering, problem, unreadable = self.rendering, self.problem, self._chat.unreadable
 
-    def _lint_now(self) -> None:
-        self._lint_timer = None
-        if self._rendered is not None and not self.is_waiting:
-            self._lint_in_thread(self._rendered, self.rendering, self.problem)
+        def find(task: Task) -> list[Finding]:
+            if unreadable is not None and problem is unreadable[1]:
+                return [error_finding(UNREADABLE, unreadable[1])]
+            error = problem
+            if error is not None and not isinstance(error, ConversationError):
+                error = ConversationError(str(error))
+            return lint(wanted.conversation, rendering, error)
 
-    @work(thread=True, exclusive=True, group="lint", description="lint", exit_on_error=False)
-    def _lint_in_thread(
-        self, wanted: Wanted, rendering: Rendering | None, error: TokvizError | None
-    ) -> None:
-        worker = get_current_worker()
-        if error is not None and not isinstance(error, ConversationError):
-            error = ConversationError(str(error))
-        if self.broken is not None and error is self.broken[1] and error is not None:
-            found = [error_finding(UNREADABLE, error)]
-        else:
-            found = lint(wanted.conversation, rendering, error)
-        if not worker.is_cancelled:
-            self.call_here(self._take_findings, wanted, found)
+        def found(findings: list[Finding]) -> None:
+            if wanted is self._rendered:
+                self.findings, self.finding = findings, -1
+                self._show()
 
-    def _take_findings(self, wanted: Wanted, found: list[Finding]) -> None:
-        if wanted is self._rendered:
-            self.findings = found
-            self.show_findings()
-
-    def show_findings(self) -> None:
-        """Show the newest findings everywhere."""
-        raise NotImplementedError
+        self.in_thread("lint", find, found)

@@ -1,56 +1,58 @@
-"""What is known of the rows of a dataset: lengths and findings, as they are found."""
+"""Checking all rows of a dataset: their lengths and findings, as they are found."""
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.dataset_lint import DatasetLinter
+from tokviz.chat.dataset_lint import DatasetLinter, RowReport
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.tasks import Task
 
 REPORT_SECONDS = 0.25
-"""How often whoever waits hears of progress."""
+"""How often the screen hears of progress."""
 
 NOT_COUNTED = 0xFFFFFFFF
 """Stands for the length of a row that cannot be rendered."""
 
 
-class Scanned(NamedTuple):
-    """Some rows that have been checked, in order.
+class Scan:
+    """Everything that has been found so far. Filled from one thread, read in the same.
 
     Attributes:
-        lengths: Their tokens, `NOT_COUNTED` where there are none; typecode "I".
+        meaning: What the findings depend on: tokenizer, template, length. Another one means that
+            everything has to be found anew.
+        lengths: The tokens of each row, `NOT_COUNTED` where there are none; typecode "I".
         codes: For every code of a finding the rows it was found in, counted from 0; typecode "I".
+        warned: The rows in which anything was found.
+        complete: Whether all rows have been checked.
+        stopped: Whether no more rows will be, though there are some.
     """
 
-    lengths: array[int]
-    codes: dict[str, array[int]]
-
-
-class Scan:
-    """Everything that has been found so far. Filled from one thread, read in the same."""
-
     def __init__(self, meaning: object) -> None:
-        """Begin with nothing.
-
-        Args:
-            meaning: What the findings depend on: tokenizer, template, length. Another one means
-                that everything has to be found anew.
-        """
+        """Begin with nothing."""
         self.meaning = meaning
         self.lengths = array("I")
         self.codes: dict[str, array[int]] = {}
         self.warned: set[int] = set()
-        self.complete = False
+        self.complete = self.stopped = False
 
-    def add(self, some: Scanned) -> None:
+    @property
+    def running(self) -> bool:
+        """Whether rows are being checked."""
+        return not (self.complete or self.stopped)
+
+    def add(self, reports: Iterable[RowReport]) -> None:
         """Add what was found in the next rows."""
-        self.lengths.extend(some.lengths)
-        for code, rows in some.codes.items():
-            self.codes.setdefault(code, array("I")).extend(rows)
-            self.warned.update(rows)
+        for found in reports:
+            self.lengths.append(NOT_COUNTED if found.n_tokens is None else found.n_tokens)
+            for code in {finding.code for finding in found.findings}:
+                self.codes.setdefault(code, array("I")).append(found.row)
+                self.warned.add(found.row)
 
     def length(self, row: int) -> int | None:
         """Give the tokens of a row, None if they are not known."""
@@ -63,37 +65,82 @@ class Scan:
         return [length for length in self.lengths if length != NOT_COUNTED]
 
     def rows_with(self, codes: Sequence[str]) -> array[int]:
-        """Give the rows in which any of some codes was found, in order."""
+        """Give the rows in which any of some codes was found, in order; they do not change."""
         if len(codes) == 1:
-            return self.codes.get(codes[0], array("I"))
+            return self.codes.get(codes[0], array("I"))[:]
         return array("I", sorted({row for code in codes for row in self.codes.get(code, ())}))
 
+    def progress(self, dataset: Dataset) -> str:
+        """Say how far checking is, in a few words."""
+        if self.complete:
+            return f"{len(self.warned):,} rows with findings"
+        share = f" of {dataset.n_rows:,}" if dataset.complete else ""
+        return f"checked {len(self.lengths):,}{share}, {'stopped' if self.stopped else 'Esc stops'}"
 
-def scan_rows(
-    linter: DatasetLinter,
-    dataset: Dataset,
-    report: Callable[[Scanned], object],
-    should_stop: Callable[[], bool],
-) -> None:
-    """Check all rows and report a few times a second.
 
-    Args:
-        linter: Checks rows, with their lengths.
-        dataset: The rows.
-        report: Takes what was found in the rows since the last time.
-        should_stop: Asked after every row.
-    """
-    lengths = array("I")
-    codes: dict[str, array[int]] = {}
-    due = time.monotonic() + REPORT_SECONDS
-    for found in linter.reports(dataset):
-        if should_stop():
-            return
-        lengths.append(NOT_COUNTED if found.n_tokens is None else found.n_tokens)
-        for code in {finding.code for finding in found.findings}:
-            codes.setdefault(code, array("I")).append(found.row)
-        if time.monotonic() >= due:
-            report(Scanned(lengths, codes))
-            lengths, codes = array("I"), {}
-            due = time.monotonic() + REPORT_SECONDS
-    report(Scanned(lengths, codes))
+class Checks(Controller):
+    """Finds out about every row of a dataset, in the background."""
+
+    def __init__(
+        self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
+    ) -> None:
+        """Take the conversation, for how it is rendered, and what shows what was found."""
+        super().__init__(screen)
+        self._chat, self._show = chat, show
+        self.scan: Scan | None = None
+        """What was found, None if nobody asked for it."""
+
+    def start(self, dataset: Dataset) -> Scan:
+        """Check all rows in the background, unless that is done or under way."""
+        tokenizer, max_tokens = self.session.tokenizer, self._chat.max_tokens
+        meaning = (tokenizer, self._chat.state.template, max_tokens)
+        if self.scan is not None and self.scan.meaning == meaning and not self.scan.stopped:
+            return self.scan
+        self.forget()
+        self.scan = Scan(meaning)
+        linter = DatasetLinter(tokenizer, self._chat.template, max_tokens, with_lengths=True)
+        check = partial(self._check, self.scan, linter, dataset)
+        self.in_thread("scan", check, partial(self._checked, self.scan))
+        return self.scan
+
+    def _check(self, scan: Scan, linter: DatasetLinter, dataset: Dataset, task: Task) -> None:
+        batch: list[RowReport] = []
+        due = time.monotonic() + REPORT_SECONDS
+        for found in linter.reports(dataset):
+            if scan.stopped or task.cancelled:
+                return
+            batch.append(found)
+            if time.monotonic() >= due:
+                task.tell(self._take, scan, batch)
+                batch, due = [], time.monotonic() + REPORT_SECONDS
+        task.tell(self._take, scan, batch)
+
+    def _take(self, scan: Scan, batch: list[RowReport]) -> None:
+        if scan is self.scan and scan.running:
+            scan.add(batch)
+            self._show()
+
+    def _checked(self, scan: Scan, _: None) -> None:
+        if scan is self.scan and scan.running:
+            scan.complete = True
+            self._show()
+            found = sum(map(len, scan.codes.values()))
+            self.say(
+                f"All {len(scan.lengths):,} rows are checked: "
+                + (f"{found:,} findings in {len(scan.warned):,} rows." if found else "no findings.")
+            )
+
+    def stop(self) -> bool:
+        """Stop checking; what was found stays. Tell whether anything was being checked."""
+        if self.scan is None or not self.scan.running:
+            return False
+        self.scan.stopped = True
+        self.say("Checking has stopped. What was found so far stays.")
+        self._show()
+        return True
+
+    def forget(self) -> None:
+        """Stop checking, and forget what was found."""
+        if self.scan is not None:
+            self.scan.stopped = True
+        self.scan = None

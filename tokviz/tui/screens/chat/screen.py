@@ -2,206 +2,182 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
-from typing import Any, ClassVar
 
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
-from textual.geometry import Size
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.lint import Finding
-from tokviz.chat.render import Rendering
-from tokviz.chat.request import DEFAULT_MAX_TOKENS, ChatRequest
+from tokviz.chat.conversation import ConversationError
+from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
-from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.session import Request, ShowConversation
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import border_tabs, key_items, tab_items, tokenizer_item
+from tokviz.tui.actions import Gesture, action
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tokenizer_item
+from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.copy_actions import CopyActions
-from tokviz.tui.screens.chat.dataset_view import RowsView
-from tokviz.tui.screens.chat.edit_actions import EditActions
-from tokviz.tui.screens.chat.goto_actions import GotoActions
-from tokviz.tui.screens.chat.history import History, Origin, State
+from tokviz.tui.screens.chat.copying import CopyConversation
+from tokviz.tui.screens.chat.dataset import Rows
+from tokviz.tui.screens.chat.dataset_view import DatasetRows
+from tokviz.tui.screens.chat.files import Files, sample_conversation
+from tokviz.tui.screens.chat.goto import GoTo
+from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.lines import row_items, status_items
-from tokviz.tui.screens.chat.rendering import RenderActions
-from tokviz.tui.screens.chat.scan_actions import ScanActions
-from tokviz.tui.screens.chat.template_actions import TemplateActions
-from tokviz.tui.screens.chat.view_actions import ViewActions
+from tokviz.tui.screens.chat.looking import Looking
+from tokviz.tui.screens.chat.messages import Messages
+from tokviz.tui.screens.chat.rendering import RenderedConversation
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.mask.counts import NOTHING, message_note, part_counts
-
-NARROW_COLUMNS = 110
-"""A narrower terminal has the tokens below the messages."""
-SHORT_LINES = 16
-"""A terminal of fewer lines goes without the key bar and without the tokens."""
-LOW_LINES = 30
-"""A terminal of fewer lines gives the explanation of a token fewer of them."""
+from tokviz.tui.widgets.turns import Turn, Turns
 
 
-class ChatScreen(
-    ScanActions,
-    GotoActions,
-    EditActions,
-    TemplateActions,
-    ViewActions,
-    CopyActions,
-    RenderActions,
-):
+class ChatScreen(TokvizScreen):
     """See which tokens of a conversation a model learns from, and why."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("chat")]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#message-editor"
-    action_group = "chat"
-
-    def __init__(self) -> None:
-        """Begin with a sample; what was asked for is opened when the screen is there."""
-        super().__init__()
-        first = editing.EMPTY
-        self.mark_saved(first)
-        self.history = History(State(first, "nanochat", place=PartPlace(0)))
-        self.jinja = {}
-        self.rendering: Rendering | None = None
-        self.problem: TokvizError | None = None
-        self.findings: list[Finding] = []
-        self.max_tokens = DEFAULT_MAX_TOKENS
-        self._previews = OrderedDict()
-        self.counts = NOTHING
-        self._counted: Rendering | None = None
-        self._fitted: Size | None = None
-        self._begun = False
-        self._drawn_tabs: object = None
+    SCREEN_ID = "chat"
+    CONTROLLERS = (Files, Messages, Templates, Looking, GoTo, Rows, CopyConversation)
+    GESTURES = (
+        Gesture("Click a text", "Edits it, with the cursor where you clicked."),
+        Gesture("Click a role", "Lets you choose another one. ↑ ↓ ✕ move and delete the message."),
+        Gesture("Click + user", "Adds a message at the end; the one whose turn it is comes first."),
+        Gesture("Click a token", "Says why it is learned or not. Twice: goes to its message."),
+        Gesture("Click a finding", "Goes to its message and its token."),
+        Gesture("Click a row", "Shows that conversation of the dataset."),
+    )
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        self._fit(self.app.size)
-        palette = self.tokviz.token_palette()
-        self.tokenizer = self.tokviz.tokenizer
-        self.live = LiveDocument("", self.tokenizer, parse_specials=False)
-        self.title_bar = Bar(id="title")
+        self.fit(self.app.size)
         self.messages = MessageList(
-            self.live, palette, show_invisibles=self.settings.show_invisibles, id="messages"
+            LiveDocument("", self.session.tokenizer, parse_specials=False),
+            palette_of(self.app),
+            show_invisibles=self.session.settings.show_invisibles,
+            id="messages",
         )
-        self.messages.editor.on_edited = self._edited
-        self.messages.editor.tab_behavior = "focus"
-        self.messages.editor.placeholder = "an empty message"
-        self.left = Container(id="left")
-        self.rows_view = RowsView(self.describe_row, id="rows")
-        self.lengths_table = Static(id="lengths-table")
-        self.views = ChatViews(palette)
+        editor = self.messages.editor
+        editor.on_edited = self._edited
+        editor.tab_behavior = "focus"
+        editor.placeholder = "an empty message"
+        listed = DatasetRows(id="rows")
+        lengths_table = Static(id="lengths-table")
+        lengths = VerticalScroll(lengths_table, id="lengths")
+        self.left = left = Turns(
+            (
+                Turn("conversation", "", "show_conversation", lambda: self.messages),
+                Turn("rows", "", "show_rows", lambda: listed),
+                Turn("lengths", "", "show_lengths", lambda: lengths),
+            ),
+            id="left",
+        )
+        self.views = ChatViews()
         self.status = Bar(id="status")
-        self.keys = Bar(id="keys")
+        self.chat = chat = ConversationAtHand(self.messages, self._show_state, self.say)
+        self.rendered = RenderedConversation(self, chat, self._show_rendering)
+        self.rows = Rows(self, chat, left, listed, lengths_table, self._show_lines)
+        self.files = Files(self, chat, self.rows.open_path, self._show_lines)
+        self.templates = Templates(self, chat, self.rendered.refresh)
+        self.looking = Looking(self, chat, self.rendered, left, self.views)
+        self.answer_with(
+            self.files,
+            Messages(self, chat),
+            self.templates,
+            self.looking,
+            GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token),
+            self.rows,
+            CopyConversation(self, chat, self.rendered),
+        )
         yield self.title_bar
         with Container(id="work"):
-            with self.left:
+            with left:
                 yield self.messages
-                yield self.rows_view
-                with VerticalScroll(id="lengths"):
-                    yield self.lengths_table
             yield self.views
         yield self.status
         yield self.keys
 
     def on_mount(self) -> None:
-        """Fill the lines, and show what was asked for."""
-        self.keys.show(key_items("chat"))
+        """Begin with the sample once there is a size to lay it out in."""
         self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self.tokviz.tokenizer_changed.subscribe(self, self._tokenizer_changed)
         self.call_after_refresh(self._started)
 
     def _started(self) -> None:
-        request = self.tokviz.opening.take_request()
-        if isinstance(request, ChatRequest):
-            self.max_tokens = request.max_tokens
-        self.show_sample()
-        self.show_left("conversation")
-        self.show_state()
-        self.start_autosave()
-        self._begun = True
-        self._answer(request)
+        self.left.show("conversation")
+        self.chat.begin(sample_conversation())
+        self._show_state()
+        self.files.safe.begin()
+        self.begin_answering()
 
-    def _answer(self, request: object) -> None:
+    def answer(self, request: Request) -> None:
         """Show what another part of the app, or the command line, asks for."""
-        if isinstance(request, ChatRequest):
-            if request.template in TEMPLATES:
-                self.history.restart(self.history.state._replace(template=request.template))
-            else:
-                self.open_template(request.template)
-            self.open_path(Path(request.path))
-        elif isinstance(request, Conversation):
-            self.leave_dataset()
-            self.load(request, Origin())
+        match request:
+            case ChatRequest(path, template, max_tokens):
+                self.chat.max_tokens = max_tokens
+                if template in TEMPLATES:
+                    self.chat.history.restart(self.chat.state._replace(template=template))
+                else:
+                    self.templates.use_file(Path(template))
+                self.rows.open_path(Path(path))
+            case ShowConversation(conversation):
+                self.rows.leave()
+                self.chat.load(conversation, Origin())
 
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
-        self.end_autosave()
-        for template in self.jinja.values():
-            template.close()
+        self.files.safe.end()
+        self.templates.end()
 
-    def on_screen_resume(self) -> None:
-        """Take up the tokenizer that was chosen on another screen."""
-        if self.is_mounted:
-            self.set_tokenizer(self.tokviz.tokenizer)
-            if self._begun:
-                self._answer(self.tokviz.opening.take_request())
-
-    def _tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        if self.is_current:
-            self.set_tokenizer(tokenizer)
-
-    def _change_palette(self) -> None:
-        palette = self.tokviz.token_palette()
-        self.messages.set_palette(palette)
-        self.views.set_palette(palette)
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Tokenize by another tokenizer."""
+        self.messages.editor.live.set_tokenizer(tokenizer)
+        self.messages.editor.sync()
+        self.rendered.refresh()
 
     # -- the conversation has changed
 
     def _edited(self) -> None:
         """Show an edit everywhere, in the same frame as the editor does."""
-        self.text_edited()
+        if self.chat.take_typed():
+            self.rendered.refresh(typed=True)
         self.messages.show_cursor()
-        self.follow_cursor()
+        self.looking.follow_cursor()
 
-    def show_state(self) -> None:
+    def _show_state(self) -> None:
         """Show the present state everywhere."""
-        state = self.history.state
+        state = self.chat.state
         place = editing.place_in(state.conversation, state.place)
         self.messages.show(self._blocks(), place, editing.roles_to_add(state.conversation))
         if place is not None:
             self.messages.editor.move_cursor(state.location)
-        self.refresh_rendering()
+        self.rendered.refresh()
         self.messages.show_cursor()
         if place is not None:
             self.views.show_message(place.message)
 
-    def show_rendering(self) -> None:
-        """Show the newest tokens everywhere."""
-        rendering = self.rendering
-        if rendering is not self._counted:
-            self.counts = NOTHING if rendering is None else part_counts(rendering)
-            self._counted = rendering
-        self.messages.edited(self._blocks(), editing.roles_to_add(self.conversation))
-        self.views.show_rendering(
-            rendering, self.roles, self.counts, self._problem_text(), self.wanted_pin()
+    def _show_rendering(self) -> None:
+        """Show the newest tokens and findings everywhere."""
+        rendered, conversation = self.rendered, self.chat.conversation
+        self.messages.edited(self._blocks(), editing.roles_to_add(conversation))
+        self.views.show(
+            rendered.rendering,
+            [message.role for message in conversation.messages],
+            rendered.counts,
+            self._problem_text(),
+            rendered.findings,
+            self.looking.wanted_pin(),
         )
         self._show_lines()
 
     def _problem_text(self) -> str:
-        problem = self.problem
+        problem = self.rendered.problem
         if problem is None:
             return ""
         hint = ""
@@ -209,128 +185,70 @@ class ChatScreen(
             hint = " (“Join the parts” in the command palette makes the message one text.)"
         return f"✗ No tokens. {problem}{hint}"
 
-    def _blocks(self) -> list[Any]:
-        counts = self.counts
-        warned = {finding.message_index for finding in self.findings}
-        learned = [
-            [
-                bool((count := counts.by_part.get((index, part))) and count.learned)
-                for part in range(len(message.parts))
-            ]
-            for index, message in enumerate(self.conversation.messages)
-        ]
-        known = self.rendering is not None
-        notes = [
-            (
-                ("! " if index in warned else "") + (message_note(counts, index) if known else ""),
-                index in warned,
-            )
-            for index in range(len(self.conversation.messages))
-        ]
-        return editing.blocks_of(self.conversation, learned, notes)
-
-    def on_notice(self, message: Notice) -> None:
-        """Show what a widget has to say."""
-        message.stop()
-        self.say(message.text, message.severity)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+    def _blocks(self) -> list[MessageBlock]:
+        counts = None if self.rendered.rendering is None else self.rendered.counts
+        warned = {finding.message_index for finding in self.rendered.findings}
+        return editing.blocks_of(self.chat.conversation, counts, warned)
 
     # -- the lines above and below
 
     def _show_lines(self) -> None:
-        self._show_title()
-        self._show_status()
+        self.show_title()
+        self._show_tabs()
+        rendered, dataset, row = self.rendered, self.rows.dataset, self.chat.state.origin.row
+        items = status_items(
+            rendered.rendering, len(rendered.findings), is_waiting=rendered.is_waiting
+        )
+        where: list[BarItem] = []
+        if dataset is not None and row is not None:
+            scan = self.rows.checks.scan
+            where = row_items(
+                row,
+                dataset.n_rows,
+                "" if scan is None else scan.progress(dataset),
+                len(self.rows.listed.rows) if self.rows.filter else None,
+                complete=dataset.complete,
+            )
+        self.status.show(items, where)
 
-    def _show_title(self) -> None:
-        self._draw_left_tabs()
-        template = self.history.state.template
+    def title_items(self) -> list[BarItem]:
+        """Name the template and the tokenizer."""
+        template = self.chat.state.template
         title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
         models = f" ({title})" if title.lower() != template else ""
-        self.title_bar.show(
-            tab_items("chat"),
-            [
-                BarItem(
-                    ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
-                    "screen.pick_template",
-                    ((f"{safe(template)} ▾", "chip"),),
-                ),
-                tokenizer_item(self.tokenizer),
-            ],
-        )
+        return [
+            BarItem(
+                ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
+                "screen.pick_template",
+                ((f"{safe(template)} ▾", "chip"),),
+            ),
+            tokenizer_item(self.session.tokenizer),
+        ]
 
-    def _show_status(self) -> None:
-        items = status_items(self.rendering, len(self.findings), is_waiting=self.is_waiting)
-        self.status.show(items, self._row_items())
-
-    def _row_items(self) -> list[BarItem]:
-        dataset, row = self.dataset, self.history.state.origin.row
-        if dataset is None or row is None:
-            return []
-        listed = len(self.listed()) if self.filter_codes else None
-        return row_items(
-            row, dataset.n_rows, self.scan_progress(), listed, complete=dataset.complete
-        )
-
-    # -- the left side
-
-    def show_left(self, view: str) -> None:
-        """Show the conversation, the rows of the dataset or their lengths."""
-        self.left_view = view
-        for name in ("conversation", "rows", "lengths"):
-            self.set_class(name == view, f"-{name}")
-        self._draw_left_tabs()
-        if view == "lengths":
-            self.call_after_refresh(self.show_lengths)
-        if not self.views.has_focus_within:
-            self.call_after_refresh(self.focus_left)
-
-    def focus_left(self) -> None:
-        """Move the keyboard to what is in sight on the left."""
-        widgets = {"rows": self.rows_view, "lengths": self.query_one("#lengths")}
-        widgets.get(self.left_view, self.messages.editor).focus(scroll_visible=False)
-
-    def _draw_left_tabs(self) -> None:
-        origin = self.history.state.origin
+    def _show_tabs(self) -> None:
+        origin, dataset = self.chat.state.origin, self.rows.dataset
         name = safe(origin.path.name) if origin.path else "conversation"
-        name += " •" if self.modified else ""
-        tabs = [("conversation", name, "show_conversation")]
-        if self.dataset is not None and origin.row is not None:
-            tabs = [
-                ("conversation", f"{name} {origin.row + 1:,}", "show_conversation"),
-                ("rows", f"Rows {self.dataset.n_rows:,}", "show_rows"),
-                ("lengths", "Lengths", "show_lengths"),
-            ]
-        drawn = (tabs, self.left_view)
-        if drawn == self._drawn_tabs:
-            # A new title would draw all of the side again, at every key.
-            return
-        self._drawn_tabs = drawn
-        self.left.border_title = border_tabs(
-            (title, action, view == self.left_view) for view, title, action in tabs
-        )
+        name += " •" if self.chat.modified else ""
+        rows = lengths = ""
+        if dataset is not None and origin.row is not None:
+            name += f" {origin.row + 1:,}"
+            rows, lengths = f"Rows {dataset.n_rows:,}", "Lengths"
+        self.left.set_title("conversation", name)
+        self.left.set_title("rows", rows)
+        self.left.set_title("lengths", lengths)
 
+    # -- routing
+
+    def action_show_conversation(self) -> None:
+        """Show the messages again."""
+        self.left.show("conversation")
+
+    @action("Back", "escape", section="View", priority=False)
     def action_escape(self) -> None:
-        """Stop checking rows, or go back to the messages."""
-        if self._scanning is not None:
-            self.action_cancel_scan()
-        elif self.left_view != "conversation":
-            self.show_left("conversation")
+        """Stop checking the rows of a dataset, or go back to the messages."""
+        if self.rows.checks.stop():
+            return
+        if self.left.shown != "conversation":
+            self.left.show("conversation")
         elif self.views.has_focus_within:
-            self.focus_left()
-
-    # -- layout
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for."""
-        if not self.drop_if_outdated(event) and event.size != self._fitted:
-            self._fit(event.size)
-
-    def _fit(self, size: Size) -> None:
-        self._fitted = size
-        self.set_class(size.width < NARROW_COLUMNS, "-narrow")
-        self.set_class(size.height < SHORT_LINES, "-short")
-        self.set_class(size.height < LOW_LINES, "-low")
+            self.looking.focus_left()

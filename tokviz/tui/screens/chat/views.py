@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal, NamedTuple, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
@@ -14,30 +15,37 @@ from textual.widgets import Static
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
-from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.bars import border_tabs
+from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
+from tokviz.tui.widgets.turns import Turn, Turns
 
 
 class ViewKind(NamedTuple):
-    """A view: its id and its tab."""
+    """A view: its id, its tab, its help and its keys."""
 
     id: str
     title: str
+    help: str
+    keys: tuple[str, ...] = ()
 
 
 VIEWS: tuple[ViewKind, ...] = (
-    ViewKind("tokens", "Tokens"),
-    ViewKind("ids", "IDs"),
-    ViewKind("mask", "Mask"),
-    ViewKind("targets", "Targets"),
-    ViewKind("roles", "Roles"),
-    ViewKind("findings", "Findings"),
+    ViewKind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
+    ViewKind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
+    ViewKind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
+    ViewKind(
+        "targets",
+        "Targets",
+        "What each position predicts, and which predictions are learned.",
+        ("alt+t",),
+    ),
+    ViewKind("roles", "Roles", "How many tokens each role has, and how many are learned."),
+    ViewKind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
 
@@ -46,42 +54,62 @@ _WHY_ROWS = 5
 
 
 class ChatViews(Container):
-    """Shows a rendering. Only the view in sight is kept up to date."""
+    """Shows a rendering. Only the view in sight is kept up to date.
 
-    def __init__(self, palette: TokenPalette) -> None:
-        """Take the colours."""
+    Attributes:
+        rendering: The tokens, None for none.
+        pin: The token that is explained.
+        turns: The views.
+        findings: The view that lists findings.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to show."""
         super().__init__(id="side")
-        self.shown = VIEWS[0].id
         self.rendering: Rendering | None = None
-        self.roles: Sequence[str] = ()
         self.pin: int | None = None
-        self._findings: Sequence[Finding] = ()
+        self._roles: Sequence[str] = ()
         self._counts = NOTHING
+        self._findings: Sequence[Finding] = ()
         self._problem = ""
         self._table_rows = 0
         self._explained: object = None
-        self._synced: dict[str, object] = {}
-        self._views: dict[str, Widget] = {
-            "tokens": MaskFlow(palette, "text", id="view-tokens"),
-            "ids": MaskFlow(palette, "ids", id="view-ids"),
-            "mask": MaskRows(palette, "mask", self._reason, id="view-mask"),
-            "targets": MaskRows(palette, "targets", self._reason, id="view-targets"),
-            "roles": VerticalScroll(Static(id="roles-table"), id="view-roles"),
-            "findings": FindingList(id="view-findings"),
+        self._roles_table = Static(id="roles-table")
+        self.findings = FindingList(id="view-findings")
+        makers: dict[str, Callable[[], Widget]] = {
+            "tokens": partial(self._make_flow, "text", "view-tokens"),
+            "ids": partial(self._make_flow, "ids", "view-ids"),
+            "mask": partial(self._make_rows, "mask"),
+            "targets": partial(self._make_rows, "targets"),
+            "roles": lambda: VerticalScroll(self._roles_table, id="view-roles"),
+            "findings": lambda: self.findings,
         }
-        self.problem_line = Static(id="problem")
+        self.turns = Turns(
+            [
+                Turn(kind.id, kind.title, f"show_view('{kind.id}')", makers[kind.id])
+                for kind in VIEWS
+            ],
+            frame=self,
+            id="views",
+        )
+        self._problem_line = Static(id="problem")
         self.why = Static(id="why")
+
+    def _make_flow(self, shown: Literal["text", "ids"], id: str) -> Widget:
+        return MaskFlow(palette_of(self.app), shown, id=id)
+
+    def _make_rows(self, listed: Literal["mask", "targets"]) -> Widget:
+        return MaskRows(palette_of(self.app), listed, self._reason, id=f"view-{listed}")
 
     def compose(self) -> ComposeResult:
         """Yield the views, of which one is in sight."""
-        yield self.problem_line
-        with Container(id="views"):
-            yield from self._views.values()
+        yield self._problem_line
+        yield self.turns
         yield self.why
 
     def on_mount(self) -> None:
         """Show the first view."""
-        self.show_view(self.shown)
+        self.show_view(self.turns.shown)
 
     def _reason(self, index: int) -> str:
         if self.rendering is None:
@@ -93,47 +121,35 @@ class ChatViews(Container):
     # -- which view
 
     @property
-    def current(self) -> Widget:
+    def current(self) -> Widget | None:
         """The view in sight."""
-        return self._views[self.shown]
+        return self.turns.current
 
     def show_view(self, view: str) -> None:
         """Show another view; the keyboard stays on the side if it was there."""
-        had_focus = self.has_focus_within
-        self.shown = view
-        for name, widget in self._views.items():
-            widget.set_class(name == view, "-shown")
-        # The list says it too, in its own words.
-        self.set_class(view == "findings", "-findings")
-        self._draw_tabs()
-        self._sync()
-        if had_focus:
-            self.current.focus(scroll_visible=False)
+        self.turns.show(view)
+        self._view_changed()
 
     def step(self, by: int) -> None:
         """Show the view so many tabs further on, in a circle."""
-        ids = [kind.id for kind in VIEWS]
-        self.show_view(ids[(ids.index(self.shown) + by) % len(ids)])
+        self.turns.step(by)
+        self._view_changed()
 
-    def _draw_tabs(self) -> None:
-        count = f" {len(self._findings)}" if self._findings else ""
-        self.border_title = border_tabs(
-            (
-                kind.title + (count if kind.id == "findings" else ""),
-                f"show_view('{kind.id}')",
-                kind.id == self.shown,
-            )
-            for kind in VIEWS
-        )
+    def _view_changed(self) -> None:
+        # The list says it too, in its own words.
+        self.set_class(self.turns.shown == "findings", "-findings")
+        self._sync()
+        self.call_after_refresh(self._fit_words)
 
     # -- what is shown
 
-    def show_rendering(
+    def show(
         self,
         rendering: Rendering | None,
         roles: Sequence[str],
         counts: PartCounts,
         problem: str,
+        findings: Sequence[Finding],
         pin: int | None,
     ) -> None:
         """Show other tokens.
@@ -143,57 +159,44 @@ class ChatViews(Container):
             roles: The role of each message.
             counts: The counts of the rendering.
             problem: Why the tokens are not those of the present conversation, empty if they are.
+            findings: What was found in the conversation.
             pin: The token to explain.
         """
-        self.rendering, self.roles, self._counts = rendering, roles, counts
+        self.rendering, self._roles, self._counts = rendering, roles, counts
+        self._findings = findings
+        self.turns.set_count("findings", str(len(findings) or ""))
         if problem != self._problem:
             self._problem = problem
-            self.problem_line.update(Content(safe(problem)))
-            self.problem_line.set_class(bool(problem), "-shown")
-        self.pin = (
-            pin if rendering is not None and pin is not None and pin < len(rendering) else None
-        )
+            self._problem_line.update(Content(safe(problem)))
+            self._problem_line.set_class(bool(problem), "-shown")
+        known = rendering is not None and pin is not None and pin < len(rendering)
+        self.pin = pin if known else None
         self._sync()
         self._show_why()
 
-    def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show other findings."""
-        self._findings = findings
-        self._draw_tabs()
-        self._synced.pop("findings", None)
-        self._sync()
-
     def _sync(self) -> None:
         """Bring the view in sight up to date."""
-        rendering, view = self.rendering, self.current
+        view = self.current
         if isinstance(view, MaskView):
-            meaning = (
-                None
-                if rendering is None
-                else (rendering.tokenizer, tuple(rendering.virtual_specials.items()))
-            )
-            if self._synced.get(self.shown) is not rendering:
-                changed = self._synced.get(f"{self.shown} ids") != meaning
-                self._synced[self.shown] = rendering
-                self._synced[f"{self.shown} ids"] = meaning
-                view.show(rendering, ids_changed=changed, pin=self.pin)
+            before = cast("Rendering | None", view.tokens)
+            if before is not self.rendering:
+                changed = _meaning(before) != _meaning(self.rendering)
+                view.show(self.rendering, ids_changed=changed, pin=self.pin)
             view.set_pin(self.pin)
-        elif self.shown == "roles":
-            self._show_roles()
-        elif self.shown == "findings" and "findings" not in self._synced:
-            self._synced["findings"] = True
-            self.query_one(FindingList).show_findings(self._findings, "Nothing was found.")
+        elif view is self.findings:
+            self.findings.show_findings(self._findings)
+        elif view is not None:
+            self._show_roles(view)
 
-    def _show_roles(self) -> None:
-        table = self.query_one("#roles-table", Static)
+    def _show_roles(self, view: Widget) -> None:
         if self.rendering is None:
-            table.update("")
+            self._roles_table.update("")
             return
-        width = self.current.scrollable_content_region.width or 40
+        width = view.scrollable_content_region.width or 40
         source = MASK_SOURCES[self.rendering.mask_source]
-        shown = roles_content(self.rendering, self.roles, self._counts, width, source)
+        shown = roles_content(self.rendering, self._roles, self._counts, width, source)
         before, self._table_rows = self._table_rows, shown.plain.count("\n")
-        table.update(shown, layout=self._table_rows != before)
+        self._roles_table.update(shown, layout=self._table_rows != before)
 
     def on_resize(self) -> None:
         """Fit the words to the width."""
@@ -201,8 +204,7 @@ class ChatViews(Container):
 
     def _fit_words(self) -> None:
         self._show_why()
-        if self.shown == "roles":
-            self._show_roles()
+        self._sync()
 
     def set_pin(self, index: int | None, *, scroll: bool = False) -> None:
         """Explain a token."""
@@ -223,12 +225,13 @@ class ChatViews(Container):
         if explained == self._explained:
             return
         self._explained = explained
-        why = why_content(self.rendering, self.pin, self.roles, width, brief=brief)
+        why = why_content(self.rendering, self.pin, self._roles, width, brief=brief)
         # Its height is given, so no layout is needed.
         self.why.update(why, layout=False)
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        for view in self._views.values():
-            if isinstance(view, MaskView):
-                view.set_palette(palette)
+
+def _meaning(rendering: Rendering | None) -> object:
+    """Give what the ids of a rendering depend on."""
+    if rendering is None:
+        return None
+    return rendering.tokenizer, tuple(rendering.virtual_specials.items())

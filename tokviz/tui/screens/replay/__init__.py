@@ -2,4 +2,6 @@
 
 from tokviz.tui.screens.replay.screen import ReplayScreen
 
-__all__ = ["ReplayScreen"]
+SCREEN = ReplayScreen
+
+__all__ = ["SCREEN", "ReplayScreen"]

@@ -9,12 +9,12 @@ from rich.cells import cell_len
 from tokviz.explain.trace import LineageNode, render_lineage
 from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.lists import Cell
 
 _MOST_LABEL = 48
 _BAR = "█"
@@ -103,8 +103,7 @@ def paint_candidate(row: Candidate, width: int) -> list[Cell]:
     room -= later_width
     pair_width = max(8, min(room * 2 // 5, 26))
     bar_width = room - pair_width - 1
-    pair = fit(f"{token_label(row.left)} + {token_label(row.right)}", pair_width)
-    pair += " " * (pair_width - cell_len(pair))
+    pair = column(f"{token_label(row.left)} + {token_label(row.right)}", pair_width)
     role = "accent" if row.is_next else "muted"
     cells: list[Cell] = [(mark, "accent"), (pair, "strong" if row.is_next else "")]
     if bar_width > 2:
@@ -131,15 +130,13 @@ def paint_merge(step: MergeStep, width: int) -> list[Cell]:
     if room < 14:
         return [(number, "muted"), (fit(token, room), "strong")]
     token_width = max(6, min(room // 2, 28))
-    token = fit(token, token_width)
-    cells: list[Cell] = [
-        (number, "muted"),
-        (token + " " * (token_width - cell_len(token)), "strong"),
-    ]
     parts = f"{label_of(step.left)} + {label_of(step.right)}" if step.is_reached else "no merge"
-    parts = fit(parts, room - token_width - 1)
-    padding = " " * (room - token_width - 1 - cell_len(parts))
-    return [*cells, (" " + parts, "muted"), (padding, ""), (count, "muted")]
+    return [
+        (number, "muted"),
+        (column(token, token_width), "strong"),
+        (" " + column(parts, room - token_width - 1), "muted"),
+        (count, "muted"),
+    ]
 
 
 def lineage_rows(node: LineageNode, width: int) -> list[Row]:

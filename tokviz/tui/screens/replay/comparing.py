@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from textual import work
-from textual.worker import get_current_worker
+from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
-from tokviz.tui.screens.replay.base import ReplayBase
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
     Comparison,
     comparison_rows,
@@ -17,112 +15,106 @@ from tokviz.tui.screens.replay.comparison import (
     waiting_rows,
 )
 from tokviz.tui.screens.replay.opened import Opened
-from tokviz.tui.screens.replay.sources import Source
+from tokviz.tui.screens.replay.sources import Source, source_at_hand
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.transport import Transport
+from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.rows_view import RowsView
 
-TAKES = "Type the path of a run folder, a tokenizer or a merges file, or look for one with Ctrl+O."
+_TAKES = "Type the path of a run folder, a tokenizer or a merges file, or look for one with Ctrl+O."
 
 
-class Comparing(ReplayBase):
+class Comparing(Controller):
     """Compares in a thread: the newest choice wins."""
 
-    diff: RowsView
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        diff: RowsView,
+        transport: Transport,
+        views: Views,
+    ) -> None:
+        """Take the state, the view of the difference, and what goes to a merge and to a view."""
+        super().__init__(screen)
+        self._state, self._diff = state, diff
+        self._transport, self._views = transport, views
 
-    def action_compare(self) -> None:
-        """Choose what to compare with."""
+    @action("Compare with another", "ctrl+d", section="Compare", footer="compare")
+    def compare(self) -> None:
+        """Find the first merge at which two trainings, vocabularies or merges files part."""
         from tokviz.tui.screens.replay.source_dialog import SourceDialog
 
-        if self.opened is not None:
-            first = [self.at_hand()]
-            dialog = SourceDialog("Compare with", first, self.runs(), takes_files=TAKES)
-            self.app.push_screen(dialog, self._other_chosen)
-
-    def _other_chosen(self, source: Source | None) -> None:
-        if source is not None:
-            self.compare_with(source)
+        if self._state.opened is not None:
+            at_hand = source_at_hand(self.session.tokenizer, self.settings.tokenizer)
+            self.ask(SourceDialog("Compare with", at_hand, _TAKES), self.compare_with)
 
     def compare_with(self, other: Source) -> None:
         """Compare with another one, and show where they part."""
-        if self.opened is None:
+        opened = self._state.opened
+        if opened is None:
             return
-        self.show_view("diff", focus=False)
-        self.diff.show(lambda width: waiting_rows(other.name, width), from_top=True)
-        self._compare(self.opened, other, self.own.text, self.own.revision)
+        self._views.show("diff", focus=False)
+        self._diff.show(lambda width: waiting_rows(other.name, width), from_top=True)
 
-    @work(thread=True, exclusive=True, group="compare", description="compare", exit_on_error=False)
-    def _compare(self, opened: Opened, other: Source, text: str, revision: int) -> None:
-        worker = get_current_worker()
-        try:
+        def compare() -> Comparison:
             diff = diff_merges(opened.replay, other.opens)
-        except TokvizError as error:
-            if not worker.is_cancelled:
-                self.call_here(self._not_compared, opened, other, str(error))
-            return
-        comparison = Comparison(opened.source.name, other.name, diff, None, -1)
-        self._add_effect(opened, comparison, text, revision)
+            return Comparison(opened.source.name, other.name, diff)
 
-    def _add_effect(self, opened: Opened, before: Comparison, text: str, revision: int) -> None:
-        """Work out what becomes of a text, in the worker, and show everything."""
-        worker = get_current_worker()
-        try:
-            effect = before.diff.effect(text) if text else None
-        except TokvizError:
-            # One of the two has no token for a byte of the text.
-            effect = None
-        comparison = Comparison(before.name, before.other, before.diff, effect, revision)
-        if not worker.is_cancelled:
-            self.call_here(self._take_comparison, opened, comparison)
+        def failed(error: TokvizError) -> None:
+            if opened is self._state.opened:
+                self.say(f"{other.name} cannot be compared. {error}", "error")
+                self._show()
 
-    @work(thread=True, exclusive=True, group="compare", description="compare", exit_on_error=False)
-    def _compare_text(self, opened: Opened, before: Comparison, text: str, revision: int) -> None:
-        self._add_effect(opened, before, text, revision)
-
-    def _take_comparison(self, opened: Opened, comparison: Comparison) -> None:
-        if opened is not self.opened:
-            return
-        is_new = self.comparison is None or self.comparison.diff is not comparison.diff
-        self.comparison = comparison
-        self.diff.show(lambda width: comparison_rows(comparison, width), from_top=is_new)
-        self.show_transport()
-
-    def _not_compared(self, opened: Opened, other: Source, reason: str) -> None:
-        if opened is self.opened:
-            self.say(f"{other.name} cannot be compared. {reason}", "error")
-            self._show_comparison()
+        self._work_out(opened, compare, failed)
 
     def compare_text(self) -> None:
         """Compare what becomes of the user's text, now that it is another one."""
-        known = self.comparison
-        if known is not None and self.opened is not None and known.revision != self.own.revision:
-            self._compare_text(self.opened, known, self.own.text, self.own.revision)
+        known, opened = self._state.comparison, self._state.opened
+        if known is not None and opened is not None and known.revision != self._state.revision:
+            self._work_out(opened, lambda: known)
 
-    def action_first_difference(self) -> None:
-        """Go to the merge at which the two part."""
-        known = self.comparison
+    def _work_out(
+        self,
+        opened: Opened,
+        compare: Callable[[], Comparison],
+        failed: Callable[[TokvizError], object] | None = None,
+    ) -> None:
+        """Compare in a thread, with what becomes of the text, and show everything."""
+        text, revision = self._state.text, self._state.revision
+
+        def take(found: Comparison) -> None:
+            if opened is not self._state.opened:
+                return
+            before, self._state.comparison = self._state.comparison, found
+            self._show(from_top=before is None or before.diff is not found.diff)
+            self._transport.show()
+
+        self.in_thread(
+            "compare", lambda task: compare().with_text(text, revision), take, failed=failed
+        )
+
+    @action("Go to the first difference", "f3", section="Compare")
+    def first_difference(self) -> None:
+        """Jump to the merge at which the two part."""
+        known = self._state.comparison
         if known is None:
-            self.action_compare()
+            self.compare()
         elif known.first_number is None:
             self.say("All merges are equal.")
         else:
-            self.jump_to(min(known.first_number, self.n_merges))
+            self._transport.jump_to(known.first_number)
 
-    def action_end_comparison(self) -> None:
-        """Forget the other one."""
-        self.end_comparison()
-        self.show_transport()
-
+    @action("End the comparison", section="Compare")
     def end_comparison(self) -> None:
         """Forget the other one."""
-        self.comparison = None
-        self._show_comparison()
+        self._state.comparison = None
+        self._show(from_top=True)
+        self._transport.show()
 
-    def _show_comparison(self) -> None:
-        known = self.comparison
+    def _show(self, *, from_top: bool = False) -> None:
+        known = self._state.comparison
         if known is None:
-            self.diff.show(nothing_rows, from_top=True)
+            self._diff.show(nothing_rows, from_top=True)
         else:
-            self.diff.show(lambda width: comparison_rows(known, width))
-
-    def compare_path(self, other: str) -> None:
-        """Compare with a path or a name that was given elsewhere."""
-        self.compare_with(Source(Path(other).name or other, "", other))
+            self._diff.show(lambda width: comparison_rows(known, width), from_top=from_top)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
@@ -41,8 +42,17 @@ class Comparison:
     name: str
     other: str
     diff: MergesDiff
-    effect: TextEffect | None
-    revision: int
+    effect: TextEffect | None = None
+    revision: int = -1
+
+    def with_text(self, text: str, revision: int) -> Comparison:
+        """Work out what becomes of the user's text; takes a moment."""
+        try:
+            effect = self.diff.effect(text) if text else None
+        except TokvizError:
+            # One of the two has no token for a byte of the text.
+            effect = None
+        return replace(self, effect=effect, revision=revision)
 
     @property
     def first_number(self) -> int | None:

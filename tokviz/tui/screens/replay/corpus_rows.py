@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tokviz.glyphs import token_label
 from tokviz.live.hues_by_id import hues_of
-from tokviz.tui.screens.replay.frames import Frame, ShownPiece
+from tokviz.tui.screens.replay.frames import Frame, Pair, ShownPiece
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Role, Row, Span, ToToken, Word, flow, words_of
@@ -19,7 +19,7 @@ _MOST_LABEL = 40
 
 
 def chips(
-    piece: ShownPiece, position: Position, pair: tuple[int, int, int] | None, token: TokenBytes
+    piece: ShownPiece, position: Position, pair: Pair | None, token: TokenBytes
 ) -> list[Span]:
     """Draw the tokens of a piece, a column apart; the merged ones are lit up.
 
@@ -41,7 +41,7 @@ def chips(
     return spans
 
 
-def _roles(ids: Sequence[int], position: Position, pair: tuple[int, int, int] | None) -> list[Role]:
+def _roles(ids: Sequence[int], position: Position, pair: Pair | None) -> list[Role]:
     roles: list[Role] = ["token"] * len(ids)
     if pair is None:
         return roles
@@ -59,36 +59,29 @@ def _roles(ids: Sequence[int], position: Position, pair: tuple[int, int, int] | 
 
 
 def corpus_rows(
-    frame: Frame,
-    position: Position,
-    pair: tuple[int, int, int] | None,
-    token: TokenBytes,
-    *,
-    is_whole: bool,
-    width: int,
+    frame: Frame, position: Position, token: TokenBytes, *, is_whole: bool, width: int
 ) -> list[Row]:
     """Draw the pieces that a merge changes, and the beginning of the corpus.
 
     Args:
         frame: What there is to draw.
         position: Which frame is shown.
-        pair: The ids of the merged pair and of the token it makes; None at the start.
         token: Gives the bytes of a token.
         is_whole: Whether the pieces of the frame are all there are.
         width: Columns of a row.
     """
     rows: list[Row] = []
     if frame.changed:
-        rows += _listed(frame.changed, position, pair, token, width)
+        rows += _listed(frame.changed, position, frame.pair, token, width)
         rows.append(())
     if not frame.pieces:
         return rows
     if is_whole:
-        return rows + _listed(frame.pieces, position, pair, token, width)
+        return rows + _listed(frame.pieces, position, frame.pair, token, width)
     rows += flow(words_of("The first different pieces of the corpus", "label"), width)
     words: list[Word] = []
     for piece in frame.pieces:
-        words += _words(chips(piece, position, pair, token))
+        words += _words(chips(piece, position, frame.pair, token))
         words.append((Span("│", "tree"),))
     return rows + flow(words[:-1], width)
 
@@ -100,7 +93,7 @@ def _words(spans: Sequence[Span]) -> list[Word]:
 def _listed(
     pieces: Sequence[ShownPiece],
     position: Position,
-    pair: tuple[int, int, int] | None,
+    pair: Pair | None,
     token: TokenBytes,
     width: int,
 ) -> list[Row]:
@@ -116,7 +109,7 @@ def _listed(
 def drawing_rows(
     states: Sequence[Sequence[ShownPiece]],
     position: Position,
-    steps: Sequence[tuple[int, int, int]],
+    steps: Sequence[Pair],
     token: TokenBytes,
     width: int,
 ) -> list[Row]:

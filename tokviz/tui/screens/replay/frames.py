@@ -24,6 +24,9 @@ N_PIECES = 60
 TINY_PIECES = 2_000
 """All pieces of a tiny one."""
 
+Pair = tuple[int, int, int]
+"""The ids of a merged pair's tokens, and of the one that they make."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -82,6 +85,7 @@ class Frame:
 
     Attributes:
         number: The merge; 0 is the start, where before and after are the same.
+        pair: The ids of the merged pair and of the token it makes; None at the start.
         candidates: The most frequent pairs before it; empty without counts.
         changed: The pieces in which it happens, the most frequent first.
         pieces: Pieces of the corpus in the order of their first occurrence.
@@ -90,6 +94,7 @@ class Frame:
     """
 
     number: int
+    pair: Pair | None
     candidates: tuple[Candidate, ...]
     changed: tuple[ShownPiece, ...]
     pieces: tuple[ShownPiece, ...]
@@ -107,7 +112,7 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         revision: Which of the user's texts that is.
     """
     before = replay.state(max(number - 1, 0))
-    step = replay.step(number) if number else None
+    pair = pair_of(replay.step(number)) if number else None
     candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
     holding = before.pieces_of_next(N_PIECES) if number and not replay.is_tiny else []
     n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
@@ -116,9 +121,10 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         own = own_frame(text.at(before.k), text.at(number))
     return Frame(
         number,
+        pair,
         candidates,
-        tuple(_shown(piece, step) for piece in holding),
-        tuple(_shown(piece, step) for piece in before.pieces(0, n_shown)),
+        tuple(_shown(piece, pair) for piece in holding),
+        tuple(_shown(piece, pair) for piece in before.pieces(0, n_shown)),
         own,
         revision,
     )
@@ -133,26 +139,20 @@ def _candidates(replay: Replay, pairs: Sequence[PairCount]) -> tuple[Candidate, 
             pair.count,
             pair.count / max(highest, 1),
             pair.is_next,
-            merge_of_pair(replay, pair.left, pair.right),
+            replay.merge_of_pair(pair.left_id, pair.right_id),
             len(f"{highest:,}"),
         )
         for pair in pairs
     )
 
 
-def merge_of_pair(replay: Replay, left: bytes, right: bytes) -> int | None:
-    """Find the merge that takes a pair, None if none does."""
-    token_id = replay.tokenizer.token_id(left + right)
-    number = None if token_id is None else replay.merge_of_token(token_id)
-    if number is None or replay.token(number) != left + right:
-        return None
-    return number if replay.step(number).left == left else None
+def pair_of(step: MergeStep) -> Pair:
+    """Give the ids of the pair that a merge takes, and of the token it makes."""
+    return step.left_id, step.right_id, step.new_id
 
 
-def _shown(piece: PieceTokens, step: MergeStep | None) -> ShownPiece:
-    if step is None:
-        return ShownPiece(piece.count, piece.ids, piece.ids)
-    after = merged(piece.ids, step.left_id, step.right_id, step.new_id)
+def _shown(piece: PieceTokens, pair: Pair | None) -> ShownPiece:
+    after = piece.ids if pair is None else merged(piece.ids, *pair)
     return ShownPiece(piece.count, piece.ids, after)
 
 

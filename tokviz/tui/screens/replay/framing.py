@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual import work
-from textual.worker import get_current_worker
-
 from tokviz.errors import TokvizError
-from tokviz.tui.screens.replay.base import ReplayBase
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.frames import Frame, make_frame
-from tokviz.tui.screens.replay.opened import text_compression
+from tokviz.tui.screens.replay.opened import Opened, text_compression
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
     from tokviz.replay.text import ReplayText
 
 _LARGE_TEXT = 20_000
@@ -25,7 +24,7 @@ _LARGE_TEXT = 20_000
 class _Wish(NamedTuple):
     """A frame that is wanted: what of, which merge, and the user's text with its revision."""
 
-    replay: Replay
+    opened: Opened
     number: int
     text: str
     revision: int
@@ -34,91 +33,112 @@ class _Wish(NamedTuple):
 class _Prepared(NamedTuple):
     """The user's text, prepared for one replay; None if that is not possible."""
 
-    replay: Replay
+    opened: Opened
     revision: int
     text: ReplayText | None
 
 
-class Framing(ReplayBase):
+class Framing(Controller):
     """Keeps one worker as long as a frame is wanted; only it moves the replay's state."""
 
-    _wish: _Wish | None = None
-    _is_framing = False
-    _framing_lock: Lock
-    _prepared: _Prepared | None = None
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        *,
+        show: Callable[[Frame], object],
+        show_text_curve: Callable[[Curve], object],
+        damaged: Callable[[Opened, str], object],
+    ) -> None:
+        """Take the state, and what is done with what is found.
 
-    def want_frame(self) -> None:
-        """See to it that the frame of the present position is shown."""
-        if self.replay is None:
+        Args:
+            screen: The screen.
+            state: Says which frame is wanted.
+            show: Shows a frame, perhaps not for the first time.
+            show_text_curve: Shows how the text is compressed, where no corpus is known.
+            damaged: Says what is wrong with what was opened, and shows it no more.
+        """
+        super().__init__(screen)
+        self._state = state
+        self._show, self._show_text_curve, self._damaged = show, show_text_curve, damaged
+        self._lock = Lock()
+        self._wish: _Wish | None = None
+        self._is_running = False
+        self._prepared: _Prepared | None = None
+
+    def show(self) -> None:
+        """Show the frame of the present position: at once if it is known, else when it is."""
+        frame = self._state.frame
+        if frame is not None and frame.number == self._state.position.number:
+            self._show(frame)
+        else:
+            self.want()
+
+    def want(self) -> None:
+        """See to it that the frame of the present position and text is worked out."""
+        state = self._state
+        if state.opened is None:
             return
-        wish = _Wish(self.replay, self.position.number, self.own.text, self.own.revision)
-        with self._framing_lock:
+        wish = _Wish(state.opened, state.position.number, state.text, state.revision)
+        with self._lock:
             self._wish = wish
-            if self._is_framing:
+            if self._is_running:
                 return
-            self._is_framing = True
-        self._make_frames()
+            self._is_running = True
+        self.in_thread("frames", self._make_frames, exclusive=False)
+
+    # -- in the thread
 
     def _take_wish(self) -> _Wish | None:
-        with self._framing_lock:
+        with self._lock:
             wish, self._wish = self._wish, None
             if wish is None:
-                self._is_framing = False
+                self._is_running = False
             return wish
 
-    @work(thread=True, group="frames", description="frames", exit_on_error=False)
-    def _make_frames(self) -> None:
-        worker = get_current_worker()
+    def _make_frames(self, task: Task) -> None:
         try:
-            while (wish := self._take_wish()) is not None and not worker.is_cancelled:
-                self._make_frame(wish)
+            while (wish := self._take_wish()) is not None and not task.cancelled:
+                self._make_frame(task, wish)
         except BaseException:
-            with self._framing_lock:
-                self._is_framing = False
+            with self._lock:
+                self._is_running = False
             raise
 
-    def _make_frame(self, wish: _Wish) -> None:
+    def _make_frame(self, task: Task, wish: _Wish) -> None:
+        replay = wish.opened.replay
         try:
-            wish.replay.prepare()
+            replay.prepare()
         except TokvizError as error:
-            self.call_here(self.show_damage, wish.replay, str(error))
+            task.tell(self._damaged, wish.opened, str(error))
             return
         known = self._prepared
-        if known is None or known[:2] != (wish.replay, wish.revision):
+        if known is None or known[:2] != (wish.opened, wish.revision):
             if len(wish.text) > _LARGE_TEXT:
-                frame = make_frame(wish.replay, wish.number, None, -1)
-                self.call_here(self._take_frame, wish, frame)
-            known = self._prepared = self._prepare(wish)
-        frame = make_frame(wish.replay, wish.number, known.text, wish.revision)
-        self.call_here(self._take_frame, wish, frame)
+                task.tell(self._take, wish, make_frame(replay, wish.number, None, -1))
+            known = self._prepared = self._prepare(task, wish)
+        task.tell(self._take, wish, make_frame(replay, wish.number, known.text, wish.revision))
 
-    def _prepare(self, wish: _Wish) -> _Prepared:
+    def _prepare(self, task: Task, wish: _Wish) -> _Prepared:
+        replay = wish.opened.replay
         try:
-            text = wish.replay.text(wish.text)
+            text = replay.text(wish.text)
         except TokvizError as error:
-            self.call_here(self._text_failed, str(error))
-            return _Prepared(wish.replay, wish.revision, None)
-        curve = None if wish.replay.has_counts else text_compression(text, wish.replay.n_merges)
-        self.call_here(self._text_prepared, wish, text, curve)
-        return _Prepared(wish.replay, wish.revision, text)
+            task.tell(self.say, f"Your text cannot be shown. {error}", "error")
+            return _Prepared(wish.opened, wish.revision, None)
+        curve = None if replay.has_counts else text_compression(text, replay.n_merges)
+        task.tell(self._take_text, wish, text, curve)
+        return _Prepared(wish.opened, wish.revision, text)
 
-    def _take_frame(self, wish: _Wish, frame: Frame) -> None:
-        if wish.replay is self.replay:
-            self.show_frame(frame)
+    # -- on the screen's thread
 
-    def _text_prepared(self, wish: _Wish, text: ReplayText, curve: Curve | None) -> None:
-        if wish.replay is self.replay and wish.revision == self.own.revision:
-            self.own.prepared = text
+    def _take(self, wish: _Wish, frame: Frame) -> None:
+        if wish.opened is self._state.opened:
+            self._show(frame)
+
+    def _take_text(self, wish: _Wish, text: ReplayText, curve: Curve | None) -> None:
+        if (wish.opened, wish.revision) == (self._state.opened, self._state.revision):
+            self._state.prepared = text
             if curve is not None:
-                self.show_text_curve(curve)
-
-    def _text_failed(self, reason: str) -> None:
-        self.say(f"Your text cannot be shown. {reason}", "error")
-
-    def show_damage(self, replay: Replay, reason: str) -> None:
-        """Say what is wrong with what was opened, and show it no more."""
-        raise NotImplementedError
-
-    def show_text_curve(self, curve: Curve) -> None:
-        """Show how the user's text is compressed, where no corpus is known."""
-        raise NotImplementedError
+                self._show_text_curve(curve)

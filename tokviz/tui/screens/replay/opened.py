@@ -11,7 +11,7 @@ from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.replay.replay import Replay
 from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
-from tokviz.tui.screens.replay.frames import TINY_PIECES, ShownPiece, merged
+from tokviz.tui.screens.replay.frames import TINY_PIECES, Pair, ShownPiece, merged, pair_of
 from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Drawing:
     """
 
     states: tuple[tuple[ShownPiece, ...], ...]
-    steps: tuple[tuple[int, int, int], ...]
+    steps: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Opened:
     """Something that is replayed.
 
@@ -152,8 +152,7 @@ def draw(replay: Replay) -> Drawing | None:
     states = [tuple(map(ShownPiece, counts, ids, ids))]
     steps = [(-1, -1, -1)]
     for number in range(1, replay.n_merges + 1):
-        step = replay.step(number)
-        pair = (step.left_id, step.right_id, step.new_id)
+        pair = pair_of(replay.step(number))
         after: list[Sequence[int]] = [merged(piece, *pair) for piece in ids]
         states.append(tuple(map(ShownPiece, counts, ids, after)))
         steps.append(pair)

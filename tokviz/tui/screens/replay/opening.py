@@ -2,108 +2,131 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
-from textual import work
-from textual.worker import get_current_worker
+from textual.content import Content
+from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
+from tokviz.glyphs import safe
 from tokviz.replay.request import ReplayRequest
-from tokviz.tui.screens.replay.base import ReplayBase
+from tokviz.session import ShowScreen, UseTokenizer
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.compiling import compile_first
 from tokviz.tui.screens.replay.opened import Opened, open_source
-from tokviz.tui.screens.replay.sources import Source, path_label
+from tokviz.tui.screens.replay.sources import Source, source_at_hand
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.bar import BarItem
 
 _COMPILING = (
     "Making machine code for this computer. It is kept: a large training waits for it only once."
 )
-TAKES = "Type the path of a run folder or of a tokenizer file, or look for one with Ctrl+O."
+_TAKES = "Type the path of a run folder or of a tokenizer file, or look for one with Ctrl+O."
 
 
-class OpeningActions(ReplayBase):
+class Opening(Controller):
     """Opens trainings and vocabularies in a thread: the newest choice wins."""
 
-    opening: Source | None = None
-    """What is being opened."""
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        message: Static,
+        show: Callable[[Opened, ReplayRequest | None], object],
+    ) -> None:
+        """Take the state, what stands in the place of a replay, and what shows one."""
+        super().__init__(screen)
+        self._state, self._message, self._show = state, message, show
+        self.source: Source | None = None
+        """What is being opened."""
 
-    def action_choose_replay(self) -> None:
-        """List what there is."""
+    @action("Choose what to replay", "ctrl+o", "ctrl+t", section="Replay", footer="open")
+    def choose_replay(self) -> None:
+        """The tokenizer at hand, a training, a run folder, or a vocabulary such as GPT-4's."""
         from tokviz.tui.screens.replay.source_dialog import SourceDialog
 
-        dialog = SourceDialog("Replay", [self.at_hand()], self.runs(), takes_files=TAKES)
-        self.app.push_screen(dialog, self._chosen)
+        self.ask(SourceDialog("Replay", self._at_hand, _TAKES), self.open)
 
-    def _chosen(self, source: Source | None) -> None:
-        if source is not None:
-            self.open_source(source)
+    @property
+    def _at_hand(self) -> Source:
+        return source_at_hand(self.session.tokenizer, self.settings.tokenizer)
 
-    def take_request(self, request: ReplayRequest) -> None:
-        """Show what was asked for elsewhere: on the command line or on another screen."""
-        if request.text is not None:
-            self.own.set_text(request.text, is_own=True)
-        name = Path(request.source).name or request.source
-        self.open_source(Source(name, "", request.source), request)
+    def open_at_hand(self) -> None:
+        """Open the tokenizer of the Tokens screen."""
+        self.open(self._at_hand)
 
-    def open_source(self, source: Source, request: ReplayRequest | None = None) -> None:
-        """Open something; what is shown stays until it is there."""
-        self.opening = source
-        self.show_opening(source)
-        self._open(source, request)
+    @action("Use this tokenizer", section="Replay")
+    def use_replayed(self) -> None:
+        """See the text of the Tokens screen with the tokenizer that is replayed."""
+        if self._state.opened is not None:
+            opens = self._state.opened.source.opens
+            named = UseTokenizer(opens) if isinstance(opens, str) else ShowScreen("tokens")
+            self.session.ask(named)
 
-    @work(thread=True, exclusive=True, group="open", description="open", exit_on_error=False)
-    def _open(self, source: Source, request: ReplayRequest | None) -> None:
-        worker = get_current_worker()
-        try:
-            if isinstance(source.opens, str) and is_run(source.opens):
-                compile_first(source.opens, lambda: worker.is_cancelled, self._say_compiling)
-            opened = open_source(source)
-        except TokvizError as error:
-            if not worker.is_cancelled:
-                self.call_here(self._not_opened, source, str(error))
-            return
-        except Exception as error:
-            self.call_here(self._not_opened, source, f"It failed unexpectedly: {error!r}")
-            return
-        if not worker.is_cancelled:
-            self.call_here(self._take_opened, opened, request)
+    def open(self, source: Source, request: ReplayRequest | None = None) -> None:
+        """Open something; what is shown stays until it is there.
 
-    def _say_compiling(self) -> None:
-        self.call_here(self.say, _COMPILING)
+        Args:
+            source: What to open.
+            request: Where to begin, and what to compare it with.
+        """
+        self.source = source
+        self.screen.show_title()
+        if self._state.opened is None:
+            self._tell(f"Opening {source.name}…")
 
-    def _not_opened(self, source: Source, reason: str) -> None:
-        if source is self.opening:
-            self.opening = None
-            self.show_problem(source, reason)
+        def done(opened: Opened) -> None:
+            if source is self.source:
+                self.source = None
+                self._tell("")
+                self._show(opened, request)
 
-    def _take_opened(self, opened: Opened, request: ReplayRequest | None) -> None:
-        if opened.source is self.opening:
-            self.opening = None
-            self.show_opened(opened, request)
+        def failed(error: TokvizError) -> None:
+            if source is self.source:
+                self.source = None
+                self.complain(source, str(error))
 
-    def action_use_replayed(self) -> None:
-        """Show the Tokens screen with the tokenizer that is replayed."""
-        if self.opened is not None:
-            opens = self.opened.source.opens
-            if isinstance(opens, str):
-                self.tokviz.use_tokenizer(opens)
-            else:
-                self.tokviz.action_show_screen("tokens")
+        self.in_thread("open", lambda task: _open(source, task), done, failed=failed)
 
-    def source_name(self) -> str:
-        """Say what is replayed."""
-        if self.opened is None:
-            return "" if self.opening is None else self.opening.name
-        return self.opened.source.name or path_label(self.opened.source.opens)
+    def complain(self, source: Source, reason: str) -> None:
+        """Say why something cannot be replayed; what is there stays."""
+        text = f"{source.name} cannot be replayed. {reason}".strip()
+        if self._state.opened is None:
+            self._tell(f"{text}\n\nCtrl+O lists what can be.")
+        else:
+            self.say(text, "error")
+        self.screen.show_title()
 
-    def show_opening(self, source: Source) -> None:
-        """Show that something is being opened."""
-        raise NotImplementedError
+    def _tell(self, text: str) -> None:
+        self._message.update(Content("\n".join(map(safe, text.split("\n")))))
+        self.screen.set_class(bool(text), "-message")
 
-    def show_problem(self, source: Source, reason: str) -> None:
-        """Say why something could not be opened."""
-        raise NotImplementedError
+    def title(self) -> BarItem:
+        """Say what is replayed, or is being opened; a click lists what can be."""
+        opened, opening = self._state.opened, self.source
+        source = opening if opened is None else opened.source
+        name = "" if source is None else safe(source.name)
+        chip = BarItem(((name or "…", "chip"), (" ▾", "key")), "screen.choose_replay")
+        chip = chip._replace(shorter=((f"{name or '…'} ▾", "chip"),))
+        if opened is None:
+            return chip
+        more = f" ({opened.replay.n_merges:,} merges)"
+        if opening is None:
+            return chip._replace(words=((name, "chip"), (more, "plain"), (" ▾", "key")))
+        return chip._replace(words=((f"opening {safe(opening.name)}…", "plain"), (" ▾", "key")))
 
-    def show_opened(self, opened: Opened, request: ReplayRequest | None) -> None:
-        """Show what has been opened."""
-        raise NotImplementedError
+
+def _open(source: Source, task: Task) -> Opened:
+    """Open something, in a thread, once nothing needs to be compiled for it any more."""
+    opens = source.opens
+    try:
+        if isinstance(opens, str) and is_run(opens):
+            compile_first(opens, lambda: task.cancelled, lambda: task.say(_COMPILING))
+        return open_source(source)
+    except TokvizError:
+        raise
+    except Exception as error:
+        raise TokvizError(f"It failed unexpectedly: {error!r}") from error

@@ -1,29 +1,26 @@
-"""The user's text: shown as tokens, or edited."""
+"""The user's text: shown as tokens after any merge, or edited."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
+from textual.widgets import Input, TextArea
 
 from tokviz.live.document import LiveDocument
-from tokviz.tui.screens.replay.frames import Frame
-from tokviz.tui.screens.replay.position import Position
+from tokviz.tui.actions import action
+from tokviz.tui.palette import TokenPalette, palette_of
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
 
-if TYPE_CHECKING:
-    from tokviz.replay.text import ReplayText
-    from tokviz.tui.palette import TokenPalette
-
 _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
-MOST_CHARS = 1_000_000
-"""A longer text is cut."""
 
 
 class OwnText(Vertical):
@@ -41,38 +38,27 @@ class OwnText(Vertical):
         Binding("enter", "screen.edit_text", show=False),
     ]
 
-    class Changed(Message):
-        """There is another text now."""
-
-    def __init__(self, palette: TokenPalette, *, show_invisibles: bool, id: str) -> None:
+    def __init__(
+        self, state: ReplayState, palette: TokenPalette, *, show_invisibles: bool, id: str
+    ) -> None:
         """Begin with an empty text.
 
         Args:
+            state: Holds the text.
             palette: How tokens look.
             show_invisibles: Whether spaces, line ends and the like are drawn as glyphs.
             id: The widget's id.
         """
         super().__init__(id=id)
-        self.text = ""
-        """The text, as byte text."""
-        self.revision = 0
-        """Grows with every other text."""
-        self.is_own = False
-        """Whether the user has typed or given it, so that no other text may take its place."""
-        self.prepared: ReplayText | None = None
-        """The text prepared for the replay, None until it is."""
-        self._palette = palette
+        self._state = state
         self._show_invisibles = show_invisibles
-        self._specials: frozenset[int] = frozenset()
         self._editor: TokenEditor | None = None
         self._counts = ""
+        self.head = Bar(id="own-head")
+        self.tokens = TokenText(palette, show_invisibles=show_invisibles, id="own-tokens")
 
     def compose(self) -> ComposeResult:
         """Yield the heading and the tokens."""
-        self.head = Bar(id="own-head")
-        self.tokens = TokenText(
-            self._palette, show_invisibles=self._show_invisibles, id="own-tokens"
-        )
         yield self.head
         yield self.tokens
 
@@ -80,38 +66,18 @@ class OwnText(Vertical):
         """Fill the heading."""
         self._show_head("")
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        self._palette = palette
-        self.tokens.set_palette(palette)
-        if self._editor is not None:
-            self._editor.set_palette(palette)
-
-    def set_text(self, text: str, *, is_own: bool) -> None:
-        """Show another byte text; its tokens come with the next frame."""
-        self.text = text[:MOST_CHARS]
-        self.is_own = is_own
-        self.revision += 1
-        self.prepared = None
-        self.tokens.show_text(self.text, self._specials)
+    def show_text(self) -> None:
+        """Show another text; its tokens come with the next frame."""
+        replay = self._state.replay
+        specials = () if replay is None else replay.tokenizer.special_tokens.values()
+        self.tokens.show_text(self._state.text, frozenset(specials))
         self._show_head("")
-        self.post_message(self.Changed())
 
-    def set_specials(self, specials: frozenset[int]) -> None:
-        """Tell which ids are special tokens'."""
-        if specials != self._specials:
-            self._specials = specials
-            self.tokens.show_text(self.text, specials)
-
-    def show_frame(self, frame: Frame, position: Position, *, follow: bool) -> None:
-        """Show the tokens before or after a merge.
-
-        Args:
-            frame: What has been worked out.
-            position: Which of the two is shown.
-            follow: Whether to scroll to the first place where the merge happens.
-        """
-        if frame.revision != self.revision or frame.own is None:
+    def show_frame(self) -> None:
+        """Show the tokens before or after the merge whose frame is there."""
+        state = self._state
+        frame, position = state.frame, state.shown
+        if frame is None or frame.own is None or frame.revision != state.revision:
             return
         tokens = frame.own.after if position.merged else frame.own.before
         self.tokens.show_tokens(tokens)
@@ -123,7 +89,7 @@ class OwnText(Vertical):
         n_lit = len(tokens.lit_starts)
         here = f" · {n_lit:,}× here" if n_lit else " · not here" if position.number else ""
         self._show_head(f"{n_tokens:,} tokens · {n_bytes / n_tokens:.2f} bytes/token{here}")
-        if follow:
+        if not state.player.playing:
             self.tokens.reveal_lit()
 
     def on_resize(self) -> None:
@@ -156,8 +122,8 @@ class OwnText(Vertical):
         """Put an editor in the place of the tokens."""
         if self._editor is None:
             self._editor = TokenEditor(
-                LiveDocument(self.text, None),
-                self._palette,
+                LiveDocument(self._state.text, None),
+                palette_of(self.app),
                 show_invisibles=self._show_invisibles,
                 id="own-editor",
             )
@@ -166,18 +132,79 @@ class OwnText(Vertical):
             self._show_head("type or paste")
         self._editor.focus()
 
-    def end_edit(self) -> None:
-        """Show the tokens of what was typed."""
-        editor = self._editor
+    def end_edit(self) -> str:
+        """Show the tokens again, and give the text as it is now."""
+        editor, self._editor = self._editor, None
         if editor is None:
-            return
-        text = editor.live.text
-        self._editor = None
+            return self._state.text
         editor.remove()
         self.remove_class("-editing")
-        if text != self.text:
-            self.set_text(text, is_own=True)
-        else:
-            self._show_head("")
-            self.post_message(self.Changed())
+        self._show_head("")
         self.tokens.focus()
+        return editor.live.text
+
+
+class YourText(Controller):
+    """Takes the text of the Tokens screen, or one that is typed here."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        own: OwnText,
+        *,
+        before_edit: Callable[[], object],
+        changed: Callable[[], object],
+    ) -> None:
+        """Take the text, what shows it, and what is done before it is edited and afterwards."""
+        super().__init__(screen)
+        self._state, self._own = state, own
+        self._before_edit, self._changed = before_edit, changed
+        self._taken: tuple[int, str] | None = None
+        """The revision of the text of the Tokens screen that was taken last, and the text."""
+
+    def show(self, text: str, *, is_own: bool) -> None:
+        """Show another byte text.
+
+        Args:
+            text: The text.
+            is_own: Whether the user has typed or given it, so that no other may take its place.
+        """
+        self._state.take_text(text, is_own=is_own)
+        self._own.show_text()
+        self._changed()
+
+    @action("Edit your text", "ctrl+e", section="Your text", footer="your text")
+    def edit_text(self) -> None:
+        """Type or paste a text of your own. Esc shows it as tokens again."""
+        self._before_edit()
+        self._own.edit()
+
+    def end_edit(self) -> None:
+        """Show the tokens of what was typed."""
+        text = self._own.end_edit()
+        if text != self._state.text:
+            self.show(text, is_own=True)
+        else:
+            self._changed()
+
+    @action("Use the text at hand", "f4", section="Your text")
+    def text_at_hand(self) -> None:
+        """Take the text of the Tokens screen as your text."""
+        live = self.session.live
+        self._taken = (live.revision, live.text)
+        self._own.end_edit()
+        self.show(live.text, is_own=False)
+
+    def take_text_at_hand(self) -> None:
+        """Take the text of the Tokens screen, unless the user has given another one here."""
+        live = self.session.live
+        if not self._state.is_own and self._taken != (live.revision, live.text):
+            self.text_at_hand()
+
+    @action("Select all", "ctrl+a", section="Your text")
+    def select_all(self) -> None:
+        """Select all of your text while you edit it, or of the field."""
+        field = self.screen.focused
+        if isinstance(field, (Input, TextArea)):
+            field.select_all()

@@ -2,379 +2,218 @@
 
 from __future__ import annotations
 
-from threading import Lock
-from typing import ClassVar
-
-from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Container, Horizontal, Vertical
-from textual.content import Content
+from textual.containers import Container, Horizontal
 from textual.geometry import Size
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
-from tokviz.explain.trace import lineage
-from tokviz.glyphs import safe
-from tokviz.replay.replay import Replay
 from tokviz.replay.request import ReplayRequest
-from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.screens.bars import key_items, tab_items
-from tokviz.tui.screens.replay.card import (
-    card_rows,
-    lineage_rows,
-    merge_text,
-    paint_candidate,
-)
+from tokviz.session import Request
+from tokviz.tui.actions import Gesture, action
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.replay.card import paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
-from tokviz.tui.screens.replay.finding import Finding, MergesPanel
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
-from tokviz.tui.screens.replay.moving import Moving
 from tokviz.tui.screens.replay.opened import Opened
-from tokviz.tui.screens.replay.opening import OpeningActions
-from tokviz.tui.screens.replay.own_text import OwnText
-from tokviz.tui.screens.replay.position import START, Player, Position, clamped
-from tokviz.tui.screens.replay.sources import Source
-from tokviz.tui.screens.replay.text_actions import TextActions
-from tokviz.tui.screens.replay.transport import status_items, transport_items
-from tokviz.tui.screens.replay.views import Views
+from tokviz.tui.screens.replay.opening import Opening
+from tokviz.tui.screens.replay.own_text import OwnText, YourText
+from tokviz.tui.screens.replay.panels import CorpusSide, Curves, Lineage, MergeCard
+from tokviz.tui.screens.replay.position import clamped
+from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
+from tokviz.tui.screens.replay.sources import source_named
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.transport import Transport
+from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve
-from tokviz.tui.widgets.flow import Row, ToMerge, ToToken
-from tokviz.tui.widgets.pick_list import PickList
+from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
-from tokviz.tui.widgets.token_text import TokenText
 
 
-class ReplayScreen(Moving, Finding, Framing, OpeningActions, Comparing, TextActions, Views):
+class ReplayScreen(TokvizScreen):
     """Go through a training, or through any vocabulary, merge by merge."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("replay")]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
-    action_group = "replay"
-
-    def __init__(self) -> None:
-        """Begin without anything to replay."""
-        super().__init__()
-        self.player = Player()
-        self._framing_lock = Lock()
-        self._was_playing = False
+    SCREEN_ID = "replay"
+    CONTROLLERS = (Transport, MergeSearch, Opening, Comparing, YourText, Views)
+    GESTURES = (
+        Gesture("Drag the line below", "Goes through all merges."),
+        Gesture("Click a token", "Goes to the merge that makes it."),
+        Gesture("Click a merge or a candidate", "Goes to that merge."),
+        Gesture("Click or drag in a curve", "Goes to that merge."),
+        Gesture("Click the name at the top right", "Lists what can be replayed."),
+    )
+    LOW_LINES = 34
+    """A terminal of fewer lines shows one view at a time in each of its two columns."""
+    BROAD_COLUMNS = 160
+    """A terminal of this width has the candidates beside the card."""
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        palette = self.tokviz.token_palette()
-        self.title_bar = Bar(id="title")
-        self.card = RowsView(palette, id="card")
-        self.corpus = RowsView(palette, id="corpus")
-        self.corpus_head = Bar(id="corpus-head")
-        self.own = OwnText(palette, show_invisibles=self.settings.show_invisibles, id="own")
+        palette = palette_of(self.app)
+        self.state = state = ReplayState()
+        self.card = MergeCard(state, palette, id="card")
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
-        self.lineage = RowsView(palette, id="lineage")
-        self.merges = MergesPanel(id="merges-panel")
+        self.lineage = Lineage(state, palette, id="lineage")
+        self.corpus = CorpusSide(state, palette, id="corpus-side")
+        show_invisibles = self.session.settings.show_invisibles
+        self.own = OwnText(state, palette, show_invisibles=show_invisibles, id="own")
+        self.merges = MergesPanel(state, id="merges-panel")
         self.diff = RowsView(palette, id="diff")
-        self.compression = CursorCurve(id="compression")
-        self.counts = CursorCurve(id="counts")
-        self.transport = Bar(id="transport")
+        self.curves = Curves(state, id="curves")
         self.scrubber = Scrubber(id="scrubber")
-        self.keys = Bar(id="keys")
-        self.card.border_title = " This merge "
+        texts = Horizontal(self.corpus, self.own, id="texts")
+        problem, transport = Static(id="problem"), Bar(id="transport")
+        self._make_controllers(texts, problem, transport)
+        self.fit(self.app.size)
         yield self.title_bar
         with Container(id="work"):
-            with Container(id="main"):
-                yield self.card
-                yield self.candidates
-                yield self.lineage
-                with Horizontal(id="texts"):
-                    with Vertical(id="corpus-side"):
-                        yield self.corpus_head
-                        yield self.corpus
-                    yield self.own
-            with Container(id="column"):
-                yield self.merges
-                yield self.diff
-                with Vertical(id="curves"):
-                    yield self.compression
-                    yield self.counts
-        yield Static(id="problem")
-        yield self.transport
-        with Horizontal(id="scrub-row"):
-            yield self.scrubber
+            yield Container(self.card, self.candidates, self.lineage, texts, id="main")
+            yield Container(self.merges, self.diff, self.curves, id="column")
+        yield problem
+        yield transport
+        yield Horizontal(self.scrubber, id="scrub-row")
         yield self.keys
 
+    def _make_controllers(self, texts: Horizontal, problem: Static, bar: Bar) -> None:
+        state = self.state
+        self.transport = Transport(self, state, bar, self.scrubber, self._moved)
+        self.views = Views(
+            self,
+            {
+                "texts": View("Texts", texts, self.own.tokens),
+                "candidates": View("Candidates", self.candidates, self.candidates),
+                "merges": View("Merges", self.merges, self.merges.merges),
+                "curves": View("Curves", self.curves, self.scrubber),
+                "diff": View("Diff", self.diff, self.diff),
+            },
+        )
+        self.opening = Opening(self, state, problem, self._show_opened)
+        self.comparing = Comparing(self, state, self.diff, self.transport, self.views)
+        self.framing = Framing(
+            self,
+            state,
+            show=self._show_frame,
+            show_text_curve=self.curves.compression.show,
+            damaged=self._damaged,
+        )
+        self.your_text = YourText(
+            self, state, self.own, before_edit=self._before_edit, changed=self._text_changed
+        )
+        search = MergeSearch(self, state, self.merges, self.views, self.transport)
+        self.answer_with(
+            self.transport, search, self.opening, self.comparing, self.your_text, self.views
+        )
+
     def on_mount(self) -> None:
-        """Open what was asked for, or the tokenizer at hand."""
-        self._fit(self.app.size)
-        self.keys.show(key_items("replay"))
-        self.draw_tabs()
-        self.end_comparison()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self._show_title()
-        self.show_transport()
+        """Begin without a comparison."""
+        self.comparing.end_comparison()
 
     def on_screen_resume(self) -> None:
-        """Take up what was asked for meanwhile, and go on."""
-        self.take_text_at_hand()
-        request = self.tokviz.opening.take_request()
-        if isinstance(request, ReplayRequest):
-            self.take_request(request)
-        elif self.opened is None and self.opening is None:
-            self.open_source(self.at_hand())
-        elif self._was_playing:
-            self.action_play_pause()
-        self._was_playing = False
+        """Take up what changed meanwhile, and open what was asked for, or go on."""
+        self.your_text.take_text_at_hand()
+        self.begin_answering()
+        if self.state.opened is None and self.opening.source is None:
+            self.opening.open_at_hand()
+        elif self.opening.source is None:
+            self.transport.go_on()
 
     def on_screen_suspend(self) -> None:
         """Play on when the screen is seen again."""
-        self._was_playing = self.player.playing
-        self.pause()
+        self.transport.rest()
 
     def on_unmount(self) -> None:
         """Stop."""
-        self.pause()
+        self.transport.pause()
 
-    # -- what is replayed
+    def answer(self, request: Request) -> None:
+        """Open what was asked for elsewhere."""
+        if isinstance(request, ReplayRequest):
+            if request.text is not None:
+                self.your_text.show(request.text, is_own=True)
+            self.opening.open(source_named(request.source), request)
 
-    def show_opening(self, source: Source) -> None:
-        """Show that something is being opened."""
-        self._show_title()
-        if self.opened is None:
-            self._show_message(f"Opening {source.name}…")
+    # -- routing
 
-    def show_problem(self, source: Source, reason: str) -> None:
-        """Say why something could not be opened; what is there stays."""
-        text = f"{source.name} cannot be replayed. {reason}".strip()
-        if self.opened is None:
-            self._show_message(f"{text}\n\nCtrl+O lists what can be.")
-        else:
-            self.say(text, "error")
-        self._show_title()
-
-    def show_damage(self, replay: Replay, reason: str) -> None:
-        """Say what is wrong with what was opened, and show it no more."""
-        if replay is self.replay and self.opened is not None:
-            source, self.opened = self.opened.source, None
-            self.pause()
-            self.show_problem(source, reason)
-
-    def _show_message(self, text: str) -> None:
-        self.query_one("#problem", Static).update(Content("\n".join(map(safe, text.split("\n")))))
-        self.set_class(bool(text), "-message")
-
-    def show_opened(self, opened: Opened, request: ReplayRequest | None) -> None:
+    def _show_opened(self, opened: Opened, request: ReplayRequest | None) -> None:
         """Show what has been opened, from the merge that was asked for on."""
-        self.pause()
-        self.end_comparison()
-        self.opened = opened
-        self.frame = None
-        replay = opened.replay
-        self._show_message("")
-        self.own.set_specials(frozenset(replay.tokenizer.special_tokens.values()))
-        self.own.prepared = None
-        self.merges.show_replay(replay)
-        self.compression.show(opened.compression)
-        self.counts.show(opened.counts)
+        has_counts = opened.replay.has_counts
+        self.transport.pause()
+        self.state.take(opened)
+        self.comparing.end_comparison()
+        self.own.show_text()
+        self.merges.show_all()
+        self.curves.show(opened)
         self.candidates.show([], None)
-        self.corpus.show(lambda width: [])
-        self.set_class(not replay.has_counts, "-no-counts")
-        self.set_class(replay.has_counts, "-has-counts")
-        self._show_title()
+        self.corpus.show_frame()
+        self.set_class(not has_counts, "-no-counts")
+        self.set_class(has_counts, "-has-counts")
+        origin = self.candidates if has_counts else self.lineage
+        title = "Candidates" if has_counts else "Made of"
+        self.views.replace("candidates", View(title, origin, origin))
+        self.show_title()
         at = request.at if request is not None else None
-        self.go_to(START if at is None else clamped(at, replay.n_merges))
-        self.draw_tabs()
+        self.transport.show_position(clamped(at or 0, self.state.n_merges))
         if request is not None and request.other is not None:
-            self.compare_path(request.other)
+            self.comparing.compare_with(source_named(request.other))
 
-    # -- where it is
+    def _damaged(self, opened: Opened, reason: str) -> None:
+        """Say what is wrong with what was opened, and show it no more."""
+        if opened is self.state.opened:
+            self.transport.pause()
+            self.state.opened = None
+            self.opening.complain(opened.source, reason)
 
-    def go_to(self, position: Position) -> None:
-        """Show another frame: at once what is known at once, the rest when it is worked out."""
-        replay = self.replay
-        if replay is None:
-            return
-        self.position = position
-        self._show_card()
-        self.show_transport()
-        self.merges.follow(position.number)
-        self._show_cursors()
-        if self.frame is not None and self.frame.number == position.number:
-            self.show_frame(self.frame)
-        else:
-            self.want_frame()
+    def _moved(self) -> None:
+        """Show another merge: at once what is known at once, the rest when it is worked out."""
+        for panel in (self.card, self.lineage, self.merges, self.curves):
+            panel.show_merge()
+        self.framing.show()
 
-    def _show_card(self) -> None:
-        replay, position = self.replay, self.position
-        if replay is None:
-            return
-        step = replay.step(position.number) if position.number else None
-        why = replay.why(position.number).sentences if position.number else ()
-        n_bytes = replay.n_bytes
-        self.card.show(lambda width: card_rows(step, why, position, n_bytes, width), from_top=True)
-        if not replay.has_counts:
-            node = None if step is None else lineage(replay.tokenizer, step.new_id)
-            self.lineage.show(
-                lambda width: [] if node is None else lineage_rows(node, width), from_top=True
-            )
-
-    def show_transport(self) -> None:
-        """Show whether it plays, how fast, and where it is."""
-        playing = self.player.playing
-        left = transport_items(playing, self.player.speed)
-        self.transport.show(left, status_items(self.position, self.n_merges))
-        first = self.comparison.first_number if self.comparison is not None else None
-        self.scrubber.show(self.position.n_done, self.n_merges, first)
-
-    def _show_cursors(self) -> None:
-        replay, opened, number = self.replay, self.opened, self.position.n_done
-        if replay is None or opened is None:
-            return
-        ratio = replay.state(number).bytes_per_token
-        text = self.own.prepared
-        if ratio is None and text is not None and text.data:
-            ratio = len(text.data) / max(text.n_tokens(number), 1)
-        self.compression.set_cursor(number, "" if ratio is None else f"{ratio:.2f}")
-        count = replay.step(self.position.number).count if self.position.number else None
-        self.counts.set_cursor(number, "" if count is None else f"{count:,}")
-
-    def show_frame(self, frame: Frame) -> None:
+    def _show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
-        is_new = frame is not self.frame
-        self.frame = frame
-        position = Position(frame.number, self.position.merged)
-        if frame.number == self.position.number:
-            position = self.position
-        self._show_corpus(frame, position)
-        self.own.show_frame(frame, position, follow=not self.player.playing)
+        is_new = frame is not self.state.frame
+        self.state.frame = frame
+        self.corpus.show_frame()
+        self.own.show_frame()
         if is_new:
-            next_index = next((i for i, row in enumerate(frame.candidates) if row.is_next), None)
-            self.candidates.show(frame.candidates, next_index)
-        self._show_cursors()
+            following = (n for n, row in enumerate(frame.candidates) if row.is_next)
+            self.candidates.show(frame.candidates, next(following, None))
+        self.curves.show_merge()
 
-    def _show_corpus(self, frame: Frame, position: Position) -> None:
-        opened = self.opened
-        if opened is None:
-            return
-        replay, drawing = opened.replay, opened.drawing
-        token = replay.tokenizer.token_bytes
-        step = replay.step(frame.number) if frame.number else None
-        pair = None if step is None else (step.left_id, step.right_id, step.new_id)
+    def _before_edit(self) -> None:
+        self.transport.pause()
+        self.views.show("texts", focus=False)
 
-        def rows(width: int) -> list[Row]:
-            if drawing is not None:
-                return drawing_rows(drawing.states, position, drawing.steps, token, width)
-            return corpus_rows(frame, position, pair, token, is_whole=replay.is_tiny, width=width)
+    def _text_changed(self) -> None:
+        self.framing.want()
+        self.comparing.compare_text()
 
-        self.corpus.show(rows, from_top=drawing is None and not replay.is_tiny)
-        if drawing is not None:
-            self.corpus.show_row(len(self.corpus.rows) - 1)
-        self.corpus_head.show(self._corpus_items(position))
-
-    def _corpus_items(self, position: Position) -> list[BarItem]:
-        replay = self.replay
-        if replay is None:
-            return []
-        n_tokens = replay.state(position.n_done).n_tokens
-        if n_tokens is None:
-            return [BarItem((("Corpus", "active"),)), BarItem((("not known", "plain"),))]
-        ratio = (replay.n_bytes or 0) / max(n_tokens, 1)
-        counts = f"{n_tokens:,} tokens · {ratio:.2f} bytes/token"
-        return [
-            BarItem((("Corpus", "active"),)),
-            BarItem(((counts, "plain"),), "", ((f"{n_tokens:,} tokens", "plain"),)),
-        ]
-
-    def show_text_curve(self, curve: Curve) -> None:
-        """Show how the user's text is compressed, where no corpus is known."""
-        self.compression.show(curve)
-        self._show_cursors()
-
-    # -- back
-
+    @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the editor, then the search; else pause."""
+        """Leave the field or the editor; pause."""
         if self.own.is_editing:
-            self.own.end_edit()
-        elif self.merges.found is not None:
-            self.clear_search()
-            self.scrubber.focus()
-        else:
-            self.pause()
-            self.scrubber.focus()
-
-    # -- clicks
-
-    @on(TokenText.Picked)
-    def _token_picked(self, event: TokenText.Picked) -> None:
-        event.stop()
-        self._jump_to_token(event.token_id)
-
-    @on(RowsView.Picked)
-    def _word_picked(self, event: RowsView.Picked) -> None:
-        event.stop()
-        if isinstance(event.action, ToMerge):
-            self.jump_to(event.action.number)
-        elif isinstance(event.action, ToToken):
-            self._jump_to_token(event.action.token_id)
-
-    def _jump_to_token(self, token_id: int) -> None:
-        replay = self.replay
-        if replay is None or token_id < 0:
+            self.your_text.end_edit()
             return
-        number = replay.merge_of_token(token_id)
-        if number is None:
-            special = replay.tokenizer.is_special(token_id)
-            self.say(f"No merge makes it: {'a special token' if special else 'a single byte'}.")
+        if self.merges.found is not None:
+            self.merges.show_all()
         else:
-            self.jump_to(number)
+            self.transport.pause()
+        self.scrubber.focus()
 
-    @on(PickList.Picked, "#candidates")
-    def _candidate_picked(self, event: PickList.Picked) -> None:
-        event.stop()
-        number = self.candidates.rows[event.index].number
-        if number is None:
-            self.say("This pair is never merged.")
-        else:
-            self.jump_to(number)
+    # -- the look
 
-    def action_copy_merge(self) -> None:
-        """Copy this merge as a line of text."""
-        if self.replay is not None and self.position.number:
-            self.copy(merge_text(self.replay.step(self.position.number)), "merge")
+    def title_items(self) -> list[BarItem]:
+        """Name what is replayed."""
+        return [self.opening.title()]
 
-    # -- the rest
-
-    def _show_title(self) -> None:
-        name = safe(self.source_name()) or "…"
-        words: list[tuple[str, str]] = [(name, "chip")]
-        if self.opening is not None and self.opened is not None:
-            words = [(f"opening {safe(self.opening.name)}…", "plain")]
-        elif self.replay is not None:
-            words.append((f" ({self.n_merges:,} merges)", "plain"))
-        chip = BarItem(
-            (*words, (" ▾", "key")),  # type: ignore[arg-type]
-            "screen.choose_replay",
-            ((f"{name} ▾", "chip"),),
-        )
-        self.title_bar.show(tab_items("replay"), [chip])
-
-    def _change_palette(self) -> None:
-        palette = self.tokviz.token_palette()
-        for view in (self.card, self.corpus, self.lineage, self.diff):
-            view.set_palette(palette)
-        self.own.set_palette(palette)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for."""
-        if not self.drop_if_outdated(event):
-            self._fit(event.size)
-
-    def _fit(self, size: Size) -> None:
-        self.fit_views(size)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+    def fit(self, size: Size) -> None:
+        """Choose what there is room for: no column is low while there is only one."""
+        super().fit(size)
+        low = self.has_class("-low")
+        self.set_class(low and not self.has_class("-narrow"), "-low")
+        self.set_class(self.has_class("-broad") and not low, "-broad")
+        self.views.fit()

@@ -7,28 +7,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, HintBar
-from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.runs import runs_folder
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.folder import cleaned_path
+from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.dialogs.row_list import Cell, RowList
-from tokviz.tui.screens.replay.sources import Source, builtin_sources, fitting, trained_sources
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.screens.replay.sources import (
+    Source,
+    builtin_sources,
+    fitting,
+    source_named,
+    trained_sources,
+)
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.lists import Cell, RowList
 
 
-class SourceDialog(Dialog[Source]):
+class SourceDialog(ListDialog[Source, Source]):
     """Lists what there is; a path can be typed, pasted or looked for."""
 
     DEFAULT_CSS = """
@@ -39,91 +43,53 @@ class SourceDialog(Dialog[Source]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
         Binding("ctrl+o", "browse", show=False, priority=True),
     ]
 
-    class Listed(Message):
-        """The runs have been looked for."""
-
-        def __init__(self, sources: list[Source]) -> None:
-            """Take them."""
-            super().__init__()
-            self.sources = sources
-
-    def __init__(
-        self, title: str, first: Sequence[Source], runs: Path | None, *, takes_files: str
-    ) -> None:
+    def __init__(self, title: str, at_hand: Source, takes: str) -> None:
         """Take what is known already.
 
         Args:
             title: What the choice is for.
-            first: What to list first.
-            runs: The folder of the trainings; None if there is none.
-            takes_files: What else can be chosen, in words.
+            at_hand: What to list first.
+            takes: What else can be chosen, in words.
         """
-        super().__init__()
+        super().__init__(paint_source, "sources")
         self.dialog_title = title
-        self._first = list(first)
-        self._runs = runs
-        self._takes_files = takes_files
-        self._sources = [*self._first, *self._others()]
-
-    def _others(self) -> list[Source]:
-        known = {source.opens for source in self._first if isinstance(source.opens, str)}
-        known |= {source.name for source in self._first if not isinstance(source.opens, str)}
-        return [source for source in builtin_sources() if source.opens not in known]
+        self._at_hand = at_hand
+        self._takes = takes
+        self._trained: list[Source] = []
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and the hints."""
-        with Horizontal(classes="field-row"):
-            yield Static("›", classes="prompt")
-            yield Field(placeholder="Name, or a path")
+        yield field_row(Field(placeholder="Name, or a path"))
         yield Static(classes="error")
-        yield Static("─" * 200, classes="rule")
-        yield RowList[Source](paint_source, id="sources")
-        yield Static(Content(safe(f"Nothing of that name. {self._takes_files}")), id="empty")
-        yield Static("─" * 200, classes="rule")
-        yield HintBar(self._hints())
+        yield rule()
+        yield self.rows
+        yield Static(Content(safe(f"Nothing of that name. {self._takes}")), id="empty")
+        yield rule()
 
-    def _hints(self) -> list[Hint]:
-        return [
-            ("Enter", "choose", "choose"),
-            ("Esc", "cancel", "cancel"),
-            ("Ctrl+O", "look for a file or folder", "browse"),
-            ("↑↓", "move", ""),
-        ]
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        enter, escape, move = super().hints()
+        return [enter, escape, ("Ctrl+O", "look for a file or folder", "browse"), move]
 
     def on_mount(self) -> None:
         """Show what is known, and look for the rest."""
         self._show()
-        if self._runs is not None:
-            self._look(self._runs)
+        in_thread(self, "runs", self._look, self._take_trained, failed=lambda error: None)
 
-    @work(thread=True, exclusive=True, group="runs", exit_on_error=False)
-    def _look(self, runs: Path) -> None:
-        worker = get_current_worker()
-        sources = trained_sources(runs, lambda: worker.is_cancelled)
-        self.post_message(self.Listed(sources))
+    def _look(self, task: Task) -> list[Source]:
+        return trained_sources(runs_folder(), lambda: task.cancelled)
 
-    @on(Listed)
-    def _take_listed(self, event: Listed) -> None:
-        known = {source.opens for source in self._first if isinstance(source.opens, str)}
-        new = [source for source in event.sources if source.opens not in known]
-        chosen = self._list.row
-        self._sources = [*self._first, *new, *self._others()]
+    def _take_trained(self, sources: list[Source]) -> None:
+        chosen = self.rows.row
+        self._trained = [source for source in sources if source.opens != self._at_hand.opens]
         self._show(chosen)
 
     def wanted_height(self) -> int:
         """Take a good part of the screen."""
         return 18
-
-    @property
-    def _list(self) -> RowList[Source]:
-        return self.query_one("#sources", RowList)
 
     @property
     def _typed(self) -> str:
@@ -135,70 +101,49 @@ class SourceDialog(Dialog[Source]):
         self._show()
 
     def _show(self, chosen: Source | None = None) -> None:
-        found = fitting(self._sources, self._typed)
+        first = self._at_hand
+        known = first.opens if isinstance(first.opens, str) else first.name
+        others = [source for source in builtin_sources() if source.opens != known]
+        found = fitting([first, *self._trained, *others], self._typed)
         self.set_class(not found, "-empty")
         at = found.index(chosen) if chosen in found else 0
-        self._list.show(found, at if found else None)
-
-    @on(RowList.Clicked)
-    def _clicked(self) -> None:
-        self._finish()
+        self.rows.show(found, at if found else None)
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
         """End with what is highlighted, or with the path that is typed."""
         typed = os.path.expanduser(cleaned_path(self._typed))
         if typed and os.path.lexists(typed):
-            path = Path(typed).absolute()
-            self.dismiss(Source(path.name, "", str(path)))
+            self.dismiss(source_named(str(Path(typed).absolute())))
             return
         self._finish()
 
+    @on(RowList.Picked)
     def _finish(self) -> None:
-        if self._list.row is not None:
-            self.dismiss(self._list.row)
+        if self.rows.row is not None:
+            self.dismiss(self.rows.row)
         else:
             self.show_error(f"{self._typed}: neither in the list nor a file or folder")
 
     def action_browse(self) -> None:
         """Look for a file or a folder."""
-        self.app.push_screen(OpenSourceDialog(), self._browsed)
+        dialog = OpenFileDialog(
+            title="Open a run folder or a file", takes_any=True, takes_folder=is_run
+        )
+        self.app.push_screen(dialog, self._browsed)
 
     def _browsed(self, path: Path | None) -> None:
         if path is not None:
-            self.dismiss(Source(path.name, "", str(path)))
-
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Move the highlight by a page."""
-        self._list.move(step * self._list.page)
+            self.dismiss(source_named(str(path)))
 
 
 def paint_source(source: Source, width: int) -> list[Cell]:
     """Draw a row: the name and what it is."""
     name_width = max(8, min(30, width // 2))
-    name = fit(safe(source.name), name_width)
     about = fit(safe(source.about), max(0, width - name_width - 4))
-    padding = " " * (name_width - cell_len(name))
-    return [("  ", ""), (name, "strong"), (padding + "  ", ""), (about, "muted")]
-
-
-class OpenSourceDialog(OpenFileDialog):
-    """Its result is a run folder, or a file of any kind."""
-
-    dialog_title = "Open a run folder or a file"
-
-    def _take(self, path: Path, is_folder: bool) -> None:
-        """End with a run folder; go into any other."""
-        if is_folder and is_run(path):
-            FileDialog.last_folder = path.parent
-            self.dismiss(path)
-        else:
-            super()._take(path, is_folder)
-
-    def _check(self, path: Path) -> None:  # type: ignore[override]
-        """Take any file: whoever opens it says what is wrong with it."""
-        self.finish(path)
+    return [
+        ("  ", ""),
+        (column(safe(source.name), name_width), "strong"),
+        ("  ", ""),
+        (about, "muted"),
+    ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import builtin_names
 from tokviz.formats.run import is_run, read_about
-from tokviz.tui.dialogs.folder import home_label, size_label, time_label
+from tokviz.tui.dialogs.folder import size_label, time_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,11 @@ class Source:
     name: str
     about: str
     opens: str | Tokenizer
+
+
+def source_named(opens: str) -> Source:
+    """Take a path, or the name of a built-in tokenizer."""
+    return Source(Path(opens).name or opens, "", opens)
 
 
 def source_at_hand(tokenizer: Tokenizer, remembered: str) -> Source:
@@ -86,8 +91,3 @@ def fitting(sources: list[Source], typed: str) -> list[Source]:
         for source in sources
         if all(word in f"{source.name} {source.about}".casefold() for word in wanted)
     ]
-
-
-def path_label(opens: str | Tokenizer) -> str:
-    """Spell what is opened for people."""
-    return home_label(Path(opens)) if isinstance(opens, str) else opens.name

@@ -1,9 +1,268 @@
-"""The line of buttons below the replay."""
+"""Going through the merges: playing, stepping, scrubbing, leaping, and pointing one out."""
 
 from __future__ import annotations
 
-from tokviz.tui.screens.replay.position import SPEEDS, Position, speed_label
-from tokviz.tui.widgets.bar import BarItem
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+
+from textual import on
+from textual.timer import Timer
+
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.replay.position import (
+    SPEEDS,
+    START,
+    Position,
+    clamped,
+    frame_back,
+    frame_on,
+    speed_label,
+)
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.cursor_curve import CursorCurve
+from tokviz.tui.widgets.flow import ToMerge, ToToken
+from tokviz.tui.widgets.lists import PickList
+from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.scrubber import Scrubber
+from tokviz.tui.widgets.token_text import TokenText
+
+FRAMES_PER_SECOND = 30
+_LEAST_LEAP = 10
+# Its keys are printable or move a cursor: what has the keyboard comes first.
+_play = partial(action, section="Play", priority=False)
+
+
+class Transport(Controller):
+    """Answers everything that leads to another merge, and shows where it is."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        bar: Bar,
+        scrubber: Scrubber,
+        moved: Callable[[], object],
+    ) -> None:
+        """Take the buttons, the line that is scrubbed, and what shows the merge it comes to."""
+        super().__init__(screen)
+        self._state, self._bar, self._scrubber, self._moved = state, bar, scrubber, moved
+        self._clock: Timer | None = None
+        self._last_tick = 0.0
+        self._was_playing = False
+
+    def show(self) -> None:
+        """Show whether it plays, how fast, and where it is."""
+        state = self._state
+        first = state.comparison.first_number if state.comparison is not None else None
+        self._bar.show(
+            transport_items(state.player.playing, state.player.speed),
+            status_items(state.position, state.n_merges),
+        )
+        self._scrubber.show(state.position.n_done, state.n_merges, first)
+
+    # -- playing
+
+    @_play("Play or pause", "space", "f5", footer="play")
+    def play_pause(self) -> None:
+        """Let one merge follow another, each in two frames: the pair lit up, and merged."""
+        state = self._state
+        if state.player.playing:
+            self.pause()
+            return
+        if not state.n_merges:
+            return
+        if state.position == Position(state.n_merges):
+            # From the end it begins anew.
+            self.show_position(START)
+        state.player.start()
+        self._last_tick = monotonic()
+        if self._clock is None:
+            self._clock = self.screen.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        self._clock.resume()
+        self.show()
+
+    def pause(self) -> None:
+        """Stop where it is."""
+        if self._clock is not None:
+            self._clock.pause()
+        if self._state.player.playing:
+            self._state.player.playing = False
+            self.show()
+
+    def rest(self) -> None:
+        """Stop while the screen is not seen."""
+        self._was_playing = self._state.player.playing
+        self.pause()
+
+    def go_on(self) -> None:
+        """Play on if it did before it rested."""
+        if self._was_playing:
+            self._was_playing = False
+            self.play_pause()
+
+    def _tick(self) -> None:
+        state, now = self._state, monotonic()
+        seconds, self._last_tick = now - self._last_tick, now
+        position = state.player.advance(state.position, seconds, state.n_merges)
+        if position != state.position:
+            self.show_position(position)
+        if state.position == Position(state.n_merges):
+            self.pause()
+
+    @_play("Play faster", "plus", "equals_sign")
+    def faster(self) -> None:
+        """Up to 64 merges a second. From 8 on only the frame after each merge is shown."""
+        self._change_speed(1)
+
+    @_play("Play slower", "minus")
+    def slower(self) -> None:
+        """Down to half a merge a second."""
+        self._change_speed(-1)
+
+    def _change_speed(self, by: int) -> None:
+        self._state.player.faster(by)
+        self.show()
+
+    # -- one by one
+
+    @_play("One frame on", "right", "f8", footer="on")
+    def step_forward(self) -> None:
+        """Light up the next pair; then merge it."""
+        self._go(frame_on(self._state.position, self._state.n_merges))
+
+    @_play("One frame back", "left", "f7", footer="back")
+    def step_back(self) -> None:
+        """Take the merge apart again; then go to the one before."""
+        self._go(frame_back(self._state.position))
+
+    @_play("Next merge", "n", "shift+right")
+    def next_merge(self) -> None:
+        """Go on by a whole merge."""
+        self._go_by(1)
+
+    @_play("Previous merge", "p", "shift+left")
+    def previous_merge(self) -> None:
+        """Go back by a whole merge."""
+        self._go_by(-self._state.position.merged)
+
+    @_play("Next merge in your text", "full_stop")
+    def next_in_text(self) -> None:
+        """Go on to the next merge that changes your text."""
+        text = self._state.prepared
+        if text is not None:
+            self._go_in_text(text.next_change(self._state.position.number), "later")
+
+    @_play("Previous merge in your text", "comma")
+    def previous_in_text(self) -> None:
+        """Go back to the merge before that changed your text."""
+        text, here = self._state.prepared, self._state.position.number
+        if text is not None:
+            self._go_in_text(text.previous_change(here - 1) if here else None, "earlier")
+
+    def _go_in_text(self, number: int | None, which: str) -> None:
+        if number is None:
+            self.say(f"No {which} merge changes your text.")
+        else:
+            self.jump_to(number)
+
+    @_play("Leap on", "pagedown")
+    def leap_forward(self) -> None:
+        """Go on by a hundredth of all merges, at least ten."""
+        self._go_by(self._leap)
+
+    @_play("Leap back", "pageup")
+    def leap_back(self) -> None:
+        """Go back by a hundredth of all merges, at least ten."""
+        self._go_by(-self._leap)
+
+    @property
+    def _leap(self) -> int:
+        return max(_LEAST_LEAP, self._state.n_merges // 100)
+
+    @_play("To the start", "home")
+    def go_start(self) -> None:
+        """Before the first merge, where every byte is a token."""
+        self._go_to_number(0)
+
+    @_play("To the end", "end")
+    def go_end(self) -> None:
+        """After the last merge, where the vocabulary is whole."""
+        self._go_to_number(self._state.n_merges)
+
+    # -- where to
+
+    def show_position(self, position: Position) -> None:
+        """Show another frame."""
+        self._state.position = position
+        self.show()
+        self._moved()
+
+    def jump_to(self, number: int) -> None:
+        """Go to a merge that the user has pointed out, and show its pair first."""
+        self._go_to_number(number, merged=False)
+
+    def _go_by(self, merges: int) -> None:
+        self._go_to_number(self._state.position.n_done + merges)
+
+    def _go_to_number(self, number: int, *, merged: bool = True) -> None:
+        self._go(clamped(number, self._state.n_merges, merged))
+
+    def _go(self, position: Position) -> None:
+        """Go where the user wants to; that ends playing."""
+        if self._state.replay is not None:
+            self.pause()
+            self.show_position(position)
+
+    # -- by the mouse
+
+    @on(Scrubber.Moved)
+    def _scrubbed(self, event: Scrubber.Moved) -> None:
+        event.stop()
+        self._go_to_number(event.value)
+
+    @on(CursorCurve.Moved)
+    def _curve_scrubbed(self, event: CursorCurve.Moved) -> None:
+        event.stop()
+        self._go_to_number(event.x)
+
+    @on(TokenText.Picked)
+    def _token_picked(self, event: TokenText.Picked) -> None:
+        event.stop()
+        self.jump_to_token(event.token_id)
+
+    @on(RowsView.Picked)
+    def _word_picked(self, event: RowsView.Picked) -> None:
+        event.stop()
+        match event.action:
+            case ToMerge(number):
+                self.jump_to(number)
+            case ToToken(token_id):
+                self.jump_to_token(token_id)
+
+    def jump_to_token(self, token_id: int) -> None:
+        """Go to the merge that makes a token, or say that none does."""
+        replay = self._state.replay
+        if replay is None or token_id < 0:
+            return
+        number = replay.merge_of_token(token_id)
+        if number is None:
+            special = replay.tokenizer.is_special(token_id)
+            self.say(f"No merge makes it: {'a special token' if special else 'a single byte'}.")
+        else:
+            self.jump_to(number)
+
+    @on(PickList.Picked, "#candidates")
+    def _candidate_picked(self, event: PickList.Picked) -> None:
+        event.stop()
+        frame = self._state.frame
+        number = None if frame is None else frame.candidates[event.index].number
+        if number is None:
+            self.say("This pair is never merged.")
+        else:
+            self.jump_to(number)
 
 
 def transport_items(playing: bool, speed: float) -> list[BarItem]:

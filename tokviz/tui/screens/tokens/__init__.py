@@ -2,4 +2,6 @@
 
 from tokviz.tui.screens.tokens.screen import TokensScreen
 
-__all__ = ["TokensScreen"]
+SCREEN = TokensScreen
+
+__all__ = ["SCREEN", "TokensScreen"]

@@ -2,4 +2,6 @@
 
 from tokviz.tui.screens.train.screen import TrainScreen
 
-__all__ = ["TrainScreen"]
+SCREEN = TrainScreen
+
+__all__ = ["SCREEN", "TrainScreen"]

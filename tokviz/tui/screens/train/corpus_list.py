@@ -12,9 +12,9 @@ from textual.message import Message
 
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.folder import home_label, size_label
-from tokviz.tui.dialogs.row_list import Cell, RowList
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.lists import Cell, RowList
 
 _REMOVE = " ✕ "
 MOST_ROWS = 6
@@ -34,10 +34,6 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("end", "move(9999)", show=False),
-        Binding("home", "move(-9999)", show=False),
         Binding("delete,backspace", "remove", show=False),
     ]
 
@@ -59,10 +55,6 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         self.styles.height = min(max(len(entries), 1), MOST_ROWS)
         self.show(entries, min(max(highlighted, 0), len(entries) - 1) if entries else None)
 
-    def action_move(self, step: int) -> None:
-        """Move the highlight."""
-        self.move(step)
-
     def action_remove(self) -> None:
         """Take the highlighted entry off."""
         if self.highlighted is not None:
@@ -76,7 +68,7 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         width = self.scrollable_content_region.width
         if (
             offset is not None
-            and self._index_at(event) is not None
+            and self.index_at(event) is not None
             and offset.x >= width - len(_REMOVE)
         ):
             self.action_remove()
@@ -93,7 +85,7 @@ def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
         about, role = f"{files}  {size_label(entry.n_bytes):>7}", "muted"
     room = width - len(_REMOVE)
     about = fit(about, max(8, room * 2 // 3))
-    name = _fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
+    name = fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
     gap = " " * max(1, room - cell_len(name) - cell_len(about))
     return [(name, ""), (gap, ""), (about, role), (_REMOVE, "muted")]
 
@@ -103,12 +95,3 @@ def home_label_of(source: str) -> str:
     from pathlib import Path
 
     return home_label(Path(source))
-
-
-def _fit_end(text: str, width: int) -> str:
-    """Cut the beginning off a path that is too long: its end tells more."""
-    if cell_len(text) <= width:
-        return text
-    while text and cell_len(text) > width - 1:
-        text = text[1:]
-    return "…" + text if width > 0 else ""

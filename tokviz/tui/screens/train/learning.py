@@ -12,9 +12,9 @@ from tokviz.bpe.progress import NewMerge
 from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
 from tokviz.tui.dialogs.folder import size_label
-from tokviz.tui.dialogs.row_list import Cell
 from tokviz.tui.screens.train.plan import N_BYTES
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.lists import Cell
 
 _PHASES = {
     "compiling": "Compiling",
@@ -169,18 +169,12 @@ def paint_merge(row: NumberedMerge, width: int) -> list[Cell]:
     room = width - len(number) - len(count) - 1
     if room < 12:
         return [(number, "muted"), (token_label(row.merge.left + row.merge.right), "strong")]
-    made = _column(token_label(row.merge.left + row.merge.right), max(6, min(room // 2, 26)))
+    made = column(token_label(row.merge.left + row.merge.right), max(6, min(room // 2, 26)))
     parts = f"{token_label(row.merge.left)} + {token_label(row.merge.right)}"
     return [
         (number, "muted"),
         (made, "strong"),
         ("  ", ""),
-        (_column(parts, room - cell_len(made) - 2), "muted"),
+        (column(parts, room - cell_len(made) - 2), "muted"),
         (count, "muted"),
     ]
-
-
-def _column(text: str, width: int) -> str:
-    """Cut or fill a text to a width in cells."""
-    text = fit(text, width)
-    return text + " " * (width - cell_len(text))

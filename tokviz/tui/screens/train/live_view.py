@@ -14,7 +14,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.jobs.train_messages import TrainReport
-from tokviz.tui.dialogs.row_list import RowList
 from tokviz.tui.screens.train.learning import (
     Learning,
     NumberedMerge,
@@ -23,6 +22,7 @@ from tokviz.tui.screens.train.learning import (
 )
 from tokviz.tui.screens.train.plan import N_BYTES
 from tokviz.tui.widgets.curve import curve_rows
+from tokviz.tui.widgets.lists import RowList
 
 _AXIS = 5
 

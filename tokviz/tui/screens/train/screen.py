@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -22,10 +21,10 @@ from tokviz.jobs.train_client import LIMITS, TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.runs import copy_run, make_room, remove_run, runs_folder
-from tokviz.tui.actions.registry import bindings_for
+from tokviz.session import Session, UseTokenizer
 from tokviz.tui.messages import Notice
-from tokviz.tui.screens.bars import key_items, tab_items
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.bars import tab_items
+from tokviz.tui.screens.legacy import LegacyScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.learning import clock, curve_of_run
 from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
@@ -38,7 +37,6 @@ from tokviz.tui.screens.train.plan import (
     plan_content,
 )
 from tokviz.tui.screens.train.summary import summary_content
-from tokviz.tui.widgets.bar import Bar
 from tokviz.tui.widgets.push_button import PushButton
 
 if TYPE_CHECKING:
@@ -72,13 +70,12 @@ _ALLOWED: dict[str, tuple[Phase, ...]] = {
 }
 
 
-class TrainScreen(TokvizScreen):
+class TrainScreen(LegacyScreen):
     """Train a tokenizer on one's own files, in a child process."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("train")]
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    action_group = "train"
+    SCREEN_ID = "train"
 
     class Heard(Message):
         """The child has said something."""
@@ -100,9 +97,9 @@ class TrainScreen(TokvizScreen):
             self.points = points
             self.summary = summary
 
-    def __init__(self, values: FormValues | None = None) -> None:
+    def __init__(self, session: Session, values: FormValues | None = None) -> None:
         """Take what the form shows first."""
-        super().__init__()
+        super().__init__(session)
         self._first_values = values or FormValues()
         self.phase: Phase = "form"
         self.summary: TrainSummary | None = None
@@ -114,12 +111,10 @@ class TrainScreen(TokvizScreen):
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        self.title_bar = Bar(id="title")
         self.form = TrainForm(self._first_values)
         self.form.border_title = "Corpus and settings"
         self.live = LiveView()
         self.side = Container(id="side")
-        self.keys = Bar(id="keys")
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -194,10 +189,16 @@ class TrainScreen(TokvizScreen):
 
     def action_add_corpus(self) -> None:
         """Choose a file or a folder."""
-        from tokviz.tui.dialogs.add_corpus import AddCorpusDialog
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        folder = self.tokviz.settings.folder
-        self.app.push_screen(AddCorpusDialog(Path(folder) if folder else None), self._add_chosen)
+        dialog = OpenFileDialog(
+            self.session.folder,
+            title="Add to the corpus",
+            verb="add or enter",
+            takes_any=True,
+            folder_verb="add this folder",
+        )
+        self.app.push_screen(dialog, self._add_chosen)
 
     def _add_chosen(self, path: Path | None) -> None:
         if path is not None:
@@ -338,21 +339,27 @@ class TrainScreen(TokvizScreen):
     def action_use_result(self) -> None:
         """Show the Tokens screen with the new tokenizer."""
         if self.summary is not None:
-            self.tokviz.use_tokenizer(self.summary.run_folder)
+            self.session.ask(UseTokenizer(self.summary.run_folder))
 
     def action_replay_result(self) -> None:
         """Show the Replay screen with the training."""
         if self.summary is not None:
-            self.tokviz.replay(ReplayRequest(self.summary.run_folder))
+            self.session.ask(ReplayRequest(self.summary.run_folder))
 
     def action_save_result(self) -> None:
         """Ask where to copy the run."""
-        from tokviz.tui.dialogs.save_folder import SaveFolderDialog
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         if self.summary is not None:
-            folder = self.tokviz.settings.folder
+            folder = self.session.settings.folder
             name = Path(self.summary.run_folder).name
-            dialog = SaveFolderDialog(Path(folder) if folder else None, name)
+            dialog = SaveFileDialog(
+                Path(folder) if folder else None,
+                name,
+                title="Save the trained tokenizer as",
+                placeholder="Name of a new folder",
+                existing="refuse",
+            )
             self.app.push_screen(dialog, self._save_chosen)
 
     def _save_chosen(self, path: Path | None) -> None:
@@ -377,7 +384,6 @@ class TrainScreen(TokvizScreen):
         self.set_class(phase == "done", "-done")
         self.form.disabled = phase == "running"
         self.side.border_title = _TITLES[phase]
-        self.keys.show(key_items("train", self._can_do))
         self.refresh_bindings()
 
     def _show_summary(self) -> None:

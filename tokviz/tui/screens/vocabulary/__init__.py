@@ -2,4 +2,6 @@
 
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
 
-__all__ = ["VocabularyScreen"]
+SCREEN = VocabularyScreen
+
+__all__ = ["SCREEN", "VocabularyScreen"]

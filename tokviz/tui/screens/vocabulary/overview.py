@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokviz.tui.widgets.flow import Row, Run, Span, flow, words_of
+from tokviz.tui.widgets.flow import Filter, Row, Span, flow, words_of
 from tokviz.vocabulary.query import split_words
 from tokviz.vocabulary.search import LengthCount, ScriptCount, Selection
 
@@ -63,7 +63,7 @@ def _script_rows(counts: Sequence[ScriptCount], active: set[str], width: int) ->
 def _bar_row(
     label: str, n_tokens: int, most: int, name: str, value: str, active: set[str], width: int
 ) -> Row:
-    action = Run(f"screen.toggle_word('{name}', '{value}')")
+    action = Filter(name, value)
     mark = "● " if value in active else "  "
     shown = label[:_LABEL].ljust(_LABEL)
     number = f"{n_tokens:>{_NUMBER},} "

@@ -1,87 +1,281 @@
-"""The side of the Vocabulary screen: its pages, which one is shown, and their tabs."""
+"""The pages at the side: what they show, and going from one to the other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
-from textual.containers import Container
+from textual import on
 
-from tokviz.tui.screens.bars import border_tabs
-from tokviz.tui.widgets.flow import Row
-from tokviz.tui.widgets.link_rows import LinkRows
+from tokviz.explain.facts import entry_of
+from tokviz.formats.report import FileFinding, Report
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.vocabulary.columns import shown_label
+from tokviz.tui.screens.vocabulary.filtering import SearchField
+from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
+from tokviz.tui.screens.vocabulary.overview import overview_rows
+from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.table import TokenTable
+from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Row, Span, Step, flow, words_of
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.rows_view import LinkRows
+from tokviz.tui.widgets.turns import Turn, Turns
+from tokviz.vocabulary.scripts import SCRIPTS
+
+if TYPE_CHECKING:
+    from tokviz.explain.relations import Children
+    from tokviz.vocabulary.index import VocabularyIndex
+
+_FEWEST_COLUMNS = 16
+"""A narrower page is set as wide as this, and cut."""
 
 
-class PageKind(NamedTuple):
-    """A page: its name, its tab, and the action that shows it."""
+class Pages(Controller):
+    """Shows the overview, the marked token, what was checked, and what can be typed.
 
-    id: str
-    title: str
-    action: str
+    All pages share one list of rows. A terminal that is large enough shows the token's page beside
+    another one.
+    """
 
-
-PAGES: tuple[PageKind, ...] = (
-    PageKind("overview", "Overview", "show_overview"),
-    PageKind("token", "Token", "show_page"),
-    PageKind("check", "Check", "show_check"),
-    PageKind("syntax", "Search help", "show_syntax"),
-)
-"""Every page, in the order of the tabs."""
-
-
-class SidePages(Container):
-    """Shows one page at a time, in one list of rows."""
-
-    def __init__(self) -> None:
-        """Begin with the overview."""
-        super().__init__(id="side")
-        self.shown = PAGES[0].id
+    def __init__(
+        self, screen: TokvizScreen, searching: Searching, field: SearchField, table: TokenTable
+    ) -> None:
+        """Take what was found, and where a token is marked."""
+        super().__init__(screen)
+        self._searching, self._field, self._table = searching, field, table
         self.rows = LinkRows(id="page")
-        self._draw_tabs()
+        pages = (
+            ("overview", "Overview", "show_overview"),
+            ("token", "Token", "show_page"),
+            ("check", "Check", "show_check"),
+            ("syntax", "Search help", "show_syntax"),
+        )
+        self.side = Turns([Turn(*page, lambda: self.rows) for page in pages], id="side")
+        self.beside = LinkRows(id="beside")
+        self.beside.border_title = " Token "
+        self.report: Report | None = None
+        """What is known to be wrong or right with the tokenizer; None while that is checked."""
+        self._checked: Tokenizer | None = None
+        self._children: tuple[VocabularyIndex, int, Children] | None = None
+        """What was found of the children of a token: the index and the row it is about."""
+        self._trail: tuple[int, ...] = ()
+        """The tokens gone to from page to page since one was marked in the list, by id."""
+        self._marked_id: int | None = None
+        self._wanted_id: int | None = None
+        """A token to show once the vocabulary is read."""
 
-    def compose(self) -> list[LinkRows]:
-        """Yield the rows."""
-        return [self.rows]
+    # -- which page
 
-    @property
-    def row_width(self) -> int:
-        """Columns of a row, at least a few."""
-        return max(16, self.rows.row_width)
+    @action("Overview panel", "alt+o", section="Panels")
+    def show_overview(self) -> None:
+        """How the tokens found spread over lengths and scripts. Each row is a filter."""
+        self.choose("overview")
+
+    @action("Token panel", "alt+t", section="Panels")
+    def show_page(self) -> None:
+        """The marked token's page."""
+        self.choose("token")
+
+    @action("Check panel", "alt+e", section="Panels")
+    def show_check(self) -> None:
+        """Where the tokenizer comes from, what was checked, and what is wrong with it."""
+        self.choose("check")
+
+    @action("Search help panel", "alt+s", section="Panels")
+    def show_syntax(self) -> None:
+        """What can be typed into the search field."""
+        self.choose("syntax")
+
+    @action("Next panel", "f2", section="Panels", footer="panel")
+    def next_panel(self) -> None:
+        """Show the panel to the right of the one shown now."""
+        self.choose(self.side.step(1))
+
+    @action("Previous panel", "shift+f2", section="Panels")
+    def prev_panel(self) -> None:
+        """Show the panel to the left of the one shown now."""
+        self.choose(self.side.step(-1))
+
+    @action("Go between search and panel", "f5", section="Panels")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the search field to the panel and back."""
+        if self._field.has_focus:
+            self.screen.add_class("-reading")
+            self.rows.focus()
+        else:
+            self._field.focus()
 
     def choose(self, page_id: str) -> None:
-        """Take another page to show; `show` then gives its rows."""
-        self.shown = page_id
-        self._draw_tabs()
+        """Show another page."""
+        self.side.show(page_id)
+        self.screen.add_class("-reading")
+        self.screen.set_class(page_id == "token", "-token")
+        self.screen.call_after_refresh(self._show_side, from_top=True)
 
-    def step(self, by: int) -> str:
-        """Give the page so many tabs further on, in a circle."""
-        ids = [page.id for page in PAGES]
-        return ids[(ids.index(self.shown) + by) % len(ids)]
+    # -- showing
 
-    def show(self, rows: Sequence[Row], *, anew: bool) -> None:
-        """Show the rows of the page."""
-        self.rows.show(rows, anew=anew)
+    def begin(self) -> None:
+        """Show that another vocabulary is being read."""
+        tokenizer = self._searching.tokenizer
+        self.report = None if tokenizer is None else tokenizer.load_report
+        self._children = None
+        self._trail = ()
+        self.show(from_top=True)
 
-    def _draw_tabs(self) -> None:
-        self.border_title = border_tabs(
-            (page.title, page.action, page.id == self.shown) for page in PAGES
-        )
+    def show(self, *, from_top: bool = False) -> None:
+        """Make the pages in view again; `from_top` for something else."""
+        self._show_side(from_top=from_top)
+        self._show_beside(from_top=True)
 
+    def show_found(self) -> None:
+        """Show how what was found spreads, or the token that was asked for before."""
+        wanted, self._wanted_id = self._wanted_id, None
+        if wanted is not None:
+            self.find(wanted)
+        if self.side.shown == "overview":
+            self._show_side()
 
-class TokenBeside(Container):
-    """The page of the marked token, for terminals so large that it can stand beside another."""
+    @on(RowList.Highlighted)
+    def _marked(self, event: RowList.Highlighted) -> None:
+        event.stop()
+        if self._table.token_id == self._marked_id:
+            return
+        self._marked_id = self._table.token_id
+        self._trail = ()
+        self._show_token(from_top=True)
 
-    def __init__(self) -> None:
-        """Begin empty."""
-        super().__init__(id="beside")
-        self.rows = LinkRows(id="beside-page")
-        self.border_title = " Token "
+    def _show_token(self, *, from_top: bool = False) -> None:
+        if self.side.shown == "token":
+            self._show_side(from_top=from_top)
+        self._show_beside(from_top=from_top)
 
-    def compose(self) -> list[LinkRows]:
-        """Yield the rows."""
-        return [self.rows]
+    def _show_side(self, *, from_top: bool = False) -> None:
+        self.rows.show(partial(self._rows_of, self.side.shown), from_top=from_top)
+
+    def _show_beside(self, *, from_top: bool = False) -> None:
+        if self.screen.has_class("-huge") and self.side.shown != "token":
+            self.beside.show(partial(self._rows_of, "token"), from_top=from_top)
+
+    def _rows_of(self, page_id: str, width: int) -> list[Row]:
+        searching = self._searching
+        width = max(_FEWEST_COLUMNS, width)
+        if page_id == "syntax":
+            return syntax_rows(width)
+        if page_id == "check" and searching.tokenizer is not None:
+            self._check(searching.tokenizer)
+            return check_rows(searching.tokenizer, self.report, width)
+        if searching.index is None or searching.selection is None:
+            return [(Span("Reading the vocabulary…", "dim"),)]
+        if page_id == "overview":
+            return overview_rows(searching.selection, searching.typed, width)
+        return self._token_rows(searching.index, width)
+
+    # -- the token's page
 
     @property
-    def row_width(self) -> int:
-        """Columns of a row, at least a few."""
-        return max(16, self.rows.row_width)
+    def shown_id(self) -> int | None:
+        """The id of the token whose page is shown: the one gone to last, else the marked one."""
+        return self._trail[-1] if self._trail else self._table.token_id
+
+    def go_to(self, token_id: int) -> None:
+        """Show the page of a token; the list stays as it is."""
+        if token_id != self.shown_id:
+            self._go((*self._trail, token_id))
+
+    def go_back(self) -> None:
+        """Show the token that was shown before."""
+        self._go(self._trail[:-1])
+
+    def find(self, token_id: int) -> None:
+        """Mark a token and show its page, also if the list does not hold it."""
+        searching = self._searching
+        if searching.index is None or searching.selection is None:
+            self._wanted_id = token_id
+        elif self._table.highlight_id(token_id):
+            self._go(())
+        elif searching.index.row_of(token_id) is not None:
+            self._go((token_id,))
+
+    def _go(self, trail: tuple[int, ...]) -> None:
+        self._trail = trail
+        if self.beside.display and self.side.shown != "token":
+            self._show_beside(from_top=True)
+        else:
+            self.choose("token")
+
+    def _token_rows(self, index: VocabularyIndex, width: int) -> list[Row]:
+        token_id = self.shown_id
+        row = None if token_id is None else index.row_of(token_id)
+        if row is None or token_id is None:
+            return flow(words_of("No token is marked.", "dim"), width)
+        children = self._children_of(index, row)
+        n_uses, places = self.session.live.occurrences(token_id, PLACES_LISTED)
+        token_bytes = index.tokenizer.token_bytes
+        page = TokenPage(
+            entry_of(index.tokenizer, token_id),
+            SCRIPTS[index.scripts[row]],
+            None if index.unreachable is None else bool(index.unreachable[row]),
+            n_uses,
+            tuple(places),
+            "your text",
+            None if children is None else tuple((token_bytes(i), i) for i in children.ids),
+            children is None or children.complete,
+        )
+        return [*self._way_back(index, width), *page_rows(page, width)]
+
+    def _way_back(self, index: VocabularyIndex, width: int) -> list[Row]:
+        """Give a link to the token that was shown before, if this one was gone to from there."""
+        if not self._trail:
+            return []
+        before = self._trail[-2] if len(self._trail) > 1 else self._table.token_id
+        label = "" if before is None else shown_label(index.tokenizer.token_bytes(before))
+        back = Step(-1)
+        return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
+
+    def _children_of(self, index: VocabularyIndex, row: int) -> Children | None:
+        """Give what a token is merged into, or find it and show the page once more."""
+        known = self._children
+        if known is not None and known[0] is index and known[1] == row:
+            return known[2]
+
+        def find(task: Task) -> Children:
+            from tokviz.explain.relations import children_of
+
+            return children_of(index, row, cancelled=lambda: task.cancelled)
+
+        def take(children: Children) -> None:
+            self._children = index, row, children
+            self._show_token()
+
+        self.in_thread("children", find, take)
+        return None
+
+    # -- the check
+
+    def _check(self, tokenizer: Tokenizer) -> None:
+        """Check the tokenizer thoroughly, once."""
+        if self._checked is tokenizer:
+            return
+        self._checked = tokenizer
+
+        def check(task: Task) -> Report:
+            from tokviz.formats.validate import validate
+
+            return validate(tokenizer)
+
+        def take(report: Report) -> None:
+            if tokenizer is self._searching.tokenizer:
+                self.report = report
+                if self.side.shown == "check":
+                    self._show_side()
+
+        def failed(error: Exception) -> None:
+            finding = FileFinding("error", "check", "", f"the check could not be made: {error}")
+            take(Report(tokenizer.name, (finding,)))
+
+        self.in_thread("check", check, take, failed=failed)

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
 from textual.content import Content
-from textual.geometry import Size
-from textual.widgets import Input, Static
-from textual.worker import Worker, WorkerState
+from textual.widgets import Static
 
 from tokviz.glyphs import safe
+from tokviz.session import Request, ShowToken
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions.registry import bindings_for
-from tokviz.tui.dialogs.base import Field
-from tokviz.tui.messages import Pasted
-from tokviz.tui.screens.bars import key_items, tab_items, tokenizer_item
-from tokviz.tui.screens.dropped import TakesDropped
-from tokviz.tui.screens.vocabulary.list_actions import ListActions
-from tokviz.tui.screens.vocabulary.pages import SidePages, TokenBeside
-from tokviz.tui.screens.vocabulary.table import TokenTable
-from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.actions import Gesture
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tokenizer_item
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.vocabulary.files import Files
+from tokviz.tui.screens.vocabulary.filtering import Filtering, SearchField
+from tokviz.tui.screens.vocabulary.pages import Pages
+from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
+from tokviz.tui.screens.vocabulary.token_actions import TokenActions
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.flow import Filter, GoTo, Step, ToToken
+from tokviz.tui.widgets.lists import MOVES
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import duration
-from tokviz.vocabulary.query import FLAGS, Flag, Query
+from tokviz.vocabulary.search import Order
 
-if TYPE_CHECKING:
-    from tokviz.vocabulary.index import VocabularyIndex
+USES_DELAY = 0.5
+"""Seconds after another tokenizer until the uses in the text are counted: it is encoded first."""
 
-NARROW_COLUMNS = 110
-"""A narrower terminal has its pages below the list."""
-SHORT_LINES, LOW_LINES = 16, 28
-TINY_COLUMNS, TINY_LINES = 28, 9
-HUGE_COLUMNS, HUGE_LINES = 150, 44
-"""A terminal of this size shows the token's page beside another one."""
-
-_PLACEHOLDER = "Search: text, 0xe4b8, /regex/, #498, len:>10, script:han, is:partial"
-_SHORT_PLACEHOLDER = "Search, or F2 for how"
-_FLAG_WORDS: dict[Flag, str] = {
-    "special": "special",
-    "partial": "cut characters",
-    "unreachable": "unreachable",
-    "used": "in your text",
-}
-_ORDER_WORDS = {
+_ORDER_WORDS: dict[Order, str] = {
     "id": "by id",
     "text": "by text",
     "length": "by bytes",
@@ -55,218 +45,158 @@ _ORDER_WORDS = {
 }
 
 
-class SearchField(Field):
-    """The search field. It tells of a paste, which may be the path of a tokenizer."""
-
-    def _on_paste(self, event: events.Paste) -> None:
-        super()._on_paste(event)
-        self.post_message(Pasted(event.text))
-
-
-class VocabularyScreen(TakesDropped, ListActions):
+class VocabularyScreen(TokvizScreen):
     """Search and browse the tokens of the tokenizer at hand."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_for("vocabulary"),
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("backspace", "token_before", show=False),
-        Binding("ctrl+home", "to_edge(False)", show=False),
-        Binding("ctrl+end", "to_edge(True)", show=False),
-    ]
+    SCREEN_ID = "vocabulary"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#query"
-    action_group = "vocabulary"
-
-    def __init__(self) -> None:
-        """Begin before the vocabulary is read."""
-        super().__init__()
-        self.uses = {}
-        self._shown_for: object = None
-        self._fitted: tuple[int, int] | None = None
+    LOW_LINES = 28
+    CONTROLLERS = (TokenActions, Filtering, Pages, TokenizerChoice, Files)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *MOVES,
+        Binding("ctrl+home", "edge(-1)", show=False),
+        Binding("ctrl+end", "edge(1)", show=False),
+    ]
+    GESTURES = (
+        Gesture("Click a token", "Shows its page."),
+        Gesture("Click the head of a column", "Sorts by it; once more the other way round."),
+        Gesture("Click a row of the overview", "Shows only its tokens; once more all of them."),
+        Gesture("Click a word below the search", "Shows only such tokens; once more all of them."),
+        Gesture("Click an id on a token's page", "Shows that token."),
+        Gesture("Click the tokenizer", "Opens the list of tokenizers."),
+    )
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        self._fit(self.app.size)
-        self.title_bar = Bar(id="title")
+        self.fit(self.app.size)
         self.field = SearchField(id="query")
-        self._show_placeholder()
-        self.filters = Bar(id="filters")
-        self.table = TokenTable(self.tokviz.token_palette(), id="table")
-        self.side = SidePages()
-        self.beside = TokenBeside()
+        head = TableHead()
+        self.table = TokenTable(palette_of(self.app), head, id="table")
         self.status = Bar(id="status")
-        self.keys = Bar(id="keys")
+        self._problem, self._nothing = Static(id="problem"), Static(id="nothing")
+        self.searching = Searching(self, self._show_begun, self._show_found)
+        self.filtering = Filtering(self, self.searching, self.field)
+        self.pages = Pages(self, self.searching, self.field, self.table)
+        self.tokens = TokenActions(self, self.pages)
+        choice = TokenizerChoice(self)
+        dropped = Dropped(self, choice, lambda: self.field.put(""))
+        self.answer_with(
+            self.tokens, self.filtering, self.pages, choice, Files(self, self.searching), dropped
+        )
+        self._shown_for: object = None
         yield self.title_bar
         with Horizontal(id="search"):
             yield Static("›", classes="prompt")
             yield self.field
-        yield self.filters
-        yield Static(id="problem")
+        yield self.filtering.bar
+        yield self._problem
         with Container(id="work"):
             with Container(id="list"):
+                yield head
                 yield self.table
-                yield Static(id="nothing")
+                yield self._nothing
             with Container(id="right"):
-                yield self.side
-                yield self.beside
+                yield self.pages.side
+                yield self.pages.beside
         yield self.status
         yield self.keys
 
     def on_mount(self) -> None:
-        """Read the vocabulary of the tokenizer at hand."""
-        self.keys.show(key_items("vocabulary"))
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
-        self.tokviz.tokenizer_changed.subscribe(self, self._tokenizer_changed)
+        """Show the first page, and answer requests."""
+        self.fitted()
+        self.pages.side.show("overview")
+        self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:
         """Take up what has become of the tokenizer and the text on the Tokens screen."""
-        self.uses = self.tokviz.tokens_screen.live.token_counts()
-        self.read_vocabulary(self.tokviz.tokenizer)
-        self._show_title()
-        if self.index is not None:
-            self.table.show_uses(self.uses)
-            if "used" in self.flags() or self.order == "uses":
-                self.search()
-            self._show_filters()
-            self.show_pages(anew=False)
+        self.searching.read(self.session.tokenizer)
+        self._count_uses()
+        if "used" in self.filtering.flags or self.searching.order == "uses":
+            self.searching.search()
+        self.pages.show()
 
-    def _tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        if self.is_current:
-            self.uses = {}
-            self.read_vocabulary(tokenizer)
-            self._show_title()
-            self.set_timer(0.5, self._read_uses)
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Show another vocabulary."""
+        self.searching.uses = {}
+        self.searching.read(tokenizer)
+        self.set_timer(USES_DELAY, self._count_uses)
 
-    def _read_uses(self) -> None:
-        self.uses = self.tokviz.tokens_screen.live.token_counts()
-        self.table.show_uses(self.uses)
-        self._show_filters()
+    def _count_uses(self) -> None:
+        self.searching.uses = self.session.live.token_counts()
+        self.table.show_uses(self.searching.uses)
+        self.filtering.show()
 
-    def _change_palette(self) -> None:
-        self.table.set_palette(self.tokviz.token_palette())
+    def answer(self, request: Request) -> None:
+        """Show what another screen asks for."""
+        if isinstance(request, ShowToken):
+            self.pages.find(request.token_id)
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
+    # -- what is found
 
-    # -- searching
-
-    @on(Input.Changed, "#query")
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.typed = event.value
-        self._show_filters()
-        self.search()
-
-    @on(Input.Submitted, "#query")
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_open_token()
-
-    def vocabulary_changed(self) -> None:
+    def _show_begun(self) -> None:
         """Show that another vocabulary is being read."""
-        self._children = None
-        self.table.show(None, None)
-        self._say_nothing("Reading the vocabulary…")
-        self._show_filters()
-        self._show_status(None)
-        self.show_pages(anew=True)
+        self.show_title()
+        self.table.show_tokens(None, None)
+        self._show_nothing("Reading the vocabulary…")
+        self.filtering.show()
+        self._show_status()
+        self.pages.begin()
 
-    def selection_changed(self, query: Query) -> None:
-        """Show what a query found."""
-        assert self.index is not None and self.selection is not None
-        selection = self.selection
-        self.table.show(
-            self.index,
+    def _show_found(self) -> None:
+        """Show what a search found."""
+        searching = self.searching
+        selection, query = searching.selection, searching.query
+        assert selection is not None
+        shown_for = (query, searching.order, searching.descending)
+        self.table.show_tokens(
+            searching.index,
             selection.rows,
-            order=self.order,
-            descending=self.descending,
-            uses=self.uses,
-            keep=self._shown_for == (query, self.order, self.descending),
+            order=searching.order,
+            descending=searching.descending,
+            uses=searching.uses,
+            keep=self._shown_for == shown_for,
         )
-        self._shown_for = (query, self.order, self.descending)
+        self._shown_for = shown_for
         problems = [note for note in (*query.notes, selection.note) if note]
-        self.query_one("#problem", Static).update(Content(safe(" ".join(problems))))
+        self._problem.update(Content(safe(" ".join(problems))))
         self.set_class(bool(problems), "-problem")
-        if len(selection.rows):
-            self.remove_class("-empty")
-        else:
-            self._say_nothing(_nothing_found(query, self.typed, self.index))
-        if self._wanted_id is not None:
-            wanted, self._wanted_id = self._wanted_id, None
-            self.action_find_id(wanted)
-        self._show_status(selection.seconds)
-        self._show_filters()
-        if self.side.shown == "overview":
-            self.show_side(anew=False)
+        self._show_nothing("" if len(selection.rows) else _nothing_found(searching))
+        self._show_status()
+        self.filtering.show()
+        self.pages.show_found()
 
-    def _say_nothing(self, sentence: str) -> None:
-        self.query_one("#nothing", Static).update(Content(safe(sentence)))
-        self.add_class("-empty")
+    def _show_nothing(self, sentence: str) -> None:
+        """Show why there is no token in the list, if there is none."""
+        self._nothing.update(Content(safe(sentence)))
+        self.set_class(bool(sentence), "-empty")
 
-    def take_back_paste(self) -> None:
-        """Empty the field."""
-        self.put("")
+    # -- routing
 
-    # -- the tokenizer
+    @on(RowsView.Picked)
+    def _picked(self, event: RowsView.Picked) -> None:
+        event.stop()
+        match event.action:
+            case ToToken(token_id):
+                self.pages.go_to(token_id)
+            case Step():
+                self.pages.go_back()
+            case GoTo(index):
+                self.tokens.jump(index)
+            case Filter(name, value):
+                self.filtering.toggle(name, value)
 
-    def action_pick_tokenizer(self) -> None:
-        """Choose another tokenizer, for this screen and the others."""
-        self.tokviz.pick_tokenizer()
+    def action_move(self, step: int) -> None:
+        """Move the mark in the list."""
+        self.table.move(step)
 
-    # -- the lines
+    def action_page(self, step: int) -> None:
+        """Move the mark by a page."""
+        self.table.action_page(step)
 
-    def _show_title(self) -> None:
-        tokenizer = self.tokviz.tokenizer
-        self.title_bar.show(tab_items("vocabulary"), [tokenizer_item(tokenizer)])
-
-    def _show_filters(self) -> None:
-        """Show the properties as words to click, with how many tokens have each."""
-        index, active = self.index, self.flags()
-        if index is None:
-            self.filters.show([])
-            return
-        counts: dict[Flag, int | None] = {
-            "special": int(index.special.sum()),
-            "partial": int(index.partial.sum()),
-            "unreachable": None if index.unreachable is None else int(index.unreachable.sum()),
-            "used": len(self.uses),
-        }
-        items = []
-        for flag in FLAGS:
-            number = counts[flag]
-            if number is None and index.tokenizer.remote:
-                continue
-            shown = "…" if number is None else f"{number:,}"
-            role: Role = "active" if flag in active else "plain"
-            mark = "● " if flag in active else "○ "
-            words: tuple[tuple[str, Role], ...] = (
-                (mark, "key"),
-                (f"{_FLAG_WORDS[flag]} ", role),
-                (shown, role),
-            )
-            items.append(BarItem(words, f"screen.only_{flag}"))
-        self.filters.show(items)
-
-    def _show_status(self, seconds: float | None) -> None:
-        index, selection = self.index, self.selection
-        if index is None or selection is None:
-            self.status.show([BarItem((("reading the vocabulary…", "plain"),))])
-            return
-        n, total = len(selection.rows), len(index)
-        found = f"{n:,} of {total:,} tokens" if n < total else f"{total:,} tokens"
-        order = f"{_ORDER_WORDS[self.order]} {'▼' if self.descending else '▲'}"
-        items = [
-            BarItem(((found, "chip"),)),
-            BarItem(((f"sorted {order}", "plain"),), "screen.next_order"),
-        ]
-        if seconds is not None:
-            items.append(BarItem(((f"found in {duration(seconds)}", "plain"),)))
-        self.status.show(items)
+    def action_edge(self, side: int) -> None:
+        """Move the mark to the first or the last token."""
+        self.table.action_edge(side)
 
     @on(events.DescendantFocus)
     def _focus_moved(self) -> None:
@@ -274,35 +204,41 @@ class VocabularyScreen(TakesDropped, ListActions):
         if self.field.has_focus:
             self.remove_class("-reading")
 
-    # -- layout
+    # -- the lines and the room
 
-    def on_resize(self, event: events.Resize) -> None:
+    def title_items(self) -> list[BarItem]:
+        """Name the tokenizer."""
+        return [tokenizer_item(self.session.tokenizer)]
+
+    def _show_status(self) -> None:
+        searching = self.searching
+        index, selection = searching.index, searching.selection
+        if index is None or selection is None:
+            self.status.show([BarItem((("reading the vocabulary…", "plain"),))])
+            return
+        n, total = len(selection.rows), len(index)
+        found = f"{n:,} of {total:,} tokens" if n < total else f"{total:,} tokens"
+        order = f"{_ORDER_WORDS[searching.order]} {'▼' if searching.descending else '▲'}"
+        self.status.show(
+            [
+                BarItem(((found, "chip"),)),
+                BarItem(((f"sorted {order}", "plain"),), "screen.next_order"),
+                BarItem(((f"found in {duration(selection.seconds)}", "plain"),)),
+            ]
+        )
+
+    def fitted(self) -> None:
         """Show what there is room for."""
-        if not self.drop_if_outdated(event) and event.size != self._fitted:
-            self._fit(event.size)
-            self.call_after_refresh(self.show_pages, anew=False)
-
-    def _fit(self, size: Size) -> None:
-        self._fitted = width, height = size
-        self.set_class(width < NARROW_COLUMNS, "-narrow")
-        self.set_class(height < LOW_LINES, "-low")
-        self.set_class(height < SHORT_LINES, "-short")
-        self.set_class(width < TINY_COLUMNS or height < TINY_LINES, "-tiny")
-        self.set_class(width >= HUGE_COLUMNS and height >= HUGE_LINES, "-huge")
-        if hasattr(self, "field"):
-            self._show_placeholder()
-
-    def _show_placeholder(self) -> None:
-        fits = self.app.size.width > len(_PLACEHOLDER) + 4
-        self.field.placeholder = _PLACEHOLDER if fits else _SHORT_PLACEHOLDER
+        self.field.fit(self.app.size.width)
+        self.pages.show()
 
 
-def _nothing_found(query: Query, typed: str, index: VocabularyIndex) -> str:
-    sentence = "No token fits."
+def _nothing_found(searching: Searching) -> str:
+    sentence, typed, index = "No token fits.", searching.typed, searching.index
     if typed.strip().isdigit():
         sentence += f" For the token with this id, type #{typed.strip()}."
-    if "is:unreachable" in typed and index.unreachable is None:
+    if "is:unreachable" in typed and index is not None and index.unreachable is None:
         if index.tokenizer.remote:
             return "Whether a token can be reached is not known of tokenizers of other libraries."
         return "Every token is being tried: a moment."
-    return f"{sentence} Esc shows all tokens again." if query.terms else sentence
+    return f"{sentence} Esc shows all tokens again." if searching.query.terms else sentence

@@ -18,7 +18,7 @@ from tokviz.tui.widgets.card_rows import (
     token_copies,
 )
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Role, Row, Run, Span, Word, flow, words_of
+from tokviz.tui.widgets.flow import GoTo, Role, Row, Span, ToToken, Word, flow, words_of
 
 PLACES_LISTED = 30
 _CHILDREN_SHOWN = 120
@@ -49,11 +49,6 @@ class TokenPage:
     all_children: bool = True
 
 
-def show_token(token_id: int) -> Run:
-    """Give the action that shows a token's page."""
-    return Run(f"screen.show_id({token_id})")
-
-
 def page_rows(page: TokenPage, width: int) -> list[Row]:
     """Draw the page of a token."""
     entry = page.entry
@@ -65,10 +60,10 @@ def page_rows(page: TokenPage, width: int) -> list[Row]:
         *_facts(page, width),
         *_use_rows(page, width),
         (),
-        *lineage_rows(entry, width, show_token),
+        *lineage_rows(entry, width, ToToken),
         *_child_rows(page, width),
-        *look_alike_rows(entry, width, show_token),
-        *neighbour_rows(entry, width, show_token),
+        *look_alike_rows(entry, width, ToToken),
+        *neighbour_rows(entry, width, ToToken),
     ]
 
 
@@ -107,9 +102,7 @@ def _use_rows(page: TokenPage, width: int) -> Iterator[Row]:
     yield from field_rows("in text", words, width)
     if page.places:
         links: list[Word] = [(Span("go to", "dim"),)]
-        links += [
-            (Span(f"#{index:,}", "link", Run(f"screen.jump({index})")),) for index in page.places
-        ]
+        links += [(Span(f"#{index:,}", "link", GoTo(index)),) for index in page.places]
         if page.n_uses > len(page.places):
             links.append((Span("…", "dim"),))
         yield from flow(links, width, (Span(" " * 9),))
@@ -128,7 +121,7 @@ def _child_rows(page: TokenPage, width: int) -> Iterator[Row]:
         return
     more = "" if page.all_children else " or more"
     yield (Span("Merged into", "heading"), Span(f" {counted(n, 'token')}{more}", "dim"))
-    words = [named_word(token, i, show_token) for token, i in page.children[:_CHILDREN_SHOWN]]
+    words = [named_word(token, i, ToToken) for token, i in page.children[:_CHILDREN_SHOWN]]
     if n > _CHILDREN_SHOWN:
         words += words_of(f"… {n - _CHILDREN_SHOWN:,} more", "dim")
     yield from flow(words, width)

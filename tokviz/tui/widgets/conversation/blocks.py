@@ -152,21 +152,19 @@ class Blocks(DiffedScroll, can_focus=False):
             style = self._styles[look] = self.rich_style + component
         return style
 
-    def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
-        super().notify_style_update()
+    def restyle(self) -> None:
+        """Forget what was drawn, and draw everything again."""
         self._styles.clear()
         self._strips.clear()
-        self.refresh()
+        super().restyle()
 
     # -- mouse
 
     def _at(self, event: events.MouseEvent) -> tuple[int, BlockRow, int] | None:
-        offset = event.get_content_offset(self)
-        if offset is None or self.rows is None:
+        place = self.place_at(event)
+        if place is None or self.rows is None or place.y >= self.rows.n_rows:
             return None
-        number = self.top_row + offset.y
-        return None if number >= self.rows.n_rows else (number, self.rows.row(number), offset.x)
+        return place.y, self.rows.row(place.y), place.x
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Underline what a click would do."""

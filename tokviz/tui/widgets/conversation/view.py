@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -76,6 +77,11 @@ class MessageList(Container):
         yield self.list
         yield self.editor
 
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the keyboard to the editor."""
+        self.editor.focus(scroll_visible)
+        return self
+
     # -- what is shown
 
     @property
@@ -122,10 +128,11 @@ class MessageList(Container):
     # -- layout
 
     def _lay_out(self) -> None:
-        width = self.list.row_width
+        blocks = self.list
+        # While it is hidden it has no width, but is drawn again before it is laid out again.
+        width = blocks.row_width or blocks.cells
         if not width:
             return
-        blocks = self.list
         text_width = width - GUTTER - _CURSOR
         self.editor.set_text_width(text_width)
         # One that is longer than the view scrolls by itself.

@@ -85,9 +85,9 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs) -> int:
     end = start + width
     if not _is_mark(text, end) and _only(_NARROW)(text, start, end):
         return end
-    half = start + width // 2
+    half = start + max(width // 2, 1)
     if half < len(text) and _only(_WIDE)(text, start, half) and _is_wide(text, half):
-        return max(half, start + 1)
+        return half
     # A letter with its marks takes at least a cell and is at most three characters.
     reach = 3 * width if glyphs.style.clusters else width
     cells = lay_out(text[start : start + reach + 1], glyphs)

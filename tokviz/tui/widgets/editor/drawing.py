@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable
 
 from textual.geometry import Region
@@ -20,32 +21,19 @@ class DrawnRows(TextArea):
     wrapped_document: ExactWrappedDocument
     _painter: RowPainter
 
-    def __init__(
-        self,
-        *,
-        soft_wrap: bool,
-        name: str | None,
-        id: str | None,
-        classes: str | None,
-    ) -> None:
+    def __init__(self, *, soft_wrap: bool, id: str | None) -> None:
         """Create the text area, empty and without what would cost time at every key."""
         self._frame: dict[int, Strip] = {}
         self._frame_marks: Marks | None = None
         self._sent_rows = ChangedRows()
         self._styled_rows = ChangedRows()
-        super().__init__(
-            soft_wrap=soft_wrap,
-            name=name,
-            id=id,
-            classes=classes,
-            highlight_cursor_line=False,
-        )
+        super().__init__(soft_wrap=soft_wrap, id=id, highlight_cursor_line=False)
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.match_cursor_bracket, False)
 
+    @abstractmethod
     def _marks(self) -> Marks:
         """Return what is drawn over the tokens now."""
-        raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
         """Draw a row of the view."""

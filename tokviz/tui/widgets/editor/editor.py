@@ -81,9 +81,7 @@ class TokenEditor(DrawnRows):
         *,
         show_invisibles: bool = True,
         soft_wrap: bool = True,
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """Create an editor.
 
@@ -92,9 +90,7 @@ class TokenEditor(DrawnRows):
             palette: How tokens look.
             show_invisibles: Whether spaces, tabs, line ends and the like are drawn as glyphs.
             soft_wrap: Whether long lines are wrapped.
-            name: The widget's name.
             id: The widget's id.
-            classes: The widget's CSS classes.
         """
         self.live = live
         self.on_edited: Callable[[], None] = lambda: None
@@ -107,7 +103,7 @@ class TokenEditor(DrawnRows):
         self._pin: int | None = None
         self._picked: tuple[int, Selection, int] | None = None
         self._reported_hover: int | None = None
-        super().__init__(soft_wrap=soft_wrap, name=name, id=id, classes=classes)
+        super().__init__(soft_wrap=soft_wrap, id=id)
         self.history = BoundedHistory()
 
     # -- text

@@ -20,7 +20,7 @@ _SEARCH_SHARE: Final = 8
 """The part of a part, counted from its end, in which a space is looked for to end it at."""
 
 
-class Part(NamedTuple):
+class LinePart(NamedTuple):
     """Consecutive characters of a long line."""
 
     n_chars: int
@@ -35,7 +35,7 @@ class LongLine:
 
     __slots__ = ("_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
 
-    def __init__(self, text: str, part_size: int, measure: Callable[[str], Part]) -> None:
+    def __init__(self, text: str, part_size: int, measure: Callable[[str], LinePart]) -> None:
         """Cut a line.
 
         Args:
@@ -87,7 +87,7 @@ class LongLine:
         self._parts[first : last + 1] = self._cut(text, begin, end)
         self._sum()
 
-    def _cut(self, text: str, begin: int, end: int) -> Iterator[Part]:
+    def _cut(self, text: str, begin: int, end: int) -> Iterator[LinePart]:
         size = self._part_size
         while end - begin > size + size // 2:
             cut = safe_cut(text, begin + size, size // _SEARCH_SHARE)
@@ -109,9 +109,9 @@ class WrappedLongLine(LongLine):
     def __init__(self, text: str, width: int, glyphs: Glyphs) -> None:
         """Wrap a line into rows of `width` cells."""
 
-        def measure(part: str) -> Part:
+        def measure(part: str) -> LinePart:
             found = breaks(part, width, glyphs)
-            return Part(len(part), len(found) + 1, found)
+            return LinePart(len(part), len(found) + 1, found)
 
         super().__init__(text, self.PART_SIZE, measure)
 
@@ -145,8 +145,8 @@ class FlatLongLine(LongLine):
     def __init__(self, text: str, glyphs: Glyphs) -> None:
         """Lay out a line without wrapping it."""
 
-        def measure(part: str) -> Part:
+        def measure(part: str) -> LinePart:
             width = len(part) if is_plain(part) else lay_out(part, glyphs).width
-            return Part(len(part), width, ())
+            return LinePart(len(part), width, ())
 
         super().__init__(text, self.PART_SIZE, measure)

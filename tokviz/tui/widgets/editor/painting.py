@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from tokviz.glyphs import NEWLINE, Glyphs
 from tokviz.live.spans import BEGINS_INSIDE, TokenSpan
-from tokviz.tui.palette import N_HUES, TokenPalette
+from tokviz.tui.palette import N_HUES, LookTable
 from tokviz.tui.widgets.editor.cells import Cells
 
 # A look is a hue, PENDING or NO_TOKEN, and any of the bits.
@@ -92,22 +92,12 @@ def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[i
         looks[first] |= SPLIT
 
 
-class LookStyles(dict[int, Style]):
-    """The style of each look in a palette; worked out when first asked for."""
+class LookStyles(LookTable):
+    """The style of each look in a palette."""
 
-    def __init__(self, palette: TokenPalette, ground: Style) -> None:
-        """Take the palette, and the widget's own style below it."""
-        super().__init__()
-        self._palette = palette
-        self.base = ground + palette.base
-
-    def __missing__(self, look: int) -> Style:
-        """Put a style together and remember it."""
-        style = self[look] = self._style(look)
-        return style
-
-    def _style(self, look: int) -> Style:
-        palette, hue = self._palette, look & HUE_MASK
+    def style_of(self, look: int) -> Style:
+        """Put a style together."""
+        palette, hue = self.palette, look & HUE_MASK
         style = self.base
         if hue == PENDING:
             style += palette.pending
@@ -134,7 +124,7 @@ class LookStyles(dict[int, Style]):
 
     def _over(self, style: Style, overlay: Style) -> Style:
         """Without colour, reverse what is reversed already, so that it can be seen on it."""
-        if self._palette.mono and style.reverse:
+        if self.palette.mono and style.reverse:
             return style + overlay + Style(reverse=False)
         return style + overlay
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -32,9 +33,24 @@ _STRIPS_KEPT = 512
 class RowPainter:
     """Draws rows with their tokens; rows that look the same are the same strip."""
 
-    def __init__(self, live: LiveDocument, palette: TokenPalette, glyphs: Glyphs) -> None:
-        """Take the tokens, their look and that of characters."""
+    def __init__(
+        self,
+        live: LiveDocument,
+        palette: TokenPalette,
+        glyphs: Glyphs,
+        looks: Callable[[int, int, Marks], list[int]] | None = None,
+    ) -> None:
+        """Take the tokens, their look and that of characters.
+
+        Args:
+            live: The document.
+            palette: How tokens look.
+            glyphs: How characters are drawn.
+            looks: Gives the looks of so many characters from an offset on, as `row_looks` does; by
+                default those of the document's own tokens.
+        """
         self._live = live
+        self._looks = looks or self._live_looks
         self._palette = palette
         self._ground = Style.null()
         self._styles = LookStyles(palette, self._ground)
@@ -76,10 +92,7 @@ class RowPainter:
         part = wrapped.row_part(row, first_cell, width)
         start = self._live.line_start(part.line) + part.start
         n_chars = len(part.text) + self._has_line_feed(wrapped, part)
-        spans = self._live.tokens_in(start, start + n_chars)
-        if marks.cursor == start + n_chars == self._live.n_chars:
-            n_chars += 1  # the cursor stands behind the text
-        looks = row_looks(start, n_chars, spans, self._special_ids(), marks)
+        looks = self._looks(start, n_chars, marks)
         first_cell -= part.cell
         key: object = (part.text, tuple(looks), first_cell, width, id(self.glyphs))
         strip = self._strips.get(key)
@@ -88,6 +101,12 @@ class RowPainter:
                 part.text, part.cells, looks, self.glyphs, self._styles, width, first_cell
             )
         return strip
+
+    def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
+        spans = self._live.tokens_in(start, start + n_chars)
+        if marks.cursor == start + n_chars == self._live.n_chars:
+            n_chars += 1  # the cursor stands behind the text
+        return row_looks(start, n_chars, spans, self._special_ids(), marks)
 
     @property
     def n_chars(self) -> int:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tokviz.chat.render import Rendering
 
 
-class Counts(NamedTuple):
+class MaskCounts(NamedTuple):
     """Tokens that are kept, and those of them that are learned."""
 
     tokens: int = 0
     learned: int = 0
 
-    def plus(self, tokens: int, learned: int) -> Counts:
+    def plus(self, tokens: int, learned: int) -> MaskCounts:
         """Add more."""
-        return Counts(self.tokens + tokens, self.learned + learned)
+        return MaskCounts(self.tokens + tokens, self.learned + learned)
 
 
 class PartCounts(NamedTuple):
@@ -37,8 +37,8 @@ class PartCounts(NamedTuple):
         cut: How many tokens of each message are cut off.
     """
 
-    by_part: dict[tuple[int, int], Counts]
-    by_message: dict[int, Counts]
+    by_part: dict[tuple[int, int], MaskCounts]
+    by_message: dict[int, MaskCounts]
     spans: dict[tuple[int, int], list[tuple[int, int]]]
     cut: dict[int, int]
 
@@ -57,7 +57,7 @@ def part_counts(rendering: Rendering) -> PartCounts:
     for message, start, end in segments(rendering.message_of):
         n_kept = max(0, min(end, kept) - start)
         learned = mask.count(1, start, start + n_kept)
-        by_message[message] = by_message.get(message, Counts()).plus(n_kept, learned)
+        by_message[message] = by_message.get(message, MaskCounts()).plus(n_kept, learned)
         if start + n_kept < end:
             cut[message] = cut.get(message, 0) + end - start - n_kept
         while start < end:
@@ -65,7 +65,7 @@ def part_counts(rendering: Rendering) -> PartCounts:
             spans.setdefault((message, part), []).append((start, last))
             n_kept = min(last, kept) - start
             if n_kept > 0:
-                count = by_part.get((message, part), Counts())
+                count = by_part.get((message, part), MaskCounts())
                 by_part[message, part] = count.plus(n_kept, mask.count(1, start, start + n_kept))
             start = last
             if last == stop:
@@ -131,11 +131,11 @@ def roles_content(
         width: The columns there are.
         source: The sentence that says where the mask comes from.
     """
-    by_role: dict[str, Counts] = {}
+    by_role: dict[str, MaskCounts] = {}
     for message, count in sorted(counts.by_message.items()):
         role = roles[message] if 0 <= message < len(roles) else "no message"
-        by_role[role] = by_role.get(role, Counts()).plus(*count)
-    total = Counts(rendering.n_kept, rendering.n_learned)
+        by_role[role] = by_role.get(role, MaskCounts()).plus(*count)
+    total = MaskCounts(rendering.n_kept, rendering.n_learned)
     lines = [Content.assemble((f"{'':<12}{'tokens':>9}{'learned':>10}", "$text-muted"))]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)

@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.style import Style
 
-from tokviz.tui.palette import TokenPalette
+from tokviz.tui.palette import LookTable, TokenPalette
 
 LEARNED: Final = 1
 SPECIAL: Final = 2
@@ -26,23 +26,17 @@ _GREEN: Final = 2
 """The hue of learned tokens, one of the palette's, so that it suits every kind of terminal."""
 
 
-class MaskStyles(dict[int, Style]):
+class MaskStyles(LookTable):
     """The style of each look, a sum of the bits above."""
 
     def __init__(self, palette: TokenPalette, ground: Style) -> None:
         """Take the palette, and the widget's own style below it."""
-        super().__init__()
-        self._palette = palette
-        self.base = ground + palette.base
+        super().__init__(palette, ground)
         self.muted = self.base + palette.pending
 
-    def __missing__(self, look: int) -> Style:
-        """Put a style together and remember it."""
-        style = self[look] = self._style(look)
-        return style
-
-    def _style(self, look: int) -> Style:
-        palette = self._palette
+    def style_of(self, look: int) -> Style:
+        """Put a style together."""
+        palette = self.palette
         style = self.base
         if look & LEARNED:
             style += palette.hues[_GREEN] + Style(bold=True, underline=True)
@@ -57,8 +51,3 @@ class MaskStyles(dict[int, Style]):
         if look & HOVERED:
             style += palette.hover
         return style
-
-
-def mark(learned: bool, *, cut: bool = False) -> str:
-    """Give the sign of a mask."""
-    return CUT_MARK if cut else MARKS[learned]

@@ -66,7 +66,7 @@ def stretch_strips(
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class GlossBlock:
     """A line, or a part of a long one, at its place in the document."""
 
     start: int
@@ -84,7 +84,7 @@ class Block:
 class Located:
     """One stretch of a block."""
 
-    block: Block
+    block: GlossBlock
     index: int
 
     @property
@@ -131,21 +131,21 @@ class Gloss:
         self._rows = rows
         self.label_width = label_columns([row.title for row in rows])
         self._text_width = max(1, width - self.label_width)
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, GlossBlock] = {}
 
     @property
     def lines_per_stretch(self) -> int:
         """Lines that a stretch takes in the view."""
         return len(self._rows) + 1
 
-    def block_at(self, offset: int) -> Block:
+    def block_at(self, offset: int) -> GlossBlock:
         """Lay out the block that a character is in."""
         start, end = self._bounds(offset)
         block = self._blocks.get(start)
         if block is None:
             rows = tuple(self._row(row, start, end) for row in self._rows)
             layout = lay_out(self._live.text_in(start, end), rows, self._text_width)
-            block = self._blocks[start] = Block(start, end, layout)
+            block = self._blocks[start] = GlossBlock(start, end, layout)
         return block
 
     def _bounds(self, offset: int) -> tuple[int, int]:

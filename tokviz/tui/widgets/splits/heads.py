@@ -15,10 +15,10 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.splits.messages import PatternChosen
 from tokviz.tui.widgets.splits.rows import title_of
+from tokviz.tui.widgets.turns import neighbour
 
 _TITLE_COLUMNS = 8
 _PREVIOUS_AT = 0
-_NEXT_AT = _TITLE_COLUMNS + 3
 
 
 def head_text(title: str, note: str, width: int) -> str:
@@ -98,11 +98,11 @@ class PatternHead(Widget, can_focus=True):
     def action_turn(self, step: int) -> None:
         """Choose the next named pattern, or the one before."""
         names = list(SPLIT_PATTERNS)
-        if self._pattern is None:
-            place = 0 if step > 0 else len(names) - 1
-        else:
-            place = (names.index(self._pattern) + step) % len(names)
-        self.post_message(PatternChosen(self._row, names[place]))
+        pattern = self._pattern
+        if pattern is None:
+            # As if the row's own pattern stood at the end of the ring.
+            pattern = names[-1] if step > 0 else names[0]
+        self.post_message(PatternChosen(self._row, neighbour(names, pattern, step)))
 
     def on_click(self, event: events.Click) -> None:
         """Step back by the left arrow, on by anything else near the name."""

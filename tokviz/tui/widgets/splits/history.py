@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class History:
+class RegexHistory:
     """A list of entries with a place in it, as shells have it."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:

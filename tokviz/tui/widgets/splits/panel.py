@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Self
 
@@ -11,24 +11,19 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
-from textual.worker import get_current_worker
 
 from tokviz.errors import TokvizError
 from tokviz.jobs.split_client import SplitClient
+from tokviz.jobs.split_result import SplitPart, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.splits.counting import Counting
 from tokviz.tui.widgets.splits.gloss import Spans
 from tokviz.tui.widgets.splits.heads import PatternHead, named_head, pieces_note
-from tokviz.tui.widgets.splits.messages import (
-    Counted,
-    CustomAnswered,
-    FarPiecesFound,
-    PatternChosen,
-    RegexEdited,
-)
+from tokviz.tui.widgets.splits.messages import PatternChosen, RegexEdited
 from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField
 from tokviz.tui.widgets.splits.rows import CUSTOM, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView
@@ -45,6 +40,8 @@ SHORT_LINES = 18
 TINY_LINES = 10
 """A panel of fewer lines goes without the heads."""
 
+_PATTERNS = ("gpt2", "gpt4")
+"""The named patterns to begin with."""
 _CUSTOM_ROW = 2
 
 
@@ -72,44 +69,33 @@ class SplitsPanel(Vertical):
         self,
         live: LiveDocument,
         palette: TokenPalette,
-        *,
-        patterns: tuple[str, str] = ("gpt2", "gpt4"),
-        regex: str = DEFAULT_REGEX,
-        id: str | None = None,
     ) -> None:
-        """Take the document and how to show it.
-
-        Args:
-            live: The document.
-            palette: The colours of tokens; two of them tint the pieces.
-            patterns: Names of the patterns in the two upper rows.
-            regex: The custom regex to begin with.
-            id: The widget's id.
-        """
-        super().__init__(id=id)
+        """Take the document, and the colours of tokens, two of which tint the pieces."""
+        super().__init__()
         self._live = live
         self._active = False
         self._edit_timer: Timer | None = None
         self._edited_first_at = 0.0
         self._far_wanted: dict[str, int] = {}
         self._far_running: set[str] = set()
-        self._named = [self._named_row(name) for name in patterns]
+        self._named = [self._named_row(name) for name in _PATTERNS]
         self._custom = CustomRow(live)
         self._counting = Counting()
-        self._regex = self._good_regex = regex
+        self._regex = self._good_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
+        # The client answers from a thread of its own.
         self._client = SplitClient(
-            lambda run, part: self.post_message(CustomAnswered(run, part)),
-            lambda run: self.post_message(CustomAnswered(run, None)),
-            lambda run, error: self.post_message(CustomAnswered(run, error)),
+            lambda run, part: self.call_later(self._take_part, run, part),
+            lambda run: self.call_later(self._take_end, run),
+            lambda run, error: self.call_later(self._give_up, run, error),
         )
         self._heads = [
-            *(named_head(row, name) for row, name in enumerate(patterns)),
+            *(named_head(row, name) for row, name in enumerate(_PATTERNS)),
             PatternHead(_CUSTOM_ROW, CUSTOM, None),
         ]
         self._view = GlossView(live, [*self._named, self._custom], palette)
-        self._field = RegexField(regex)
+        self._field = RegexField(DEFAULT_REGEX)
 
     def compose(self) -> ComposeResult:
         """Stack the heads, the gloss and the field."""
@@ -195,19 +181,6 @@ class SplitsPanel(Vertical):
         """Leave no process behind."""
         self.close()
 
-    def _in_thread(
-        self, group: str, work: Callable[[], object], *, exclusive: bool = False
-    ) -> None:
-        # Without a description Textual makes one of all arguments, the whole text among them.
-        self.run_worker(
-            work,
-            group=group,
-            description=group,
-            exclusive=exclusive,
-            exit_on_error=False,
-            thread=True,
-        )
-
     # -- splitting again
 
     def _note_changes(self) -> None:
@@ -234,7 +207,7 @@ class SplitsPanel(Vertical):
             return
         chunks = self._live.chunk_texts()
         counters = [row.counter for row in self._named]
-        self._in_thread("count", partial(self._count, counters, chunks), exclusive=True)
+        in_thread(self, "count", partial(self._count, counters, chunks))
         for row in self._named:
             if row.pattern.name in self._far_wanted:
                 self._find_far_pieces(row)
@@ -243,13 +216,12 @@ class SplitsPanel(Vertical):
             self._custom.begin()
             self._run = self._client.split(self._regex, chunks)
 
-    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str]) -> None:
-        worker = get_current_worker()
+    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str], task: Task) -> None:
         self._counting.count(
-            counters, chunks, lambda: worker.is_cancelled, lambda: self.post_message(Counted())
+            counters, chunks, lambda: task.cancelled, lambda: task.tell(self._show_counted)
         )
 
-    def on_counted(self) -> None:
+    def _show_counted(self) -> None:
         """Show how far the counting has come."""
         for row, head in zip(self._named, self._heads, strict=False):
             head.set_note(pieces_note(row.counter.n_pieces, row.counter.complete))
@@ -279,21 +251,20 @@ class SplitsPanel(Vertical):
             self._far_running.add(name)
             offset = self._far_wanted.pop(name)
             chunks, revision = self._live.chunk_texts(), self._live.revision
-            work = partial(self._split_around, row.counter, chunks, offset, revision)
-            self._in_thread("far", work)
+            in_thread(
+                self,
+                "far",
+                lambda task: self._counting.split_around(row.counter, chunks, offset),
+                lambda result: self._take_far(name, revision, result),
+                exclusive=False,
+            )
 
-    def _split_around(
-        self, counter: PieceCounter, chunks: Sequence[str], offset: int, revision: int
-    ) -> None:
-        result = self._counting.split_around(counter, chunks, offset)
-        self.post_message(FarPiecesFound(counter.pattern.name, revision, result))
-
-    def on_far_pieces_found(self, message: FarPiecesFound) -> None:
+    def _take_far(self, name: str, revision: int, result: SplitResult) -> None:
         """Show the pieces of a long stretch."""
-        self._far_running.discard(message.pattern)
+        self._far_running.discard(name)
         for row in self._named:
-            if row.pattern.name == message.pattern:
-                row.take_far(message.revision, message.result)
+            if row.pattern.name == name:
+                row.take_far(revision, result)
         self._view.sync()
         self._find_wanted()
 
@@ -310,27 +281,30 @@ class SplitsPanel(Vertical):
             custom_head.set_pattern(CUSTOM, None)
         self._split_now()
 
-    def on_custom_answered(self, message: CustomAnswered) -> None:
-        """Take what the child process says about the newest run."""
-        if message.run != self._run or not self._custom.running:
-            return
-        if isinstance(message.answer, TokvizError):
-            self._give_up(message.answer)
-        elif message.answer is None:
+    def _is_wanted(self, run: int) -> bool:
+        return run == self._run and self._custom.running
+
+    def _take_part(self, run: int, part: SplitPart) -> None:
+        """Take more pieces of the newest run from the child process."""
+        if self._is_wanted(run):
+            if self._custom.add(part) <= self._view.end:
+                self._view.sync()
+            self._show_custom_count()
+
+    def _take_end(self, run: int) -> None:
+        """Use the pieces of the newest run from now on."""
+        if self._is_wanted(run):
             self._custom.finish()
             self._good_regex = self._regex
             if self._field.regex == self._regex:
                 self._field.praise(self._custom.result)
             self._view.sync()
-        elif self._custom.add(message.answer) <= self._view.end:
-            self._view.sync()
-        shown = self._custom.progress or self._custom.result
-        if shown.n_pieces or shown.complete:
-            self._heads[_CUSTOM_ROW].set_note(pieces_note(shown.n_pieces, shown.complete))
-            self._show_counts()
+            self._show_custom_count()
 
-    def _give_up(self, error: TokvizError) -> None:
+    def _give_up(self, run: int, error: TokvizError) -> None:
         """Complain, and go back to the last regex that did its work."""
+        if not self._is_wanted(run):
+            return
         self._custom.fail()
         known = self._custom.result.complete
         self._field.blame(error, self._good_regex if known else None)
@@ -338,6 +312,13 @@ class SplitsPanel(Vertical):
         self._split_for = None
         if failed != self._good_regex and self._custom.outdated:
             self._split_now()
+        self._show_custom_count()
+
+    def _show_custom_count(self) -> None:
+        shown = self._custom.progress or self._custom.result
+        if shown.n_pieces or shown.complete:
+            self._heads[_CUSTOM_ROW].set_note(pieces_note(shown.n_pieces, shown.complete))
+            self._show_counts()
 
     # -- other patterns
 

@@ -17,7 +17,7 @@ from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.splits.history import History
+from tokviz.tui.widgets.splits.history import RegexHistory
 from tokviz.tui.widgets.splits.messages import RegexEdited
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
@@ -68,7 +68,7 @@ class RegexInput(Input):
         """Take the first regex; the named ones are its history."""
         super().__init__(value, compact=True, placeholder="a regex", select_on_focus=False)
         named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
-        self._history = History([*reversed(named), value])
+        self._history = RegexHistory([*reversed(named), value])
 
     def remember(self) -> None:
         """Keep the regex in the history."""
@@ -134,8 +134,11 @@ class RegexField(Vertical):
             yield self._counts
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Put the keyboard into the input."""
-        self._input.focus(scroll_visible)
+        """Put the keyboard into the input, once that is there."""
+        if self.is_mounted:
+            self._input.focus(scroll_visible)
+        else:
+            self.call_later(self.focus, scroll_visible)
         return self
 
     def use(self, regex: str) -> None:

@@ -1,0 +1,48 @@
+"""The compiled scanner by itself, as a kernel of its own: in the product it is part of counting."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+from tokviz.compiled import Int64s, kernel
+from tokviz.pretokenize.scan import Scanner
+from tokviz.pretokenize.scan_kernels import Texts, find_pieces
+
+BATCH = 1 << 10
+"""How many pieces are found at a time."""
+
+
+@kernel
+def scan(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
+    """Find pieces: see `find_pieces`."""
+    return find_pieces(texts, reached, pieces, most)
+
+
+def batches(
+    scanner: Scanner,
+    data: bytes,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    *,
+    is_open: bool = False,
+) -> Iterator[list[tuple[int, int]]]:
+    """Cut the texts at `starts` to `ends`; yields where pieces start and end in `data`.
+
+    If `is_open`, the last text goes on after its end here; its last piece may then be missing, and
+    comes when its bytes are scanned again together with more.
+    """
+    if not starts:
+        return
+    texts = scanner.texts(data, starts, ends, is_open=is_open)
+    reached = array("q", [0, starts[0]])
+    pieces = array("q", bytes(16 * BATCH))
+    n_found = BATCH
+    while n_found == BATCH:
+        n_found = scan(texts, reached, pieces, BATCH)
+        yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
+
+
+def pieces_of(scanner: Scanner, data: bytes) -> list[bytes]:
+    """Cut a whole text into its pieces."""
+    return [data[a:b] for batch in batches(scanner, data, [0], [len(data)]) for a, b in batch]

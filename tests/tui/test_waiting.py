@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from textual.app import App
+
+from tests.tui import waiting
+from tests.tui.waiting import settle, until
+
+
+class ChainApp(App[None]):
+    """A worker that starts another one when it is done, and that one a third."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[int] = []
+        self.go = threading.Event()
+
+    def begin(self, number: int) -> None:
+        self.run_worker(lambda: self.work(number), thread=True)
+
+    def work(self, number: int) -> None:
+        self.go.wait(waiting.WAIT)
+        self.call_later(self.end, number)
+
+    def end(self, number: int) -> None:
+        self.done.append(number)
+        if number < 3:
+            self.begin(number + 1)
+
+
+async def test_settle_waits_for_workers_and_those_that_they_start() -> None:
+    app = ChainApp()
+    async with app.run_test() as pilot:
+        app.begin(1)
+        threading.Timer(0.05, app.go.set).start()
+        await settle(pilot)
+        assert app.done == [1, 2, 3]
+
+
+async def test_until_goes_on_once_a_condition_holds() -> None:
+    app = ChainApp()
+    async with app.run_test() as pilot:
+        app.begin(1)
+        threading.Timer(0.05, app.go.set).start()
+        await until(pilot, lambda: 2 in app.done)
+        assert app.done[:2] == [1, 2]
+
+
+async def test_until_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "WAIT", 0.05)
+    async with ChainApp().run_test() as pilot:
+        with pytest.raises(TimeoutError):
+            await until(pilot, lambda: False)

@@ -1,0 +1,313 @@
+"""What the app is about, without any screen: the text, the tokenizer, the settings, the requests.
+
+Screens, dialogs and the command line reach each other only by way of a session. It holds the state
+they share, and tells whoever subscribed to a kind of change; it imports no screen library.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from tokviz import bytetext
+from tokviz.assets import asset_path
+from tokviz.errors import TokvizError
+from tokviz.files import looks_binary, read_file
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, load
+from tokviz.live.document import LiveDocument
+from tokviz.settings import Settings, save_settings
+from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.chat.conversation import Conversation
+
+DEFAULT_TOKENIZER = "cl100k_base"
+
+
+# -- what can be asked for
+
+
+class Request(Protocol):
+    """Something that a screen is asked to show, by the command line or by another screen."""
+
+    @property
+    def screen(self) -> str:
+        """The id of the screen that answers."""
+        ...
+
+
+class ShowScreen(NamedTuple):
+    """Go to a screen, and change nothing there."""
+
+    screen: str
+
+
+class ShowText(NamedTuple):
+    """Show a text in place of the one at hand; undo brings that back."""
+
+    text: str
+    screen: str = "tokens"
+
+
+class GoToToken(NamedTuple):
+    """Go to a token of the text at hand, by its index."""
+
+    token: int
+    screen: str = "tokens"
+
+
+class UseTokenizer(NamedTuple):
+    """Show the text by another tokenizer, given by what `tokviz.load` takes."""
+
+    source: str
+    screen: str = "tokens"
+
+
+class ShowConversation(NamedTuple):
+    """Show a conversation that belongs to no file."""
+
+    conversation: Conversation
+    screen: str = "chat"
+
+
+class ShowToken(NamedTuple):
+    """Show the page of a token of the tokenizer at hand."""
+
+    token_id: int
+    screen: str = "vocabulary"
+
+
+# -- what subscribers are told
+
+
+class TokenizerChanged(NamedTuple):
+    """Another tokenizer is at hand."""
+
+    tokenizer: Tokenizer
+
+
+class TextSaved(NamedTuple):
+    """The text at hand has been written to a file."""
+
+    path: Path
+
+
+class Asked(NamedTuple):
+    """A screen has been asked to show something; `Session.take_requests` tells what."""
+
+    screen: str
+
+
+Change = TypeVar("Change", bound=NamedTuple)
+
+
+class Opened(NamedTuple):
+    """A text to begin with.
+
+    Attributes:
+        text: Byte text.
+        path: The file it came from, None if from nowhere.
+        is_sample: Whether it is the sample, which nobody would miss.
+        notes: Sentences for the user about it.
+    """
+
+    text: str
+    path: Path | None = None
+    is_sample: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Session:
+    """The state that screens share.
+
+    Attributes:
+        live: The text at hand with its tokens.
+        path: The file the text came from or went to last, None for none.
+        is_sample: Whether the text is the sample, untouched.
+        edits: How often the text has been changed since it was opened.
+        saved_edits: What `edits` was when the text was saved last.
+        settings: The remembered choices; `change_settings` changes them.
+        remember: Whether settings and unsaved text are written to the user's folders.
+        notes: Sentences for the user about what was opened, to be shown once.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        tokenizer: Tokenizer,
+        settings: Settings | None = None,
+        *,
+        parse_specials: bool = True,
+        remember: bool = True,
+        first: Request | None = None,
+    ) -> None:
+        """Begin with a text.
+
+        Args:
+            opened: The text.
+            tokenizer: The tokenizer, whose tables are built when first needed.
+            settings: The remembered choices, by default those of a first start.
+            parse_specials: Whether special-token text is read as special tokens.
+            remember: Whether anything is written to the user's folders.
+            first: What is to be shown first, by default the text.
+        """
+        self.live = LiveDocument(opened.text, tokenizer, parse_specials=parse_specials)
+        self.path = opened.path
+        self.is_sample = opened.is_sample
+        self.notes = opened.notes
+        self.edits = self.saved_edits = 0
+        self.settings = settings or Settings()
+        self.remember = remember
+        self._tokenizer = tokenizer
+        self._subscribers: defaultdict[type, list[Callable[[Any], object]]] = defaultdict(list)
+        self._requests: defaultdict[str, list[Request]] = defaultdict(list)
+        self.first_screen = "tokens" if first is None else first.screen
+        if first is not None:
+            self._requests[first.screen].append(first)
+
+    # -- the text
+
+    @property
+    def modified(self) -> bool:
+        """Whether the text has changed since it was opened or saved."""
+        return self.edits != self.saved_edits
+
+    def note_text(self, path: Path | None, *, is_sample: bool = False) -> None:
+        """Note that the text has been replaced by one that is nowhere unsaved."""
+        self.path, self.is_sample = path, is_sample
+        self.saved_edits = self.edits
+
+    # -- the tokenizer
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer at hand."""
+        return self.live.tokenizer or self._tokenizer
+
+    def use_tokenizer(self, tokenizer: Tokenizer, source: str) -> None:
+        """Tokenize by another tokenizer from now on, also at the next start.
+
+        Args:
+            tokenizer: The tokenizer.
+            source: What `tokviz.load` takes to load it again.
+        """
+        if tokenizer is self.live.tokenizer:
+            return
+        self._tokenizer = tokenizer
+        self.live.set_tokenizer(tokenizer)
+        self.change_settings(tokenizer=source)
+        self.tell(TokenizerChanged(tokenizer))
+
+    @property
+    def tokenizer_source(self) -> str:
+        """What the tokenizer at hand was loaded by, as far as that is known."""
+        name = self.tokenizer.name
+        return name if name in builtin_names() else self.settings.tokenizer
+
+    # -- choices
+
+    def change_settings(self, **changes: Any) -> None:
+        """Remember choices. They are written by `end`."""
+        self.settings = self.settings._replace(**changes)
+
+    def end(self) -> None:
+        """Write what is to be remembered."""
+        if self.remember:
+            save_settings(self.settings)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder in which dialogs for files begin, None for the working folder."""
+        return Path(self.settings.folder) if self.settings.folder else None
+
+    def remember_folder(self, path: Path) -> None:
+        """Let dialogs for files begin where this file is."""
+        self.change_settings(folder=str(path.resolve().parent))
+
+    # -- requests
+
+    def ask(self, request: Request) -> None:
+        """Ask a screen to show something; it takes the request when it is seen."""
+        if not isinstance(request, ShowScreen):
+            self._requests[request.screen].append(request)
+        self.tell(Asked(request.screen))
+
+    def take_requests(self, screen: str) -> list[Request]:
+        """Give what a screen has been asked to show, once, the oldest first."""
+        return self._requests.pop(screen, [])
+
+    # -- subscribers
+
+    def subscribe(
+        self, kind: type[Change], callback: Callable[[Change], object]
+    ) -> Callable[[], None]:
+        """Call a function after every change of a kind.
+
+        Returns:
+            What ends that.
+        """
+        self._subscribers[kind].append(callback)
+        return lambda: self._subscribers[kind].remove(callback)
+
+    def tell(self, change: NamedTuple) -> None:
+        """Tell subscribers of a change."""
+        for callback in tuple(self._subscribers[type(change)]):
+            callback(change)
+
+
+# -- opening
+
+
+def builtin_names() -> list[str]:
+    """List the names of the tokenizers that ship with tokviz."""
+    return [builtin.name for builtin in BUILTIN_TOKENIZERS]
+
+
+def source_of(tokenizer: Tokenizer, asked: str) -> str:
+    """Give what loads a tokenizer again: the canonical name of one that ships with tokviz."""
+    return tokenizer.name if tokenizer.name in builtin_names() else asked
+
+
+def load_remembered(source: str) -> tuple[Tokenizer, str]:
+    """Load the tokenizer that was used last, or the default with a sentence that says why.
+
+    Raises:
+        TokvizError: If the default cannot be loaded either.
+    """
+    try:
+        return load(source), ""
+    except TokvizError as error:
+        return load(DEFAULT_TOKENIZER), f"{error}. {DEFAULT_TOKENIZER} is used instead."
+
+
+def read_text(path: Path) -> Opened:
+    """Read a text from a file, byte for byte.
+
+    Raises:
+        InputFileError: If it cannot be read.
+    """
+    data = read_file(path)
+    return opened_bytes(data, path)
+
+
+def opened_bytes(data: bytes, path: Path | None = None) -> Opened:
+    """Take bytes as a text, with what there is to say about them."""
+    text = bytetext.from_bytes(data)
+    return Opened(text, path, notes=tuple(_notes_about(data, text)))
+
+
+def sample_text() -> str:
+    """Read the sample text that ships with tokviz."""
+    return asset_path("samples/welcome.txt").read_text("utf-8")
+
+
+def _notes_about(data: bytes, text: str) -> list[str]:
+    if looks_binary(data):
+        return ["This looks like a binary file. Its bytes are shown and kept as they are."]
+    n_raw = bytetext.n_raw_bytes(text)
+    if n_raw:
+        subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
+        return [f"{subject} not valid UTF-8: shown as ‹hex› and kept."]
+    return []

@@ -1,0 +1,180 @@
+"""What the user can do: declared beside the method that does it, and collected from there.
+
+Key bindings, command palette, footer and help page are all made from the declarations of a screen,
+its controllers and the app; there is no second table.
+
+Keys are chosen for a plain xterm over ssh: `ctrl` with a letter and the function keys. `alt` keys
+are second choices, since many terminals send nothing usable for them. Three keys that look natural
+are left out on purpose:
+
+- `ctrl+shift+letter` is the same byte as `ctrl+letter`, or is taken by the terminal itself.
+- `alt+digit` reaches a Textual app as the character that macOS types with it ("¡" for alt+1).
+- `shift+f3` is sent by xterm as a cursor position report, so it always has a companion.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from textual.binding import Binding
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+STAYS = Binding.Group("stays")
+"""Marks the bindings that stay in the footer however little room there is."""
+PREFIX = "action_"
+"""How the method of an action begins where Textual looks for it by name: on a screen or widget."""
+
+
+class Action(NamedTuple):
+    """Something the user can do, under one name everywhere."""
+
+    id: str
+    """Its name."""
+    method: str
+    """The name of the method that does it, without `action_`."""
+    title: str
+    """What the command palette and the help call it."""
+    help: str
+    """A sentence that says what happens."""
+    section: str
+    """The heading of the help page under which it stands."""
+    keys: tuple[str, ...] = ()
+    """Its keys in Textual's spelling, the one that works everywhere first."""
+    footer: str = ""
+    """A word for the footer, empty for an action that is not shown there."""
+    stays: bool = False
+    """Whether it stays in the footer however little room there is."""
+    priority: bool = True
+    """Whether its keys reach it before the focused widget. Printable keys never do."""
+    bound: bool = True
+    """False where a widget binds the keys itself and the entry only makes them known."""
+    call: str = ""
+    """What to run: the name of the method, with arguments where it takes some."""
+    when: Callable[[Any], bool] | None = None
+    """Tells, given the object that does it, whether it makes sense now; None if always."""
+
+
+class Gesture(NamedTuple):
+    """Something the mouse does, for the help page."""
+
+    gesture: str
+    help: str
+
+
+def action(
+    title: str,
+    *keys: str,
+    section: str,
+    id: str = "",
+    help: str = "",
+    call: str = "",
+    footer: str = "",
+    stays: bool = False,
+    priority: bool = True,
+    bound: bool = True,
+    when: Callable[[Any], bool] | None = None,
+) -> Callable[[Method], Method]:
+    """Declare that a method is an action. Its docstring is the help.
+
+    A method with arguments has a declaration for each call that it offers, one above the other.
+
+    Args:
+        title: What the palette and the help call it.
+        *keys: Its keys, the one that works everywhere first.
+        section: The heading of the help page.
+        id: Its name where that is not the method's.
+        help: What it does, where the docstring does not say it to the user.
+        call: The call, such as `show_view('ids')`, of a method with arguments.
+        footer: A word for the footer.
+        stays: Whether it stays in the footer however little room there is.
+        priority: Whether its keys reach it before the focused widget.
+        bound: False where a widget binds the keys itself.
+        when: Tells, given the object that does it, whether it makes sense now.
+    """
+
+    def declare(method: Method) -> Method:
+        name = method.__name__.removeprefix(PREFIX)
+        text = help or " ".join((inspect.getdoc(method) or "").split())
+        found = Action(
+            id or name, name, title, text, section, keys, footer, stays, priority, bound,
+            call or name, when,
+        )  # fmt: skip
+        declared: list[Action] = method.__dict__.setdefault("declared_actions", [])
+        declared.insert(0, found)
+        return method
+
+    return declare
+
+
+def declared_in(names: Mapping[str, object]) -> list[Action]:
+    """List the actions that the body of a class declares, in order."""
+    return [found for thing in names.values() for found in getattr(thing, "declared_actions", ())]
+
+
+def declared_by(owner: type) -> list[Action]:
+    """List the actions that a class and its bases declare, the bases' first."""
+    return [found for kind in reversed(owner.__mro__) for found in declared_in(vars(kind))]
+
+
+def bindings_of(actions: Iterable[Action]) -> list[Binding]:
+    """Make key bindings.
+
+    Printable keys get no priority, so that the editor receives them while it has the focus.
+    """
+    return [
+        Binding(
+            key,
+            found.call,
+            found.footer or found.title,
+            show=bool(found.footer) and position == 0,
+            priority=found.priority and not _is_printable(key),
+            tooltip=found.help,
+            id=f"{found.id}.{position}" if position else found.id,
+            group=STAYS if found.stays else None,
+        )
+        for found in actions
+        if found.bound
+        for position, key in enumerate(found.keys)
+    ]
+
+
+def _is_printable(key: str) -> bool:
+    return len(key) == 1 or key == "question_mark"
+
+
+_KEY_NAMES = {
+    "question_mark": "?",
+    "right_square_bracket": "]",
+    "backslash": "\\",
+    "escape": "Esc",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "left": "←",
+    "right": "→",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
+}
+
+
+def key_label(key: str) -> str:
+    r"""Spell a key for people.
+
+    >>> key_label("ctrl+o"), key_label("shift+f3"), key_label("ctrl+backslash")
+    ('Ctrl+O', 'Shift+F3', 'Ctrl+\\')
+    """
+    *modifiers, name = key.split("+")
+    alone = not modifiers and len(name) == 1
+    shown = _KEY_NAMES.get(name, name if alone else name.capitalize())
+    return "+".join([*(modifier.capitalize() for modifier in modifiers), shown])
+
+
+def keys_label(found: Action) -> str:
+    """Spell all keys of an action for people, empty where it has none."""
+    return "  ".join(key_label(key) for key in found.keys)

@@ -1,0 +1,43 @@
+"""What dialogs with a list share: the keys that move its highlight, wherever the keyboard is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from textual.binding import BindingType
+
+from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.widgets.lists import MOVES, Cell, RowList
+
+ResultT = TypeVar("ResultT")
+RowT = TypeVar("RowT")
+
+
+class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
+    """A dialog about the rows of one list, which a subclass yields somewhere in its body."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
+
+    def __init__(
+        self,
+        paint: Callable[[RowT, int], Sequence[Cell]],
+        id: str,
+        *,
+        classes: str | None = None,
+    ) -> None:
+        """Take the function that draws a row, and the id of the list."""
+        super().__init__(classes=classes)
+        self.rows: RowList[RowT] = RowList(paint, id=id)
+
+    def hints(self) -> Sequence[Hint]:
+        """Give the keys of the last line."""
+        return [*super().hints(), ("↑↓", "move", "")]
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self.rows.move(step)
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self.action_move(step * self.rows.page)

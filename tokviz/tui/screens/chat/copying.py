@@ -1,0 +1,65 @@
+"""Copying ids, mask, rendered text and the conversation itself."""
+
+from __future__ import annotations
+
+import json
+
+from tokviz import bytetext
+from tokviz.chat.render import Rendering
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.chat.rendering import RenderedConversation
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.copying import Copying
+
+
+class CopyConversation(Copying):
+    """Copies what a training would see, or the messages."""
+
+    def __init__(
+        self, screen: TokvizScreen, chat: ConversationAtHand, rendered: RenderedConversation
+    ) -> None:
+        """Take the conversation and its tokens."""
+        super().__init__(screen)
+        self._chat, self._rendered = chat, rendered
+
+    @action("Copy the token ids", "f4", section="Copy")
+    def copy_ids(self) -> None:
+        """Copy all ids as a list."""
+        rendering = self._known()
+        if rendering is not None:
+            ids = rendering.ids[: rendering.n_kept].tolist()
+            self.copy(json.dumps(ids), f"{len(ids):,} token ids")
+
+    @action("Copy the mask", "shift+f4", "alt+s", section="Copy")
+    def copy_mask(self) -> None:
+        """Copy the mask of all tokens as a list."""
+        rendering = self._known()
+        if rendering is not None:
+            mask = list(rendering.mask[: rendering.n_kept])
+            self.copy(json.dumps(mask), f"the mask of {len(mask):,} tokens")
+
+    @action("Copy the rendered text", section="Copy")
+    def copy_rendered(self) -> None:
+        """Copy the conversation as the template writes it, special tokens included."""
+        rendering = self._known()
+        if rendering is not None:
+            data = b"".join(map(rendering.token_bytes, range(rendering.n_kept)))
+            text = bytetext.from_bytes(data)
+            self.copy(text, f"{len(text):,} characters of rendered text")
+
+    @action("Copy the conversation as JSON", "alt+c", section="Copy")
+    def copy_json(self) -> None:
+        """Copy the messages in the shape that they were read in."""
+        conversation = self._chat.conversation
+        n_messages = len(conversation.messages)
+        text = json.dumps(conversation.to_json(), ensure_ascii=False, indent=2)
+        self.copy(text, f"{n_messages:,} message{'s' * (n_messages != 1)} as JSON")
+
+    def _known(self) -> Rendering | None:
+        """Give the tokens; say so if there are none."""
+        rendering, problem = self._rendered.rendering, self._rendered.problem
+        if rendering is None:
+            why = "" if problem is None else f" {problem}"
+            self.say(f"There are no tokens to copy.{why}", "warning")
+        return rendering

@@ -1,0 +1,321 @@
+"""Files of conversations: opening them, and moving through their rows."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from textual import on
+from textual.cache import LRUCache
+from textual.widgets import Static
+
+from tokviz import bytetext
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset_lint import histogram
+from tokviz.chat.lint import RULES
+from tokviz.errors import TokvizError
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_content
+from tokviz.tui.screens.chat.history import Origin
+from tokviz.tui.screens.chat.scan import Checks, Scan
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.turns import Turns
+
+_PREVIEWS_KEPT = 5_000
+_INDEX_SECONDS = 0.2
+_MOST_RAW_BYTES = 20_000
+"""How much is shown of a row that is no conversation."""
+_ANY = "any finding"
+_ALL = "all rows"
+
+
+class FoundRow(NamedTuple):
+    """A row of a file.
+
+    Attributes:
+        conversation: What it holds; nothing where it cannot be read.
+        error: Why it cannot be read, None if it can.
+        raw: Its beginning as it is in the file, where it cannot be read.
+    """
+
+    conversation: Conversation
+    error: ConversationError | None = None
+    raw: bytes = b""
+
+
+def read_row(dataset: Dataset, row: int) -> FoundRow | None:
+    """Read a row of a file, None if there is no such row."""
+    if not dataset.has_row(row):
+        return None
+    try:
+        return FoundRow(dataset.row(row))
+    except ConversationError as error:
+        raw = b""
+        with contextlib.suppress(ConversationError):
+            raw = dataset.raw(row)[:_MOST_RAW_BYTES]
+        return FoundRow(Conversation(()), error, raw)
+
+
+class Rows(Controller):
+    """The rows of a file, one of which is shown."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        chat: ConversationAtHand,
+        left: Turns,
+        rows: DatasetRows,
+        lengths: Static,
+        show: Callable[[], object],
+    ) -> None:
+        """Take the conversation, and where rows are shown.
+
+        Args:
+            screen: The screen.
+            chat: The conversation.
+            left: Shows the conversation, the rows or their lengths.
+            rows: Lists the rows that the filter lets through.
+            lengths: Shows how long they are.
+            show: Shows which row it is, and how many there are.
+        """
+        super().__init__(screen)
+        self._chat, self._left, self.listed, self._lengths = chat, left, rows, lengths
+        self._show = show
+        self.checks = Checks(screen, chat, self._show_checks)
+        self.dataset: Dataset | None = None
+        self.filter: tuple[str, ...] = ()
+        """The findings that a row must have to be listed, none for all rows."""
+        self._previews: LRUCache[int, RowWords] = LRUCache(_PREVIEWS_KEPT)
+        self._previewing = False
+        self._filter_dialog: PickDialog | None = None
+        rows.describe = self._describe
+
+    # -- opening
+
+    def open_path(self, path: Path) -> None:
+        """Open a file; what was shown stays if that fails, and undo brings it back if not."""
+
+        def read(task: Task) -> tuple[Dataset, FoundRow | None]:
+            dataset = Dataset.open(path)
+            return dataset, read_row(dataset, 0)
+
+        def failed(error: TokvizError) -> None:
+            text = str(error)
+            self.say(text if str(path) in text else f"{path}: {text}", "error")
+
+        self.in_thread("open", read, partial(self._opened, path), failed=failed)
+
+    def _opened(self, path: Path, opened: tuple[Dataset, FoundRow | None]) -> None:
+        dataset, first = opened
+        if first is None:
+            self.say(f"{path}: there is no conversation in it.", "warning")
+            return
+        self.session.remember_folder(path)
+        self.leave()
+        is_one = dataset.n_rows == 1 and dataset.complete and path.suffix != ".jsonl"
+        if not is_one:
+            self.dataset = dataset
+            self.in_thread("index", partial(self._index, dataset), lambda _: self._list())
+        self._show_row(first, Origin(path, None if is_one else 0))
+        self._list()
+
+    def _index(self, dataset: Dataset, task: Task) -> None:
+        """Find all rows, and list those that are known by now."""
+        due = time.monotonic() + _INDEX_SECONDS
+        while dataset.index_more() and not task.cancelled:
+            if time.monotonic() >= due:
+                task.tell(self._list)
+                due = time.monotonic() + _INDEX_SECONDS
+
+    def leave(self) -> None:
+        """Forget the rows; the conversation stays."""
+        self._left.show("conversation")
+        self.checks.forget()
+        self.dataset = None
+        self.filter = ()
+        self._previews.clear()
+        self._list()
+
+    def _list(self) -> None:
+        """Show the rows that the filter lets through, the present one highlighted."""
+        scan, n_rows = self.checks.scan, self.dataset.n_rows if self.dataset else 0
+        rows = scan.rows_with(self.filter) if scan and self.filter else range(n_rows)
+        if rows != self.listed.rows or self._left.shown != "rows":
+            self.listed.show_rows(rows, self._chat.state.origin.row)
+        self.listed.refresh()
+        self._show()
+
+    # -- one row
+
+    def _show_row(self, found: FoundRow, origin: Origin) -> None:
+        chat = self._chat
+        chat.unreadable = (found.conversation, found.error) if found.error else None
+        chat.messages.set_raw(bytetext.from_bytes(found.raw))
+        # Looking through rows is no change that one would want to take back step by step.
+        here = chat.state.origin
+        looked = not chat.modified and here.path == origin.path and here.row is not None
+        chat.load(found.conversation, origin, instead=looked)
+
+    def go_to(self, row: int) -> None:
+        """Show a row of the dataset, once it has been read in a thread."""
+        dataset = self.dataset
+        if dataset is None or row == self._chat.state.origin.row:
+            return
+
+        def show(found: FoundRow | None) -> None:
+            if found is not None and dataset is self.dataset:
+                self._show_row(found, Origin(Path(dataset.path), row))
+                self._list()
+
+        self.in_thread("row", lambda task: read_row(dataset, row), show)
+
+    @on(RowList.Moved, "#rows")
+    def _moved(self, message: RowList.Moved) -> None:
+        """Show the row that the user moved to, and edit one that was picked."""
+        message.stop()
+        self.go_to(self.listed.rows[message.index])
+        if isinstance(message, RowList.Picked) and message.again:
+            self._left.show("conversation")
+
+    @action("Rows of the dataset", "alt+o", section="Dataset")
+    def show_rows(self) -> None:
+        """List the conversations of the file, with what was found in them."""
+        if self._dataset_or_say() is not None:
+            self._left.show("conversation" if self._left.shown == "rows" else "rows")
+
+    @action("Next row of the dataset", "ctrl+right_square_bracket", "alt+n", section="Dataset")
+    def next_row(self) -> None:
+        """Show the next row, of those that the filter lets through."""
+        self._step(1)
+
+    @action("Previous row of the dataset", "ctrl+backslash", section="Dataset")
+    def previous_row(self) -> None:
+        """Show the row before, of those that the filter lets through."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        rows, here = self.listed.rows, self._chat.state.origin.row
+        if self._dataset_or_say() is None or here is None:
+            return
+        at = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
+        if 0 <= at < len(rows):
+            self.go_to(rows[at])
+        else:
+            edge = "last" if step > 0 else "first"
+            self.say(f"This is the {edge} row{' of the filter' * bool(self.filter)}.")
+
+    def _dataset_or_say(self) -> Dataset | None:
+        if self.dataset is None:
+            self.say("This is no dataset: open a file with more than one conversation.")
+        return self.dataset
+
+    # -- what the list says of a row
+
+    def _describe(self, row: int) -> RowWords:
+        """Say what is known of a row; its words are read in a thread."""
+        words = self._previews.get(row)
+        if words is None and not self._previewing and self.dataset is not None:
+            self._previewing = True
+            self.screen.call_after_refresh(self._preview, self.dataset)
+        words, scan = words or RowWords(None), self.checks.scan
+        if scan is None:
+            return words
+        return words._replace(n_tokens=scan.length(row), warns=words.warns or row in scan.warned)
+
+    def _preview(self, dataset: Dataset) -> None:
+        wanted = [row for row in self.listed.rows_in_view() if row not in self._previews]
+        if not wanted:
+            self._previewing = False
+            return
+
+        def read(task: Task) -> dict[int, RowWords]:
+            return {row: _preview_of(dataset, row) for row in wanted}
+
+        def take(found: dict[int, RowWords]) -> None:
+            self._previewing = False
+            if dataset is self.dataset:
+                for row, words in found.items():
+                    self._previews[row] = words
+            self.listed.refresh()
+
+        self.in_thread("preview", read, take, exclusive=False)
+
+    # -- findings and lengths of all rows
+
+    def _show_checks(self) -> None:
+        scan, dataset = self.checks.scan, self.dataset
+        self._list()
+        if self._left.shown == "lengths":
+            self._draw_lengths()
+        if self._filter_dialog is not None and scan is not None and dataset is not None:
+            self._filter_dialog.show_options(*_filters(scan, dataset.n_rows))
+
+    @action("Filter the rows by a finding…", "ctrl+f", section="Dataset")
+    def filter_rows(self) -> None:
+        """List only the conversations in which something was found."""
+        dataset = self._dataset_or_say()
+        if dataset is None:
+            return
+        scan = self.checks.start(dataset)
+        current = _ALL
+        if self.filter:
+            current = _ANY if len(self.filter) > 1 else self.filter[0]
+        dialog = PickDialog(*_filters(scan, dataset.n_rows), current=current)
+        self._filter_dialog = dialog
+
+        def picked(choice: str | None) -> None:
+            self._filter_dialog = None
+            if choice is not None:
+                self.use_filter(choice)
+
+        self.app.push_screen(dialog, picked)
+
+    def use_filter(self, choice: str) -> None:
+        """List the rows in which a finding was found, or any, or all rows."""
+        self.filter = {_ALL: (), _ANY: tuple(RULES)}.get(choice, (choice,))
+        self._list()
+        self._left.show("rows")
+        rows = self.listed.rows
+        if rows and self._chat.state.origin.row not in rows:
+            self.go_to(rows[0])
+
+    @action("Lengths of the dataset", "alt+l", section="Dataset")
+    def show_lengths(self) -> None:
+        """How many tokens the conversations have, against where they are cut off."""
+        dataset = self._dataset_or_say()
+        if dataset is not None:
+            self.checks.start(dataset)
+            self._left.show("conversation" if self._left.shown == "lengths" else "lengths")
+            self.screen.call_after_refresh(self._draw_lengths)
+
+    def _draw_lengths(self) -> None:
+        scan, dataset = self.checks.scan, self.dataset
+        if scan is not None and dataset is not None:
+            width = max(20, self._lengths.content_size.width or 40)
+            found = histogram(scan.counted(), self._chat.max_tokens)
+            self._lengths.update(lengths_content(found, width, scan.progress(dataset)))
+
+
+def _preview_of(dataset: Dataset, row: int) -> RowWords:
+    found = read_row(dataset, row)
+    return RowWords(dataset.preview(row), warns=found is not None and found.error is not None)
+
+
+def _filters(scan: Scan, n_rows: int) -> tuple[str, list[Option]]:
+    """Give the title of the dialog, and every filter with the rows that it lets through."""
+    options = [Option(_ALL, _ALL, f"{n_rows:,}"), Option(_ANY, _ANY, f"{len(scan.warned):,}")]
+    options += [
+        Option(code, rule.title, f"{len(scan.codes.get(code, ())):,}", f"{rule.severity}: {code}")
+        for code, rule in RULES.items()
+    ]
+    return f"Show rows with{'' if scan.complete else ' (still checking)'}", options

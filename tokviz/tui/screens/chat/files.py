@@ -1,0 +1,250 @@
+"""New, sample, paste, open and save, without ever losing what the user typed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from textual import on
+
+from tokviz import bytetext
+from tokviz.assets import asset_path
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.errors import OutputFileError, TokvizError
+from tokviz.files import read_file, write_file
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.history import Origin
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
+from tokviz.tui.widgets.conversation.editor import PartEditor
+from tokviz.tui.widgets.conversation.rows import PartPlace
+
+_SAMPLES = "conversations"
+_RESTORE = "Restore the conversation"
+
+
+class Files(Controller):
+    """Where conversations come from and go to."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        chat: ConversationAtHand,
+        open_path: Callable[[Path], object],
+        show: Callable[[], object],
+    ) -> None:
+        """Take the conversation.
+
+        Args:
+            screen: The screen.
+            chat: The conversation.
+            open_path: Opens a file of one conversation or many.
+            show: Shows where the conversation is from now on.
+        """
+        super().__init__(screen)
+        self._chat, self._open_path, self._show = chat, open_path, show
+        # A folder of its own: what lies in the other one is text for the Tokens screen.
+        self.safe = Safekeeping(
+            screen,
+            self._unsaved,
+            noun="conversation",
+            restore=_RESTORE,
+            folder="conversations",
+        )
+
+    def _folder(self) -> Path | None:
+        path = self._chat.state.origin.path
+        return self.session.folder if path is None else path.resolve().parent
+
+    # -- opening and saving
+
+    @action("Open a conversation or a dataset", "ctrl+o", section="File", footer="open")
+    def open_file(self) -> None:
+        """Choose a file: a conversation as JSON, or many as JSONL, JSON or parquet."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
+        title = "Open a conversation or a dataset"
+        self.ask(OpenFileDialog(self._folder(), title=title, takes_any=True), self._open_path)
+
+    @action("Save the conversation", "ctrl+s", section="File", footer="save")
+    def save_file(self) -> None:
+        """Write the conversation as JSON to its file. One from a dataset asks for a new file."""
+        origin = self._chat.state.origin
+        if origin.path is None or origin.row is not None:
+            self.save_as()
+        else:
+            self.save(origin.path)
+
+    @action("Save the conversation as…", "f12", section="File")
+    def save_as(self) -> None:
+        """Write the conversation as JSON to another file."""
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        origin = self._chat.state.origin
+        name = "conversation.json"
+        if origin.path is not None:
+            row = "" if origin.row is None else f"-{origin.row + 1}"
+            name = f"{origin.path.stem}{row}.json"
+        self.ask(SaveFileDialog(self._folder(), name), self.save)
+
+    def save(self, path: Path) -> None:
+        """Write the conversation in a thread."""
+        conversation = self._chat.conversation
+
+        def saved(_: None) -> None:
+            self.say(f"Saved to {path}.")
+            if conversation is self._chat.conversation:
+                self._chat.mark_saved(conversation)
+                self._chat.history.relocate(Origin(path))
+                self.session.remember_folder(path)
+                self._show()
+                self.safe.saved()
+
+        def write() -> None:
+            write_file(path, bytetext.to_bytes(_json(conversation, indent=2) + "\n"))
+
+        self._write(write, saved, "Not saved.")
+
+    @action("Append to a JSONL file…", "alt+j", section="File")
+    def append_jsonl(self) -> None:
+        """Add it as one more line at the end of a file, which is made if there is none."""
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        dialog = SaveFileDialog(
+            self._folder(),
+            "conversations.jsonl",
+            title="Append the conversation to",
+            placeholder="Name of a .jsonl file, old or new",
+            verb="append",
+            existing="take",
+        )
+        self.ask(dialog, self._append)
+
+    def _append(self, path: Path) -> None:
+        conversation = self._chat.conversation
+        self._write(
+            lambda: append_line(path, bytetext.to_bytes(_json(conversation))),
+            lambda _: self.say(f"Appended to {path}."),
+            "Not appended.",
+        )
+
+    def _write(
+        self, write: Callable[[], None], done: Callable[[None], object], refusal: str
+    ) -> None:
+        def failed(error: TokvizError) -> None:
+            self.say(f"{refusal} {error}", "error")
+
+        self.in_thread("save", lambda task: write(), done, failed=failed, exclusive=False)
+
+    # -- new, sample, paste
+
+    @action("New conversation", "ctrl+n", section="File")
+    def new_conversation(self) -> None:
+        """Start with an empty user message. Undo brings the old conversation back."""
+        self._chat.load(editing.EMPTY, Origin())
+
+    @action("Show a sample conversation…", section="File")
+    def sample_conversation(self) -> None:
+        """Choose one of the conversations that come with tokviz."""
+        names = sorted(path.name for path in asset_path(_SAMPLES).iterdir())
+        options = [Option(name, name.rsplit(".", 1)[0].replace("-", " ")) for name in names]
+
+        def picked(name: str) -> None:
+            self._open_path(Path(str(asset_path(_SAMPLES) / name)))
+
+        self.ask(PickDialog("Sample conversations", options), picked)
+
+    @on(PartEditor.Pasted)
+    def _pasted(self, message: PartEditor.Pasted) -> None:
+        """Ask what to do with a conversation; everything else is text."""
+        message.stop()
+        text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
+        insert = partial(self._chat.messages.editor.insert_pasted, text)
+        try:
+            conversation = Conversation.from_json(json.loads(text))
+        except (ConversationError, ValueError, RecursionError):
+            insert()
+            return
+        n_messages = len(conversation.messages)
+        of = f"{n_messages:,} message{'s' * (n_messages != 1)}"
+        options = [
+            Option(
+                "show",
+                f"Show the conversation of {of}",
+                "",
+                "In place of this one. Undo brings this one back.",
+            ),
+            Option("append", f"Append its {of} to this conversation", "", "At the end."),
+            Option("text", "Insert it as text", "", "As it is, at the cursor."),
+        ]
+
+        def picked(choice: str) -> None:
+            if choice == "show":
+                self._chat.load(conversation, Origin())
+            elif choice == "append":
+                here = self._chat.conversation
+                longer = editing.with_messages_of(here, conversation)
+                self._chat.change(longer, PartPlace(len(here.messages)))
+            else:
+                insert()
+
+        self.ask(PickDialog("A conversation was pasted", options), picked)
+
+    # -- surviving a crash
+
+    def _unsaved(self) -> Unsaved | None:
+        chat = self._chat
+        if not chat.modified:
+            return None
+        return Unsaved(chat.conversation, partial(_json, chat.conversation), chat.state.origin.path)
+
+    @action(_RESTORE, section="File")
+    def restore_conversation(self) -> None:
+        """Bring back the conversation that was open when tokviz last ended without saving it."""
+        recovered = self.safe.take_recovered()
+        if recovered is None:
+            return
+        try:
+            conversation = Conversation.from_json(json.loads(recovered.text), byte_text=True)
+        except (ConversationError, ValueError, RecursionError) as error:
+            self.say(f"It cannot be read: {recovered.file}. {error}", "error")
+            return
+        self._chat.change(conversation, PartPlace(0), origin=Origin(recovered.source))
+        self.safe.keep(replaces=recovered)
+
+
+def _json(conversation: Conversation, indent: int | None = None) -> str:
+    return json.dumps(conversation.to_json(), ensure_ascii=False, indent=indent)
+
+
+def sample_conversation() -> Conversation:
+    """Read the conversation that shows what there is to see."""
+    path = asset_path(f"{_SAMPLES}/welcome.json")
+    return Conversation.from_json(json.loads(read_file(path)))
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line to the end of a file, which is made if there is none.
+
+    Raises:
+        OutputFileError: If it cannot be written.
+    """
+    try:
+        with open(path, "a+b") as file:
+            file.seek(0, os.SEEK_END)
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    line = b"\n" + line
+            file.write(line + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OutputFileError(path, reason) from None

@@ -1,0 +1,94 @@
+"""Going to a row of the dataset, a message or a token by its number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.dataset import Rows
+from tokviz.tui.screens.chat.rendering import RenderedConversation
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.widgets.conversation.rows import PartPlace
+
+_GOTO = re.compile(r"(?P<sign>[#m]?)\s*(?P<number>[0-9][0-9,_ ]{0,14})")
+
+
+class _Kind(NamedTuple):
+    """What has numbers: an example and its name, the numbers there are, and what goes there."""
+
+    example: str
+    name: str
+    first: int
+    last: int
+    go: Callable[[int], object]
+
+    @property
+    def words(self) -> str:
+        return f"{self.example} {self.name}, {self.first} to {max(0, self.last):,}"
+
+
+class GoTo(Controller):
+    """Jumps."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        chat: ConversationAtHand,
+        rendered: RenderedConversation,
+        rows: Rows,
+        pick_token: Callable[[int], object],
+    ) -> None:
+        """Take what has numbers, and what chooses a token."""
+        super().__init__(screen)
+        self._chat, self._rendered, self._rows = chat, rendered, rows
+        self._pick_token = pick_token
+
+    @action("Go to…", "ctrl+g", section="View")
+    def goto(self) -> None:
+        """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
+        rendering, dataset, messages = (
+            self._rendered.rendering, self._rows.dataset, self._chat.messages,
+        )  # fmt: skip
+        n_rows = 0 if dataset is None else dataset.n_rows
+        n_messages = len(self._chat.conversation.messages)
+        n_tokens = 0 if rendering is None else len(rendering)
+        kinds = {
+            "": _Kind("12", "row", 1, n_rows, lambda number: self._rows.go_to(number - 1)),
+            "m": _Kind(
+                "m3",
+                "message",
+                1,
+                n_messages,
+                lambda number: messages.go_to(PartPlace(number - 1), (0, 0)),
+            ),
+            "#": _Kind("#12", "token", 0, n_tokens - 1, self._pick_token),
+        }
+        if not n_rows:
+            del kinds[""]
+
+        def meant(text: str) -> tuple[_Kind, int] | None:
+            match = _GOTO.fullmatch(text)
+            if match is None:
+                return None
+            return kinds.get(match["sign"], kinds["m"]), int(re.sub("[,_ ]", "", match["number"]))
+
+        def check(text: str) -> str:
+            found = meant(text)
+            if found is None:
+                return "Type " + ", ".join(kind.words for kind in kinds.values()) + "."
+            kind, number = found
+            if kind.first <= number <= kind.last:
+                return ""
+            return f"The {kind.name}s go from {kind.first} to {kind.last:,}."
+
+        def go(text: str) -> None:
+            found = meant(text)
+            if found is not None:
+                found[0].go(found[1])
+
+        words = "; ".join(kind.words for kind in kinds.values())
+        self.ask(AskDialog("Go to", words, check, placeholder="12   m3   #12"), go)

@@ -1,0 +1,222 @@
+"""Looking: the views, the focus, the token that is explained, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from textual import on
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
+from tokviz import bytetext
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.editing import end_of, place_in, text_at
+from tokviz.tui.screens.chat.rendering import RenderedConversation
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.views import VIEWS, ChatViews
+from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
+from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
+from tokviz.tui.widgets.turns import Turns
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _shows_views(method: Method) -> Method:
+    """Declare an action for each view."""
+    for kind in reversed(VIEWS):
+        declare = action(
+            f"View: {kind.id}",
+            *kind.keys,
+            section="View",
+            id=f"view_{kind.id}",
+            help=kind.help,
+            call=f"show_view('{kind.id}')",
+        )
+        declare(method)
+    return method
+
+
+class Looking(Controller):
+    """What is seen of the tokens, and which one is explained."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        chat: ConversationAtHand,
+        rendered: RenderedConversation,
+        left: Turns,
+        views: ChatViews,
+    ) -> None:
+        """Take the conversation and its tokens, and both sides of the screen."""
+        super().__init__(screen)
+        self._chat, self._rendered, self._left, self._views = chat, rendered, left, views
+        self._came_by_token: tuple[PartPlace, Selection] | None = None
+        """Where the cursor is because a token was chosen."""
+
+    # -- views
+
+    @action("Next view", "f2", section="View", footer="view")
+    def next_view(self) -> None:
+        """Show the tokens in another way."""
+        self._show_side()
+        self._views.step(1)
+
+    @action("Previous view", "shift+f2", section="View")
+    def previous_view(self) -> None:
+        """Show the tokens in the way before."""
+        self._show_side()
+        self._views.step(-1)
+
+    @_shows_views
+    def show_view(self, view: str) -> None:
+        """Show the tokens in one of the ways there are."""
+        self._show_side()
+        self._views.show_view(view)
+
+    def _show_side(self) -> None:
+        self.screen.set_class(False, "-no-side")
+
+    @action("Go between messages and tokens", "f5", section="View")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the messages to the tokens and back."""
+        views = self._views
+        if views.has_focus_within or not views.display:
+            self.focus_left()
+        else:
+            views.turns.focus(scroll_visible=False)
+            if isinstance(views.current, MaskView) and views.pin is None:
+                views.current.action_pick()
+
+    def focus_left(self) -> None:
+        """Move the keyboard to what is in sight on the left."""
+        self._left.focus(scroll_visible=False)
+
+    @action("Show or hide the tokens", "f9", section="View")
+    def toggle_side(self) -> None:
+        """Give the whole width to the messages, or share it with the tokens."""
+        self.screen.toggle_class("-no-side")
+        if self.screen.has_class("-no-side"):
+            self._chat.messages.focus(scroll_visible=False)
+
+    # -- findings
+
+    @action("Next finding", "f3", section="View")
+    def next_finding(self) -> None:
+        """Go to the message and the token of the next finding."""
+        findings = self._rendered.findings
+        if not findings:
+            self.say("Nothing was found.")
+            return
+        index = (self._rendered.finding + 1) % len(findings)
+        self._go_to_finding(index)
+        self.say(findings[index].message, "warning")
+
+    @on(RowList.Picked, "#view-findings")
+    def _finding_picked(self, message: RowList.Picked) -> None:
+        message.stop()
+        self._go_to_finding(self._views.findings.rows[message.index].number)
+
+    def _go_to_finding(self, index: int) -> None:
+        findings = self._rendered.findings
+        if not 0 <= index < len(findings):
+            return
+        self._rendered.finding = index
+        finding = findings[index]
+        self._left.show("conversation")
+        if finding.token_index is not None and self._rendered.rendering is not None:
+            self._show_side()
+            if not isinstance(self._views.current, MaskView):
+                self._views.show_view("tokens")
+            self._go_to_token(finding.token_index)
+            self.pick_token(finding.token_index)
+        elif finding.message_index is not None:
+            place = place_in(self._chat.conversation, PartPlace(finding.message_index))
+            if place is not None:
+                self._chat.messages.go_to(place, (0, 0))
+                self.focus_left()
+
+    # -- tokens
+
+    @on(MaskTokenPicked)
+    def _token_picked(self, message: MaskTokenPicked) -> None:
+        message.stop()
+        self.pick_token(message.index, scroll=False)
+
+    def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
+        """Choose the token that is explained."""
+        self._views.set_pin(index, scroll=scroll)
+
+    @on(MaskView.Entered)
+    def _token_entered(self, message: MaskView.Entered) -> None:
+        """Go to the message of the chosen token."""
+        message.stop()
+        if self._views.pin is not None:
+            self._go_to_token(self._views.pin)
+
+    def _go_to_token(self, index: int) -> None:
+        """Put the cursor at the text of a token; at the message's beginning for structure."""
+        rendering, conversation = self._rendered.rendering, self._chat.conversation
+        if rendering is None or index >= len(rendering) or rendering.message_of[index] < 0:
+            return
+        place = place_in(
+            conversation, PartPlace(rendering.message_of[index], max(0, rendering.part_of[index]))
+        )
+        if place is None:
+            return
+        location = (0, 0)
+        if not rendering.from_structure[index]:
+            data = bytetext.to_bytes(text_at(conversation, place))
+            n_bytes = byte_of_token(rendering, self._rendered.counts, index)
+            location = end_of(bytetext.from_bytes(data[:n_bytes]))
+        self._chat.messages.go_to(place, location)
+        self._came_by_token = (place, self._chat.messages.editor.selection)
+        self.focus_left()
+
+    @on(TextArea.SelectionChanged)
+    def _cursor_moved(self, message: TextArea.SelectionChanged) -> None:
+        message.stop()
+        self.follow_cursor()
+
+    def follow_cursor(self) -> None:
+        """Choose the token at the cursor, unless the cursor went there because of a token."""
+        editor = self._chat.messages.editor
+        editor.set_marks(None, editor.token_at_cursor())
+        if editor.has_focus:
+            self.pick_token(self.wanted_pin())
+
+    def wanted_pin(self) -> int | None:
+        """Give the token to explain: the one at the cursor, unless another one was chosen."""
+        editor, place, rendering = (
+            self._chat.messages.editor, self._chat.place, self._rendered.rendering,
+        )  # fmt: skip
+        if rendering is None or place is None or not editor.has_focus:
+            return self._views.pin
+        if (place, editor.selection) == self._came_by_token:
+            return self._views.pin
+        self._came_by_token = None
+        row, column = editor.cursor_location
+        offset = editor.live.byte_offset(editor.live.line_start(row) + column)
+        counts = self._rendered.counts
+        return token_at_byte(rendering, counts, place.message, place.part, offset)
+
+    @on(MessageList.Moved)
+    def _message_moved(self, message: MessageList.Moved) -> None:
+        """Bring the tokens of the message at the cursor into view."""
+        message.stop()
+        self._chat.remember_cursor()
+        self._chat.history.break_run()
+        self._views.show_message(message.place.message)
+        self.follow_cursor()
+
+    @action("Show or hide invisible characters", section="View")
+    def toggle_invisibles(self) -> None:
+        """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
+        messages = self._chat.messages
+        show = not messages.editor.show_invisibles
+        messages.set_invisibles(show)
+        self.session.change_settings(show_invisibles=show)

@@ -1,0 +1,250 @@
+"""Changing the messages: every change is one step of undo, and none loses text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import on
+
+from tokviz.chat.conversation import PART_KINDS, ROLES
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.widgets.conversation.editor import PartEditor
+from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.turns import neighbour
+
+_ROLE_HELP = {
+    "system": "What the model is told before the conversation begins.",
+    "developer": "What the developer tells the model; newer than system, between it and the user.",
+    "user": "What the user says. The model reads it and does not learn to say it.",
+    "assistant": "What the model says: this is what it learns.",
+    "tool": "What a tool answers to a call.",
+    "function": "What a function answers, in OpenAI's older way.",
+    "ipython": "What code answers, in Llama's way.",
+}
+_KIND_HELP = {
+    "text": "What the assistant says. Learned.",
+    "python": "Python code that the assistant writes to be run. Learned.",
+    "python_output": "What the code printed. Not learned: the interpreter says it.",
+    "tool_call": 'A call of a tool as JSON: {"name": …, "arguments": {…}}. Learned.',
+}
+
+
+class Messages(Controller):
+    """Adding, deleting and moving messages and parts."""
+
+    def __init__(self, screen: TokvizScreen, chat: ConversationAtHand) -> None:
+        """Take the conversation."""
+        super().__init__(screen)
+        self._chat = chat
+
+    @on(MessageList.Asked)
+    def _asked(self, message: MessageList.Asked) -> None:
+        """Do what was clicked in the list."""
+        message.stop()
+        index = message.place.message
+        match message.action.split(":"):
+            case ["add", role]:
+                self._add(len(self._chat.conversation.messages), role)
+            case ["delete"]:
+                self._delete(index)
+            case ["delete_part"]:
+                self._delete_part(message.place)
+            case ["up"]:
+                self._move(index, -1)
+            case ["down"]:
+                self._move(index, 1)
+            case ["role"]:
+                self._ask_role(index)
+            case ["kind"]:
+                self._ask_kind(message.place)
+
+    # -- messages
+
+    @action("Add a message", "f7", section="Messages", footer="add")
+    def add_message(self) -> None:
+        """Add an empty message behind this one, from whoever's turn it is."""
+        place = self._chat.place
+        behind = -1 if place is None else place.message
+        self._add(behind + 1, editing.next_role(self._chat.conversation, behind))
+
+    def _add(self, index: int, role: str) -> None:
+        conversation = editing.with_new_message(self._chat.conversation, index, role)
+        self._chat.change(conversation, PartPlace(index))
+        self._chat.messages.focus(scroll_visible=False)
+
+    @action("Role of the message…", "f8", section="Messages", footer="role")
+    def pick_role(self) -> None:
+        """Choose who speaks: user, assistant, system, tool and others."""
+        if self._chat.place is not None:
+            self._ask_role(self._chat.place.message)
+
+    def _ask_role(self, index: int) -> None:
+        role = self._chat.conversation.messages[index].role
+
+        def picked(name: str) -> None:
+            if name != role:
+                self._chat.change(editing.with_role(self._chat.conversation, index, name))
+
+        following = neighbour(editing.OFFERED_ROLES, role)
+        title = f"Role of message {index + 1}"
+        self._ask_which(title, ROLES, _ROLE_HELP, role, following, picked)
+
+    @action("Delete the message", "ctrl+d", section="Messages", footer="delete")
+    def delete_message(self) -> None:
+        """Take the message at the cursor out. Undo brings it back."""
+        if self._chat.place is not None:
+            self._delete(self._chat.place.message)
+
+    def _delete(self, index: int) -> None:
+        conversation = self._chat.conversation
+        role = conversation.messages[index].role
+        shorter = editing.without_message(conversation, index)
+        self._chat.change(shorter, PartPlace(max(0, index - 1)))
+        self.say(f"Message {index + 1} ({role}) is deleted. Ctrl+Z brings it back.")
+
+    @action("Move the message up", "alt+up", "alt+u", section="Messages")
+    def move_up(self) -> None:
+        """Let the message change places with the one above."""
+        if self._chat.place is not None:
+            self._move(self._chat.place.message, -1)
+
+    @action("Move the message down", "alt+down", "alt+d", section="Messages")
+    def move_down(self) -> None:
+        """Let the message change places with the one below."""
+        if self._chat.place is not None:
+            self._move(self._chat.place.message, 1)
+
+    def _move(self, index: int, step: int) -> None:
+        conversation, place = self._chat.conversation, self._chat.place
+        if 0 <= index + step < len(conversation.messages):
+            part = place.part if place and place.message == index else 0
+            self._chat.change(
+                editing.moved(conversation, index, step),
+                PartPlace(index + step, part),
+                location=self._chat.messages.editor.cursor_location,
+            )
+
+    @action("Previous message", "ctrl+up", section="Messages")
+    def previous_message(self) -> None:
+        """Go to the message above."""
+        self._go(-1)
+
+    @action("Next message", "ctrl+down", section="Messages")
+    def next_message(self) -> None:
+        """Go to the message below."""
+        self._go(1)
+
+    def _go(self, step: int) -> None:
+        place, messages = self._chat.place, self._chat.messages
+        n_messages = len(self._chat.conversation.messages)
+        if place is not None and 0 <= place.message + step < n_messages:
+            messages.go_to(PartPlace(place.message + step), (0, 0))
+            messages.focus(scroll_visible=False)
+
+    # -- parts
+
+    @action("Add a part to the message…", "alt+p", section="Messages")
+    def add_part(self) -> None:
+        """An assistant message may hold texts, Python code with its output, and tool calls."""
+        place = self._chat.place
+        if place is None:
+            return
+
+        def picked(name: str) -> None:
+            conversation = editing.with_new_part(self._chat.conversation, place, name)
+            self._chat.change(conversation, PartPlace(place.message, place.part + 1))
+
+        following = editing.kind_behind(self._kind_at(place))
+        self._ask_which("Add a part", PART_KINDS, _KIND_HELP, "", following, picked)
+
+    @action("Kind of the part…", "alt+x", section="Messages")
+    def pick_kind(self) -> None:
+        """Make the part at the cursor a text, Python code, its output or a tool call."""
+        if self._chat.place is not None:
+            self._ask_kind(self._chat.place)
+
+    def _ask_kind(self, place: PartPlace) -> None:
+        kind = self._kind_at(place)
+
+        def picked(name: str) -> None:
+            if name != kind:
+                self._chat.change(editing.with_kind(self._chat.conversation, place, name))
+
+        title = f"Part {place.part + 1} of message {place.message + 1}"
+        following = neighbour(PART_KINDS, kind)
+        self._ask_which(title, PART_KINDS, _KIND_HELP, kind, following, picked)
+
+    def _kind_at(self, place: PartPlace) -> str:
+        parts = self._chat.conversation.messages[place.message].parts
+        return parts[place.part].kind if parts else "text"
+
+    def _ask_which(
+        self,
+        title: str,
+        names: tuple[str, ...],
+        helps: dict[str, str],
+        current: str,
+        following: str,
+        picked: Callable[[str], object],
+    ) -> None:
+        options = [Option(name, name, "", helps.get(name, "")) for name in names]
+        self.ask(PickDialog(title, options, current=current, highlighted=following), picked)
+
+    @action("Delete the part", section="Messages")
+    def delete_part(self) -> None:
+        """Take the part at the cursor out of its message. Undo brings it back."""
+        if self._chat.place is not None:
+            self._delete_part(self._chat.place)
+
+    def _delete_part(self, place: PartPlace) -> None:
+        conversation = self._chat.conversation
+        if len(conversation.messages[place.message].parts) < 2:
+            self._delete(place.message)
+            return
+        shorter = editing.without_part(conversation, place)
+        self._chat.change(shorter, PartPlace(place.message, max(0, place.part - 1)))
+        self.say("The part is deleted. Ctrl+Z brings it back.")
+
+    @action("Join the parts of the message", section="Messages")
+    def join_parts(self) -> None:
+        """Make them one text, for templates that know no parts. Undo takes them apart again."""
+        place, conversation = self._chat.place, self._chat.conversation
+        if place is None or isinstance(conversation.messages[place.message].content, str):
+            self.say("This message has no parts: it is one text.")
+            return
+        joined = editing.with_joined_parts(conversation, place.message)
+        self._chat.change(joined, PartPlace(place.message))
+
+    @on(PartEditor.Emptied)
+    def _emptied(self, message: PartEditor.Emptied) -> None:
+        """Delete what is empty already, at a further press of Backspace."""
+        message.stop()
+        place, conversation = self._chat.place, self._chat.conversation
+        if place is None or len(conversation.messages) < 2:
+            return
+        before = self._chat.messages.neighbour(-1)
+        if len(conversation.messages[place.message].parts) > 1:
+            conversation = editing.without_part(conversation, place)
+        else:
+            conversation = editing.without_message(conversation, place.message)
+        target = before or PartPlace(0)
+        text = editing.text_at(conversation, editing.place_in(conversation, target) or target)
+        location = editing.end_of(text) if before else (0, 0)
+        self._chat.change(conversation, target, location=location)
+
+    # -- undo
+
+    @action("Undo", "ctrl+z", section="Messages")
+    def undo(self) -> None:
+        """Take back the last change, of any kind."""
+        self._chat.step_back()
+
+    @action("Redo", "ctrl+y", section="Messages")
+    def redo(self) -> None:
+        """Do again what was taken back."""
+        self._chat.step_forward()

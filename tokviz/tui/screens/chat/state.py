@@ -1,0 +1,166 @@
+"""The conversation at hand: what the parts of the Chat screen work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.request import DEFAULT_MAX_TOKENS
+from tokviz.chat.templates import TEMPLATES, ChatTemplate
+from tokviz.tui.screens.chat import editing
+from tokviz.tui.screens.chat.history import History, Origin, State
+from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import MessageList
+
+if TYPE_CHECKING:
+    from tokviz.chat.jinja_template import JinjaTemplate
+
+_SAVED_KEPT = 64
+
+
+class ConversationAtHand:
+    """The conversation with its changes, and how it is to be rendered.
+
+    Attributes:
+        history: The conversation, and what undo brings back.
+        messages: Shows the conversation, and edits one part of it.
+        jinja: The Jinja templates that were opened, by name.
+        max_tokens: Where a rendering is cut off.
+        unreadable: A conversation that stands for a row that cannot be read, and why it cannot.
+    """
+
+    def __init__(
+        self, messages: MessageList, show: Callable[[], object], say: Callable[[str], object]
+    ) -> None:
+        """Begin with an empty one.
+
+        Args:
+            messages: Shows the conversation.
+            show: Shows the present state in every part of the screen.
+            say: Shows the user a sentence.
+        """
+        self.messages = messages
+        self._show, self._say = show, say
+        self.history = History(State(editing.EMPTY, "nanochat", place=PartPlace(0)))
+        self.jinja: dict[str, JinjaTemplate] = {}
+        self.max_tokens = DEFAULT_MAX_TOKENS
+        self.unreadable: tuple[Conversation, ConversationError] | None = None
+        self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self.history.state
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation."""
+        return self.history.state.conversation
+
+    @property
+    def place(self) -> PartPlace | None:
+        """The part that is edited."""
+        return self.messages.place
+
+    @property
+    def template(self) -> ChatTemplate | JinjaTemplate:
+        """The template in force."""
+        return self.jinja.get(self.state.template) or TEMPLATES[self.state.template]
+
+    @property
+    def modified(self) -> bool:
+        """Whether the conversation is to be found nowhere else."""
+        return all(self.conversation is not known for known in self._saved)
+
+    def mark_saved(self, conversation: Conversation) -> None:
+        """Note that a conversation can be had from a file, or is none to be missed.
+
+        Those before it are known too, so that undo finds them unchanged.
+        """
+        self._saved = (conversation, *self._saved[: _SAVED_KEPT - 1])
+
+    # -- changes
+
+    def begin(self, conversation: Conversation) -> None:
+        """Begin with a conversation that nobody would miss; there is nothing to undo."""
+        self.mark_saved(conversation)
+        place = editing.place_in(conversation, None)
+        self.history.restart(self.state._replace(conversation=conversation, place=place))
+
+    def load(self, conversation: Conversation, origin: Origin, *, instead: bool = False) -> None:
+        """Show another conversation instead of this one; undo brings this one back.
+
+        Args:
+            conversation: The conversation.
+            origin: Where it comes from.
+            instead: Whether undo passes over the present one, which was only looked at.
+        """
+        if self.modified:
+            self._say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
+        if origin.path is not None or conversation is editing.EMPTY:
+            self.mark_saved(conversation)
+        self.change(conversation, PartPlace(0), origin=origin, instead=instead)
+
+    def change(
+        self,
+        conversation: Conversation | None = None,
+        place: PartPlace | None = None,
+        *,
+        template: str | None = None,
+        origin: Origin | None = None,
+        location: tuple[int, int] = (0, 0),
+        instead: bool = False,
+    ) -> None:
+        """Make a change that undo takes back, and show it everywhere.
+
+        Args:
+            conversation: The new conversation, None for the same.
+            place: The part to edit, None for the same.
+            template: The name of the new template, None for the same.
+            origin: Where the new conversation comes from, None for the same.
+            location: The line and column of the cursor in another part.
+            instead: Whether undo goes back to what was before the present state.
+        """
+        old = self.remember_cursor()
+        if conversation is None:
+            conversation = old.conversation
+        place = editing.place_in(conversation, old.place if place is None else place)
+        if place == old.place and conversation is old.conversation:
+            location = old.location
+        state = State(conversation, template or old.template, origin or old.origin, place, location)
+        known = {id(message) for message in old.conversation.messages}
+        new = (message for message in conversation.messages if id(message) not in known)
+        n_chars = sum(len(message.text) for message in new)
+        self.history.record(state, n_chars=n_chars, instead=instead)
+        self._show()
+
+    def take_typed(self) -> bool:
+        """Take over what was typed; False if that is what the part holds already."""
+        place, text, old = self.place, self.messages.editor.live.text, self.state
+        if place is None or text == editing.text_at(old.conversation, place):
+            return False
+        conversation = editing.with_text(old.conversation, place, text)
+        location = self.messages.editor.cursor_location
+        state = old._replace(conversation=conversation, place=place, location=location)
+        self.history.record(state, typed_in=place, n_chars=len(text))
+        return True
+
+    def remember_cursor(self) -> State:
+        """Note where the cursor is, so that undo comes back to it, and give the state."""
+        self.history.move(self.place, self.messages.editor.cursor_location)
+        return self.state
+
+    def step_back(self) -> None:
+        """Take back the last change."""
+        if self.history.undo() is None:
+            self._say("There is nothing to undo.")
+        else:
+            self._show()
+
+    def step_forward(self) -> None:
+        """Do again what was taken back."""
+        if self.history.redo() is None:
+            self._say("There is nothing to do again.")
+        else:
+            self._show()

@@ -1,0 +1,140 @@
+"""Choosing the template, the tokenizer and the length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.chat.templates import TEMPLATES
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.widgets.turns import neighbour
+
+if TYPE_CHECKING:
+    from tokviz.chat.jinja_template import JinjaTemplate
+    from tokviz.tui.tasks import Task
+
+_FILE = "file…"
+_MOST_TOKENS = 10_000_000
+
+
+class Templates(Controller):
+    """What a conversation is rendered with."""
+
+    def __init__(
+        self, screen: TokvizScreen, chat: ConversationAtHand, render: Callable[[], object]
+    ) -> None:
+        """Take the conversation, and what renders it anew."""
+        super().__init__(screen)
+        self._chat, self._render = chat, render
+
+    @action("Choose a template", "f6", section="Rendering", footer="template")
+    def pick_template(self) -> None:
+        """The way the messages are written for a model; a Jinja file works too.
+
+        No text is lost.
+        """
+        options = [
+            Option(t.name, t.name, t.title if t.title != t.name else "", f"{t.help} {t.source}")
+            for t in TEMPLATES.values()
+        ]
+        options += [
+            Option(name, name, "Jinja", f"{template.title}. {template.help}")
+            for name, template in self._chat.jinja.items()
+        ]
+        options.append(
+            Option(
+                _FILE,
+                "A Jinja file…",
+                "",
+                "A chat_template.jinja, or a tokenizer_config.json with a chat_template. It runs "
+                "in a sandbox, in a process of its own.",
+            )
+        )
+        current = self._chat.state.template
+
+        def picked(name: str) -> None:
+            if name == _FILE:
+                self.open_template()
+            elif name != current:
+                self._chat.change(template=name)
+
+        self.ask(PickDialog("Template", options, current=current), picked)
+
+    @action("Next template", "shift+f6", "alt+m", section="Rendering")
+    def next_template(self) -> None:
+        """See the same conversation in the next template of the list."""
+        names = [*TEMPLATES, *self._chat.jinja]
+        self._chat.change(template=neighbour(names, self._chat.state.template))
+
+    @action("Open a Jinja template…", section="Rendering")
+    def open_template(self) -> None:
+        """Choose a chat_template.jinja or a tokenizer_config.json."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
+        folder = self.session.folder
+        dialog = OpenFileDialog(folder, title="Open a Jinja template", takes_any=True)
+        self.ask(dialog, self.use_file)
+
+    def use_file(self, path: Path) -> None:
+        """Read a Jinja template in a thread, then use it."""
+
+        def read(task: Task) -> JinjaTemplate:
+            from tokviz.chat.template_files import read_template
+
+            return read_template(path)
+
+        self.in_thread("template", read, self._use)
+
+    def _use(self, template: JinjaTemplate) -> None:
+        # Most are called the same, so the name of the folder tells them apart.
+        jinja = self._chat.jinja
+        known = jinja.get(template.name)
+        name = template.name if known is None or known.title == template.title else template.title
+        if name in jinja:
+            jinja[name].close()
+        jinja[name] = template
+        self._chat.change(template=name)
+
+    def end(self) -> None:
+        """End the processes that render Jinja templates."""
+        for template in self._chat.jinja.values():
+            template.close()
+
+    @action("Choose a tokenizer", "ctrl+t", section="Rendering", footer="tokenizer", stays=True)
+    def pick_tokenizer(self) -> None:
+        """Pick one of the built-in tokenizers by its name or the name of a model."""
+        TokenizerChoice(self.screen).pick()
+
+    @action("Cut off after so many tokens…", section="Rendering")
+    def set_max_tokens(self) -> None:
+        """Where a rendering ends: the context size of the training."""
+
+        def given(text: str) -> None:
+            self._chat.max_tokens = _number(text)
+            self._render()
+
+        dialog = AskDialog(
+            "Cut off after so many tokens",
+            "The context size of the training. What is behind it is not learned from.",
+            _wrong_number,
+            value=str(self._chat.max_tokens),
+            placeholder="2048",
+        )
+        self.ask(dialog, given)
+
+
+def _number(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "").replace(" ", "")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 0
+
+
+def _wrong_number(text: str) -> str:
+    if 1 <= _number(text) <= _MOST_TOKENS:
+        return ""
+    return f"Type a number from 1 to {_MOST_TOKENS:,}."

@@ -1,0 +1,112 @@
+"""Choosing the tokenizer at hand: from a list, by its name, or by a path that is pasted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from textual import on
+
+from tokviz.formats.registry import load
+from tokviz.session import source_of
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import action
+from tokviz.tui.messages import Pasted
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.tasks import Task
+
+_LONGEST_PATH = 4096
+
+
+class TokenizerChoice(Controller):
+    """Changes the tokenizer at hand."""
+
+    @action("Choose a tokenizer", "ctrl+t", section="Tokenizer", footer="tokenizer", stays=True)
+    def pick_tokenizer(self) -> None:
+        """A built-in one, one you used, a file, a folder, or one from the Hugging Face hub."""
+        self.pick()
+
+    def pick(self, source: str = "") -> None:
+        """Ask for a tokenizer; one whose source is given is loaded at once."""
+        from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+
+        picker = TokenizerPicker(
+            self.session.tokenizer_source,
+            source,
+            recent=self.settings.recent_tokenizers,
+            remember=lambda recent: self.session.change_settings(recent_tokenizers=recent),
+        )
+
+        def picked(name: str) -> None:
+            if picker.loaded is not None:
+                self.session.use_tokenizer(picker.loaded, name)
+
+        self.ask(picker, picked)
+
+    def use(self, source: str) -> None:
+        """Tokenize by another tokenizer, once its tables are built; the old tokens stay till then.
+
+        Args:
+            source: What `tokviz.load` takes.
+        """
+
+        def build(task: Task) -> Tokenizer:
+            tokenizer = load(source)
+            tokenizer.prepare()
+            return tokenizer
+
+        def use(tokenizer: Tokenizer) -> None:
+            self.session.use_tokenizer(tokenizer, source_of(tokenizer, source))
+
+        self.in_thread("tokenizer", build, use)
+
+
+class Dropped(Controller):
+    """Offers to load a tokenizer whose path is pasted: so terminals tell of a dropped file."""
+
+    def __init__(
+        self, screen: TokvizScreen, choice: TokenizerChoice, take_back: Callable[[], object]
+    ) -> None:
+        """Take what chooses the tokenizer, and what takes the path out of where it was pasted."""
+        super().__init__(screen)
+        self._choice = choice
+        self._take_back = take_back
+
+    @on(Pasted)
+    def _pasted(self, message: Pasted) -> None:
+        message.stop()
+        text = message.text.strip()
+        if text and "\n" not in text and len(text) <= _LONGEST_PATH:
+            self.in_thread("pasted", lambda task: _tokenizer_at(text), self._offer)
+
+    def _offer(self, found: tuple[str, str] | None) -> None:
+        from tokviz.places import place_words
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
+
+        if found is None or not self.screen.is_current:
+            return
+        source, kind = found
+        name, where = place_words(source)
+        question = (
+            f"{name} holds a tokenizer ({kind}). Load it in place of the pasted path? {where}"
+        )
+
+        def answered(load_it: bool) -> None:
+            if load_it:
+                self._take_back()
+                self._choice.pick(source)
+
+        self.ask(ConfirmDialog("Tokenizer", question, "load it"), answered)
+
+
+def _tokenizer_at(text: str) -> tuple[str, str] | None:
+    """Give the place and the kind of the tokenizer that a text names, None if it names none."""
+    from tokviz.formats.recognise import recognise
+    from tokviz.places import HUB
+    from tokviz.tui.dialogs.tokenizer_rows import typed_source
+
+    source = typed_source(text)
+    if source is None or source.startswith(HUB) or not os.path.isabs(source):
+        return None
+    kind = recognise(source) if os.path.exists(source) else None
+    return None if kind is None else (source, kind)

@@ -1,0 +1,132 @@
+"""What the Replay screen shows of the merge at hand: its card, the corpus, the curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from tokviz.explain.trace import lineage
+from tokviz.tui.palette import TokenPalette
+from tokviz.tui.screens.replay.card import card_rows, lineage_rows
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
+from tokviz.tui.screens.replay.opened import Opened
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.cursor_curve import CursorCurve
+from tokviz.tui.widgets.flow import Row
+from tokviz.tui.widgets.rows_view import RowsView
+
+
+class MergeCard(RowsView):
+    """The merge at hand: the pair, the token, the numbers and the reason."""
+
+    def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
+        """Begin empty."""
+        super().__init__(palette, id=id)
+        self._state = state
+        self.border_title = " This merge "
+
+    def show_merge(self) -> None:
+        """Show the merge at hand."""
+        replay, step, position = self._state.replay, self._state.step, self._state.position
+        if replay is not None:
+            why = replay.why(position.number).sentences if step is not None else ()
+            n_bytes = replay.n_bytes
+            self.show(lambda width: card_rows(step, why, position, n_bytes, width), from_top=True)
+
+
+class Lineage(RowsView):
+    """What the token of the merge at hand is made of, for a vocabulary without counts."""
+
+    def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
+        """Begin empty."""
+        super().__init__(palette, id=id)
+        self._state = state
+
+    def show_merge(self) -> None:
+        """Show the token of the merge at hand."""
+        replay, step = self._state.replay, self._state.step
+        if replay is not None and not replay.has_counts:
+            node = None if step is None else lineage(replay.tokenizer, step.new_id)
+            self.show(
+                lambda width: [] if node is None else lineage_rows(node, width), from_top=True
+            )
+
+
+class CorpusSide(Vertical):
+    """The corpus as tokens, below a line that counts them."""
+
+    def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
+        """Begin empty."""
+        super().__init__(id=id)
+        self._state = state
+        self.head = Bar(id="corpus-head")
+        self.tokens = RowsView(palette, id="corpus")
+
+    def compose(self) -> ComposeResult:
+        """Yield the line and the tokens."""
+        yield self.head
+        yield self.tokens
+
+    def show_frame(self) -> None:
+        """Show the corpus before or after the merge whose frame is there."""
+        opened, frame, position = self._state.opened, self._state.frame, self._state.shown
+        if opened is None or frame is None:
+            self.tokens.show(lambda width: ())
+            return
+        replay, drawing = opened.replay, opened.drawing
+        token, is_tiny = replay.tokenizer.token_bytes, replay.is_tiny
+
+        def rows(width: int) -> Sequence[Row]:
+            if drawing is not None:
+                return drawing_rows(drawing.states, position, drawing.steps, token, width)
+            return corpus_rows(frame, position, token, is_whole=is_tiny, width=width)
+
+        self.tokens.show(rows, from_top=drawing is None and not is_tiny)
+        if drawing is not None:
+            self.tokens.show_row(len(self.tokens.rows) - 1)
+        n_tokens = replay.state(position.n_done).n_tokens
+        self.head.show([BarItem((("Corpus", "active"),)), _counts(n_tokens, replay.n_bytes or 0)])
+
+
+def _counts(n_tokens: int | None, n_bytes: int) -> BarItem:
+    if n_tokens is None:
+        return BarItem((("not known", "plain"),))
+    counts = f"{n_tokens:,} tokens"
+    ratio = f" · {n_bytes / max(n_tokens, 1):.2f} bytes/token"
+    return BarItem(((counts + ratio, "plain"),), "", ((counts, "plain"),))
+
+
+class Curves(Vertical):
+    """Compression and counts over all merges."""
+
+    def __init__(self, state: ReplayState, *, id: str) -> None:
+        """Begin without curves."""
+        super().__init__(id=id)
+        self._state = state
+        self.compression = CursorCurve(id="compression")
+        self.counts = CursorCurve(id="counts")
+
+    def compose(self) -> ComposeResult:
+        """Yield both."""
+        yield self.compression
+        yield self.counts
+
+    def show(self, opened: Opened) -> None:
+        """Show the curves of another replay."""
+        self.compression.show(opened.compression)
+        self.counts.show(opened.counts)
+
+    def show_merge(self) -> None:
+        """Put the cursors at the merge at hand."""
+        state, number = self._state, self._state.position.n_done
+        if state.replay is None:
+            return
+        ratio, text = state.replay.state(number).bytes_per_token, state.prepared
+        if ratio is None and text is not None and text.data:
+            ratio = len(text.data) / max(text.n_tokens(number), 1)
+        self.compression.set_cursor(number, "" if ratio is None else f"{ratio:.2f}")
+        count = None if state.step is None else state.step.count
+        self.counts.set_cursor(number, "" if count is None else f"{count:,}")

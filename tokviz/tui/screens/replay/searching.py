@@ -1,0 +1,171 @@
+"""The list of merges and the search in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.base import Field
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.replay.card import merge_text, paint_merge
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.transport import Transport
+from tokviz.tui.screens.replay.views import Views
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.lists import Cell, PickList
+
+if TYPE_CHECKING:
+    from tokviz.replay.replay import Replay
+
+_MOST_FOUND = 100_000
+
+
+class MergesPanel(Vertical):
+    """A field and the merges: all of them, or those that fit what is typed."""
+
+    DEFAULT_CSS = """
+    MergesPanel {
+        #search-row { height: 1; }
+        #search-row .prompt { width: 2; color: $text-accent; }
+        #search { width: 1fr; }
+        #found { width: auto; color: $text-muted; }
+        #merges { height: 1fr; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_list", show=False)]
+
+    def __init__(self, state: ReplayState, *, id: str) -> None:
+        """Begin without merges."""
+        super().__init__(id=id)
+        self._state = state
+        self.field = Field(placeholder="token, or #number", id="search")
+        self.merges = PickList[int](self._paint, id="merges")
+        self.found: Sequence[int] | None = None
+        """The merges that fit, best first; None while nothing is looked for."""
+
+    def compose(self) -> ComposeResult:
+        """Yield the field and the list."""
+        with Horizontal(id="search-row"):
+            yield Static("›", classes="prompt")
+            yield self.field
+            yield Static(id="found")
+        yield self.merges
+
+    def _paint(self, number: int, width: int) -> list[Cell]:
+        replay = self._state.replay
+        return [] if replay is None else paint_merge(replay.step(number), width)
+
+    def show_all(self) -> None:
+        """Look for nothing, and list all merges."""
+        with self.prevent(Input.Changed):
+            self.field.value = ""
+        self.show_found(None)
+
+    def show_found(self, found: Sequence[int] | None, *, complete: bool = True) -> None:
+        """Show what a search has found, None for all merges; highlight the one that is shown."""
+        self.found = found
+        if found is None:
+            self._tell("")
+            self.merges.show(range(1, self._state.n_merges + 1), None)
+            self.show_merge()
+        else:
+            self._tell(f"{len(found):,}{'' if complete else '+'} found")
+            self.merges.show(found, 0 if found else None)
+
+    def action_to_list(self) -> None:
+        """Go from the field to the list."""
+        self.merges.focus()
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#found", Static).update(Content(text))
+
+    def show_merge(self) -> None:
+        """Highlight the merge that is shown, if it is listed."""
+        number = self._state.position.number
+        if not number:
+            self.merges.highlighted = None
+        elif self.found is None:
+            self.merges.follow(number - 1)
+        elif number in self.found:
+            self.merges.follow(self.found.index(number))
+
+
+class MergeSearch(Copying):
+    """Looks for merges in a thread: the newest question wins. What is found can be copied."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        panel: MergesPanel,
+        views: Views,
+        transport: Transport,
+    ) -> None:
+        """Take the list, what brings it to the front, and what goes to a merge."""
+        super().__init__(screen)
+        self._state, self._panel = state, panel
+        self._views, self._transport = views, transport
+
+    @action(
+        "Find a merge", "ctrl+f", "ctrl+g", "slash", section="Find", footer="find", priority=False
+    )
+    def find_merge(self) -> None:
+        """By its number (#123), a token, or a part of one; Enter goes there."""
+        self._views.show("merges", focus=False)
+        self._panel.field.focus()
+        self._panel.field.select_all()
+
+    @action("Copy this merge", "alt+c", section="Find")
+    def copy_merge(self) -> None:
+        """Copy its number, pair, token, id and count."""
+        if self._state.step is not None:
+            self.copy(merge_text(self._state.step), "merge")
+
+    @on(Input.Changed, "#search")
+    def _search_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        replay = self._state.replay
+        if replay is None:
+            return
+        if event.value.strip():
+            self._search(replay, event.value)
+        else:
+            self._panel.show_found(None)
+
+    def _search(self, replay: Replay, query: str) -> None:
+        def find(task: Task) -> list[int]:
+            numbers = takewhile(lambda number: not task.cancelled, replay.find(query))
+            return list(islice(numbers, _MOST_FOUND))
+
+        def show(found: list[int]) -> None:
+            if replay is self._state.replay and query == self._panel.field.value:
+                self._panel.show_found(found, complete=len(found) < _MOST_FOUND)
+
+        self.in_thread("find", find, show)
+
+    @on(Input.Submitted, "#search")
+    def _search_submitted(self, event: Input.Submitted) -> None:
+        """Go to the best match; the keyboard then moves through the list."""
+        event.stop()
+        merges = self._panel.merges
+        if merges.row is not None:
+            self._transport.jump_to(merges.row)
+            merges.focus()
+
+    @on(PickList.Moved, "#merges")
+    def _merge_picked(self, event: PickList.Moved) -> None:
+        event.stop()
+        number = self._panel.merges.rows[event.index]
+        if number != self._state.position.number:
+            self._transport.jump_to(number)

@@ -1,0 +1,81 @@
+"""What the Replay screen is about: what is replayed, where it is, and the user's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tokviz.tui.screens.replay.position import START, Player, Position, clamped
+
+if TYPE_CHECKING:
+    from tokviz.replay.replay import Replay
+    from tokviz.replay.steps import MergeStep
+    from tokviz.replay.text import ReplayText
+    from tokviz.tui.screens.replay.comparison import Comparison
+    from tokviz.tui.screens.replay.frames import Frame
+    from tokviz.tui.screens.replay.opened import Opened
+
+MOST_CHARS = 1_000_000
+"""A longer text of the user is cut."""
+
+
+@dataclass(slots=True, eq=False)
+class ReplayState:
+    """The state of the Replay screen, on which its controllers work.
+
+    Attributes:
+        opened: What is replayed, None until something is.
+        position: The frame that is wanted.
+        frame: The newest one that has been worked out; it may be of another merge.
+        player: How it goes on by itself.
+        comparison: What the replay is compared with.
+        text: The user's text, as byte text.
+        revision: Grows with every other text.
+        is_own: Whether the user has typed or given it, so that no other may take its place.
+        prepared: The text prepared for the replay, None until it is.
+    """
+
+    opened: Opened | None = None
+    position: Position = START
+    frame: Frame | None = None
+    player: Player = field(default_factory=Player)
+    comparison: Comparison | None = None
+    text: str = ""
+    revision: int = 0
+    is_own: bool = False
+    prepared: ReplayText | None = None
+
+    @property
+    def replay(self) -> Replay | None:
+        """The states of what is replayed."""
+        return None if self.opened is None else self.opened.replay
+
+    @property
+    def n_merges(self) -> int:
+        """How many merges there are."""
+        return 0 if self.opened is None else self.opened.replay.n_merges
+
+    @property
+    def step(self) -> MergeStep | None:
+        """The merge at hand; None at the start, before the first one."""
+        number = self.position.number
+        return self.opened.replay.step(number) if self.opened is not None and number else None
+
+    @property
+    def shown(self) -> Position:
+        """The frame that can be shown by now: that of the newest merge that is worked out."""
+        number = 0 if self.frame is None else self.frame.number
+        return clamped(number, self.n_merges, self.position.merged)
+
+    def take(self, opened: Opened) -> None:
+        """Replay something else from now on."""
+        self.opened = opened
+        self.position = START
+        self.frame = self.comparison = self.prepared = None
+
+    def take_text(self, text: str, *, is_own: bool) -> None:
+        """Show what becomes of another text."""
+        self.text = text[:MOST_CHARS]
+        self.is_own = is_own
+        self.revision += 1
+        self.prepared = None

@@ -1,0 +1,95 @@
+"""What the text costs, by the user's own table of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from tokviz.errors import TokvizError
+from tokviz.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
+from tokviz.session import TextSaved
+from tokviz.tui.actions import action
+from tokviz.tui.messages import PricesAsked
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.widgets.status_line import CostNote
+
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.prices import PricesAnswer
+
+
+class Costs(Controller):
+    """Reads the table, and tells the cost of the text with the model chosen."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        changed: Callable[[], object],
+        edit_table: Callable[[Path], object],
+    ) -> None:
+        """Take what shows the cost, and what opens the table to be edited."""
+        super().__init__(screen)
+        self._changed, self._edit_table = changed, edit_table
+        self.models: tuple[ModelPrice, ...] = ()
+        """The user's table; empty where there is none."""
+        self.session.subscribe(TextSaved, self._text_saved)
+
+    def read(self) -> None:
+        """Read the table in a thread; what is wrong with it is said, and nothing else happens."""
+
+        def failed(error: TokvizError) -> None:
+            self.say(f"Your price table is not used. {error}", "warning")
+            self._take(())
+
+        if self.session.remember:
+            self.in_thread("prices", lambda task: load_prices(), self._take, failed=failed)
+
+    def _take(self, models: tuple[ModelPrice, ...]) -> None:
+        if models != self.models:
+            self.models = models
+            self._changed()
+
+    def _text_saved(self, change: TextSaved) -> None:
+        if change.path.resolve() == prices_path().resolve():
+            self.read()
+
+    def note(self) -> CostNote | None:
+        """Give what the status line says of the cost, None where the table says nothing."""
+        model, n_tokens = self._model(), self.session.live.n_tokens
+        text = "" if model is None else cost_text(model, n_tokens)
+        if model is None or not text:
+            return None
+        share = model.share(n_tokens)
+        return CostNote(model.name, text, text.partition(", ")[0], share is not None and share > 1)
+
+    def _model(self) -> ModelPrice | None:
+        """Give the model that was chosen, else the first that goes with the tokenizer."""
+        if not self.models:
+            return None
+        models = models_for(self.models, self.session.tokenizer.name)
+        wanted = self.settings.price_model
+        chosen = (model for model in models if model.name == wanted)
+        return next(chosen, models[0] if models else None)
+
+    @on(PricesAsked)
+    def _asked(self, message: PricesAsked) -> None:
+        message.stop()
+        self.prices()
+
+    @action("Costs and context windows…", "alt+p", section="Tokenizer")
+    def prices(self) -> None:
+        """What the text costs with the models of your own price table, and where that table is."""
+        from tokviz.tui.dialogs.prices import PricesDialog
+
+        model, live = self._model(), self.session.live
+        chosen = self.settings.price_model if model is None else model.name
+        self.ask(PricesDialog(self.session.tokenizer.name, live.n_tokens, chosen), self._answered)
+
+    def _answered(self, answer: PricesAnswer) -> None:
+        self.session.change_settings(price_model=answer.chosen)
+        self.models = answer.models
+        self._changed()
+        if answer.edit:
+            self._edit_table(prices_path())

@@ -1,0 +1,125 @@
+"""Changing the text other than by typing, and how it is drawn and read."""
+
+from __future__ import annotations
+
+import re
+
+from textual import on
+from textual.widgets import Input
+
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.tui.actions import action
+from tokviz.tui.messages import SpecialsToggled
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.tokens.text import TextAtHand
+
+_LINE_END = re.compile("\r\n|\r|\n")
+
+
+class Reading(Controller):
+    """How the text is read and drawn: neighbouring tokenizers, special tokens, glyphs, wrapping."""
+
+    def __init__(self, screen: TokvizScreen, text: TextAtHand, choice: TokenizerChoice) -> None:
+        """Take the text, and what chooses the tokenizer."""
+        super().__init__(screen)
+        self._text, self._choice = text, choice
+
+    @action("Next tokenizer", "ctrl+right_square_bracket", section="Tokenizer")
+    def tokenizer_next(self) -> None:
+        """See the same text with the next tokenizer of the list."""
+        self._neighbour(1)
+
+    @action("Previous tokenizer", "ctrl+backslash", section="Tokenizer")
+    def tokenizer_previous(self) -> None:
+        """See the same text with the previous tokenizer of the list."""
+        self._neighbour(-1)
+
+    def _neighbour(self, step: int) -> None:
+        names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
+        current = self.session.tokenizer.name
+        place = names.index(current) if current in names else -step
+        self._choice.use(names[(place + step) % len(names)])
+
+    @on(SpecialsToggled)
+    def _specials_toggled(self, message: SpecialsToggled) -> None:
+        message.stop()
+        self.toggle_specials()
+
+    @action("Special tokens: parsed or text", "f6", section="Tokenizer")
+    def toggle_specials(self) -> None:
+        """Read text such as <|endoftext|> as one special token, or as ordinary text."""
+        self._text.live.set_parse_specials(not self._text.live.parse_specials)
+        self._text.refresh()
+
+    @action("Show or hide invisible characters", "f7", section="View")
+    def toggle_invisibles(self) -> None:
+        """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
+        editor = self._text.editor
+        editor.show_invisibles = not editor.show_invisibles
+        self.session.change_settings(show_invisibles=editor.show_invisibles)
+
+    @action("Wrap long lines or not", "f8", "alt+z", section="View")
+    def toggle_wrap(self) -> None:
+        """Break long lines at the right edge, or scroll sideways."""
+        editor = self._text.editor
+        editor.soft_wrap = not editor.soft_wrap
+        self.session.change_settings(wrap=editor.soft_wrap)
+
+
+class Editing(Controller):
+    """Undo, redo, and edits that no key types."""
+
+    def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
+        """Take the text."""
+        super().__init__(screen)
+        self._text = text
+
+    @action("Undo", "ctrl+z", section="Edit", bound=False)
+    def undo(self) -> None:
+        """Take back the last change of the text."""
+        self._text.editor.undo()
+
+    @action("Redo", "ctrl+y", section="Edit", bound=False)
+    def redo(self) -> None:
+        """Do again what was taken back."""
+        self._text.editor.redo()
+
+    @action("Select all", "ctrl+a", section="Edit")
+    def select_all(self) -> None:
+        """Select the whole text, to copy it or to type or paste another in its place."""
+        field = self.screen.focused
+        (field if isinstance(field, Input) else self._text.editor).select_all()
+
+    @action("Insert a character…", "alt+u", section="Edit")
+    def insert_character(self) -> None:
+        """Any character by its name or number, also those that no keyboard has."""
+        from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+
+        self.ask(InsertCharacterDialog(), self._insert)
+
+    def _insert(self, character: str) -> None:
+        editor = self._text.editor
+        start, end = sorted(editor.selection)
+        editor.replace(character, start, end, maintain_selection_offset=False)
+
+    @action("Line ends: make all LF", section="Edit")
+    def convert_line_endings_lf(self) -> None:
+        """Turn every CRLF and CR into LF. Undo takes it back."""
+        self._convert_line_ends("\n")
+
+    @action("Line ends: make all CRLF", section="Edit")
+    def convert_line_endings_crlf(self) -> None:
+        """Turn every LF and CR into CRLF. Undo takes it back."""
+        self._convert_line_ends("\r\n")
+
+    def _convert_line_ends(self, line_end: str) -> None:
+        live, editor = self._text.live, self._text.editor
+        text = live.text
+        converted = _LINE_END.sub(line_end, text)
+        if converted == text:
+            self.say("All line ends are so already.")
+            return
+        row = editor.cursor_location[0]
+        self._text.replace_all(converted)
+        editor.move_cursor((min(row, live.n_lines - 1), 0))

@@ -1,0 +1,131 @@
+"""Opening and saving, without ever losing what the user typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tokviz import bytetext
+from tokviz.errors import TokvizError
+from tokviz.files import write_file
+from tokviz.session import Opened, TextSaved, read_text, sample_text
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
+from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.tasks import Task
+
+_RESTORE = "Restore the recovered text"
+
+
+class Files(Controller):
+    """New, open, save, sample and restore."""
+
+    def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
+        """Take the text."""
+        super().__init__(screen)
+        self._text = text
+        self.safe = Safekeeping(screen, self._unsaved, noun="text", restore=_RESTORE)
+
+    # -- opening
+
+    @action("Open a file", "ctrl+o", section="Text", footer="open")
+    def open_file(self) -> None:
+        """Choose a file and show its tokens. Every byte is kept as it is."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
+        self.unless_unsaved(lambda: self.ask(OpenFileDialog(self._folder()), self.open_path))
+
+    def open_path(self, path: Path) -> None:
+        """Read a file in a thread, then show it; the old text stays if that fails."""
+        self.in_thread("open", lambda task: read_text(path), self._show)
+
+    def _show(self, opened: Opened) -> None:
+        self._text.load(opened.text, opened.path)
+        if opened.path is not None:
+            self.session.remember_folder(opened.path)
+        for note in opened.notes:
+            self.say(note, "warning")
+
+    @action("Save the text", "ctrl+s", section="Text", footer="save")
+    def save_file(self) -> None:
+        """Write the text to the file it came from, byte for byte."""
+        if self.session.path is None:
+            self.save_as()
+        else:
+            self._save(self.session.path)
+
+    @action("Save the text as…", "f12", section="Text")
+    def save_as(self) -> None:
+        """Write the text to another file."""
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        name = self.session.path.name if self.session.path else "text.txt"
+        self.ask(SaveFileDialog(self._folder(), name), self._save)
+
+    @action("New text", "ctrl+n", section="Text")
+    def new_text(self) -> None:
+        """Start with an empty text. Undo brings the old one back."""
+        self._put("", is_sample=False)
+
+    @action("Show the sample text", section="Text")
+    def sample_text(self) -> None:
+        """A short text with words, code, numbers, several scripts and emoji."""
+        self._put(sample_text(), is_sample=True)
+
+    def _put(self, text: str, *, is_sample: bool) -> None:
+        self._text.replace_all(text)
+        self.session.note_text(None, is_sample=is_sample)
+        self._text.refresh()
+
+    def _folder(self) -> Path | None:
+        path = self.session.path
+        return self.session.folder if path is None else path.resolve().parent
+
+    # -- saving
+
+    def _save(self, path: Path) -> None:
+        texts, edits = self._text.live.chunk_texts(), self.session.edits
+
+        def write(task: Task) -> int:
+            data = bytetext.to_bytes("".join(texts))
+            write_file(path, data)
+            return len(data)
+
+        def saved(n_bytes: int) -> None:
+            self.session.path = path
+            self.session.saved_edits = edits
+            self.session.remember_folder(path)
+            self.say(f"Saved {n_bytes:,} bytes to {path}.")
+            self._text.refresh()
+            self.session.tell(TextSaved(path))
+            self.safe.saved()
+
+        def failed(error: TokvizError) -> None:
+            self.say(f"Not saved. {error}", "error")
+
+        self.in_thread("save", write, saved, failed=failed, exclusive=False)
+
+    # -- what is not saved
+
+    def _unsaved(self) -> Unsaved | None:
+        session = self.session
+        if not session.modified or (session.is_sample and session.path is None):
+            return None
+        texts = self._text.live.chunk_texts()
+        return Unsaved(session.edits, lambda: "".join(texts), session.path)
+
+    def unless_unsaved(self, go_on: Callable[[], object]) -> None:
+        """Go on at once, or after the user agreed to lose unsaved changes."""
+        path = self.session.path
+        self.safe.unless_unsaved(path.name if path else "This text", go_on)
+
+    @action(_RESTORE, section="Text")
+    def restore_text(self) -> None:
+        """Bring back the text that was open when tokviz last ended without saving it."""
+        recovered = self.safe.take_recovered()
+        if recovered is not None:
+            self._text.replace_all(recovered.text)
+            self.session.path, self.session.is_sample = recovered.source, False
+            self.safe.keep(replaces=recovered)
+            self._text.refresh()

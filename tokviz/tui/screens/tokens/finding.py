@@ -1,0 +1,95 @@
+"""Moving through the text: find, go to, and from one occurrence of a token to the next."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from tokviz.session import ShowToken
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.tokens.text import TextAtHand
+
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.find import FindResult
+    from tokviz.tui.dialogs.find_text import FindQuery
+    from tokviz.tui.dialogs.goto import GotoTarget
+
+
+class Finding(Controller):
+    """Find, go to, next and previous occurrence."""
+
+    def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
+        """Take the text."""
+        super().__init__(screen)
+        self._text = text
+        self._query: FindQuery | None = None
+
+    @action("Find text", "ctrl+f", section="Find", footer="find")
+    def find(self) -> None:
+        """Search the text for words or a regular expression."""
+        from tokviz.tui.dialogs.find import FindDialog
+
+        text = self._text
+        start, _ = text.selected_range()
+        dialog = FindDialog(text.live.text, start, self._query, text.go_to)
+        self.app.push_screen(dialog, self._found)
+
+    def _found(self, result: FindResult | None) -> None:
+        if result is not None:
+            self._query = result.query
+        self._text.editor.focus()
+
+    @action("Go to…", "ctrl+g", section="Find")
+    def goto(self) -> None:
+        """Jump to a line (12 or 12:3), a token (#12) or a byte (@345)."""
+        from tokviz.tui.dialogs.goto import GotoDialog, GotoLimits
+
+        live = self._text.live
+        limits = GotoLimits(live.n_lines, live.n_tokens, live.n_bytes)
+        self.ask(GotoDialog(limits), self._go_to_target)
+
+    def _go_to_target(self, target: GotoTarget) -> None:
+        live, go_to = self._text.live, self._text.go_to
+        if target.kind == "token":
+            self._text.pick_token(min(target.number, live.n_tokens - 1))
+        elif target.kind == "byte":
+            go_to(bisect_right(range(live.n_chars), target.number, key=live.byte_offset) - 1)
+        else:
+            row = min(target.number, live.n_lines) - 1
+            start = live.line_start(row)
+            end = live.line_start(row + 1) - 1 if row + 1 < live.n_lines else live.n_chars
+            go_to(min(start + target.column - 1, end))
+
+    def _at_cursor(self) -> int | None:
+        index = self._text.editor.token_at_cursor()
+        if index is None:
+            self.say("There is no token at the cursor.")
+        return index
+
+    @action("Show the token in the vocabulary", "alt+w", section="Tokenizer")
+    def show_token_in_vocabulary(self) -> None:
+        """Show the page of the token at the cursor on the Vocabulary screen."""
+        index = self._at_cursor()
+        if index is not None:
+            self.session.ask(ShowToken(self._text.live.token(index).id))
+
+    @action("Next occurrence of the token", "f3", section="Find")
+    def next_occurrence(self) -> None:
+        """Jump to the next place where this token occurs."""
+        self._occurrence(1)
+
+    @action("Previous occurrence of the token", "ctrl+r", "shift+f3", section="Find")
+    def previous_occurrence(self) -> None:
+        """Jump to the previous place where this token occurs."""
+        self._occurrence(-1)
+
+    def _occurrence(self, step: int) -> None:
+        index, live = self._at_cursor(), self._text.live
+        if index is None:
+            return
+        found = live.next_occurrence(live.token(index).id, index, step)
+        if found is None:
+            self.say("This token occurs only here.")
+        else:
+            self._text.pick_token(found)

@@ -1,0 +1,146 @@
+"""The side of the Tokens screen: which panels are in view, and what they are told."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from textual import on
+from textual.containers import Container
+
+from tokviz.tui.actions import action
+from tokviz.tui.messages import TokenHovered, TokenPicked
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
+from tokviz.tui.screens.tokens.text import TextAtHand
+
+
+class Side(Controller):
+    """Keeps the panels in view up to date, and goes from one to another."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        text: TextAtHand,
+        right: Container,
+        panels: SidePanels,
+        detail: TokenDetail,
+    ) -> None:
+        """Take the text, and the widgets."""
+        super().__init__(screen)
+        self._text = text
+        self._right, self._panels, self._detail = right, panels, detail
+        self.hover: int | None = None
+        self.pin: int | None = None
+        self._show_panels(self.settings.panel_visible)
+
+    # -- what the panels are told
+
+    def _in_view(self) -> list[Panel]:
+        if not self._right.display:
+            return []
+        shown = (self._panels.current, self._detail.current)
+        return [cast(Panel, panel) for panel in shown if panel is not None]
+
+    def sync(self) -> None:
+        """Show what has become of the document."""
+        for panel in self._in_view():
+            panel.sync()
+        self.follow_cursor()
+
+    def follow_cursor(self) -> None:
+        """Show the token at the cursor, and say what the panels say of a selection."""
+        nothing = self._text.editor.selection.is_empty
+        for panel in self._in_view():
+            panel.set_marks(self.hover, self.pin, scroll=True)
+            if isinstance(panel, ExplainsSelection):
+                panel.set_selection(None if nothing else self._text.selected_range())
+
+    def pin_cursor_token(self) -> None:
+        """Mark the token at the cursor in the text."""
+        self.pin = self._text.editor.token_at_cursor()
+        self._text.editor.set_marks(self.hover, self.pin)
+
+    @on(TokenHovered)
+    def _hovered(self, message: TokenHovered) -> None:
+        message.stop()
+        self.hover = message.index
+        self._text.editor.set_marks(self.hover, self.pin)
+        for panel in self._in_view():
+            panel.set_marks(self.hover, self.pin)
+
+    @on(TokenPicked)
+    def _picked(self, message: TokenPicked) -> None:
+        message.stop()
+        self._text.pick_token(message.index)
+
+    # -- which panel
+
+    @action("IDs panel", "alt+i", section="Panels")
+    def show_ids(self) -> None:
+        """The token ids in order. Pointing at one lights up its text, and the other way round."""
+        self._show_panel("ids")
+
+    @action("Splits panel", "alt+s", section="Panels")
+    def show_splits(self) -> None:
+        """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
+        self._show_panel("splits")
+
+    @action("Token panel", "alt+t", section="Panels")
+    def show_token(self) -> None:
+        """One token: its bytes, rank, the merge that made it, its lineage, where else it occurs."""
+        self._show_panel("token")
+
+    @action("Mask panel", "alt+m", section="Panels")
+    def show_mask(self) -> None:
+        """The text as a conversation: which tokens a model learns from, and why."""
+        self._show_panel("mask")
+
+    @action("Next panel", "f2", section="Panels", footer="panel")
+    def next_panel(self) -> None:
+        """Show the panel to the right of the one shown now."""
+        self._step(1)
+
+    @action("Previous panel", "shift+f2", section="Panels")
+    def prev_panel(self) -> None:
+        """Show the panel to the left of the one shown now."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        if self._is_wanted:
+            self._panels.step(by)
+        self._panel_changed()
+
+    def _show_panel(self, panel_id: str) -> None:
+        self._panels.show(panel_id)
+        self._panel_changed()
+
+    def _panel_changed(self) -> None:
+        self._show_panels(True)
+        self.session.change_settings(panel=self._panels.shown, panel_visible=True)
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether the user wants to see the panels; a small terminal may have no room for them."""
+        return not self.screen.has_class("-no-panels")
+
+    def _show_panels(self, wanted: bool) -> None:
+        self.screen.set_class(not wanted, "-no-panels")
+        self.screen.set_class(self._panels.shown == "token", "-token")
+        self.screen.call_after_refresh(self.sync)
+
+    @action("Show or hide the panels", "f9", section="Panels")
+    def toggle_panel(self) -> None:
+        """Give the whole width to the text, or share it with the panels."""
+        self._show_panels(not self._is_wanted)
+        self.session.change_settings(panel_visible=self._is_wanted)
+        if not self._is_wanted:
+            self._text.editor.focus()
+
+    @action("Go between text and panel", "f5", section="Panels")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the text to the panel and back."""
+        panel = self._panels.current
+        if self._text.editor.has_focus and self._right.display and panel is not None:
+            panel.focus()
+        else:
+            self._text.editor.focus()

@@ -1,0 +1,63 @@
+"""The text at hand as the editor shows it: what the parts of the Tokens screen work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.widgets.text_area import Selection
+
+from tokviz.session import Session
+from tokviz.tui.widgets.editor import TokenEditor
+
+
+class TextAtHand:
+    """Places in the text, its selection, and putting another text in its place."""
+
+    def __init__(
+        self, session: Session, editor: TokenEditor, refresh: Callable[[], object]
+    ) -> None:
+        """Take what holds the text and what shows it.
+
+        Args:
+            session: Holds the text.
+            editor: Shows it.
+            refresh: Shows in every part of the screen what has become of the document.
+        """
+        self.session = session
+        self.live = session.live
+        self.editor = editor
+        self.refresh = refresh
+
+    def load(self, text: str, path: Path | None) -> None:
+        """Show another text instead of this one; its undo history begins anew."""
+        self.editor.load_byte_text(text)
+        self.session.edits = 0
+        self.session.note_text(path)
+        self.refresh()
+
+    def replace_all(self, text: str) -> None:
+        """Replace the text as one edit that can be undone."""
+        self.editor.replace(text, (0, 0), self.editor.document.end)
+
+    def selected_range(self) -> tuple[int, int]:
+        """Give the selected characters as offsets, equal ones if nothing is selected."""
+        start, end = sorted(self.editor.selection)
+        return self.offset_of(start), self.offset_of(end)
+
+    def offset_of(self, location: tuple[int, int]) -> int:
+        """Turn a row and column into an offset in characters."""
+        row, column = location
+        return self.live.line_start(row) + column
+
+    def go_to(self, start: int, end: int | None = None) -> None:
+        """Put the cursor at an offset, or select a stretch, and bring it into view."""
+        first = self.live.location(start)
+        last = first if end is None else self.live.location(end)
+        self.editor.selection = Selection(first, last)
+        self.editor.scroll_cursor_visible(center=True)
+        self.editor.focus()
+
+    def pick_token(self, index: int) -> None:
+        """Put the cursor on a token, and let every panel show it."""
+        self.editor.go_to_token(index)

@@ -1,0 +1,158 @@
+"""What is searched for and in which order: the search field, the filters below it, the columns."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.base import Field
+from tokviz.tui.messages import Pasted
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.table import TableHead
+from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.turns import neighbour
+from tokviz.vocabulary.query import Flag, split_words, toggle_word
+from tokviz.vocabulary.search import ORDERS
+
+_PLACEHOLDER = "Search: text, 0xe4b8, /regex/, #498, len:>10, script:han, is:partial"
+_SHORT_PLACEHOLDER = "Search, or F2 for how"
+_FLAG_WORDS: dict[Flag, str] = {
+    "special": "special",
+    "partial": "cut characters",
+    "unreachable": "unreachable",
+    "used": "in your text",
+}
+
+
+class SearchField(Field):
+    """The search field. It tells of a paste, which may be the path of a tokenizer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "token")]
+
+    def _on_paste(self, event: events.Paste) -> None:
+        super()._on_paste(event)
+        self.post_message(Pasted(event.text))
+
+    def put(self, text: str) -> None:
+        """Show another text, the cursor behind it."""
+        self.value = text
+        self.cursor_position = len(text)
+
+    def fit(self, columns: int) -> None:
+        """Say what can be typed, in the words that there is room for."""
+        fits = columns > len(_PLACEHOLDER) + 4
+        self.placeholder = _PLACEHOLDER if fits else _SHORT_PLACEHOLDER
+
+
+class Filtering(Controller):
+    """Searches while something is typed, puts filters into the field, changes the order."""
+
+    def __init__(self, screen: TokvizScreen, searching: Searching, field: SearchField) -> None:
+        """Take what searches, and the field."""
+        super().__init__(screen)
+        self._searching, self._field = searching, field
+        self.bar = Bar(id="filters")
+
+    @on(Input.Changed, "#query")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._searching.typed = event.value
+        self.show()
+        self._searching.search()
+
+    # -- filters
+
+    @property
+    def flags(self) -> set[str]:
+        """The properties that are asked for by now, such as "special"."""
+        words = split_words(self._searching.typed)
+        return {word.value for word in words if word.name == "is" and not word.negated}
+
+    def toggle(self, name: str, value: str) -> None:
+        """Put a filter into the search field, or take it out."""
+        self._field.put(toggle_word(self._searching.typed, name, value))
+
+    @action("Clear the search", "escape", section="Search", priority=False)
+    def clear_search(self) -> None:
+        """Show all tokens again. In a panel, Esc goes back to the search field."""
+        if self._field.has_focus or not self._searching.n_found:
+            self._field.put("")
+        self._field.focus()
+
+    @action("Only tokens of your text, or all", "f6", section="Search")
+    def only_used(self) -> None:
+        """Show only the tokens that the text on the Tokens screen uses."""
+        self.toggle("is", "used")
+
+    @action("Only special tokens, or all", section="Search")
+    def only_special(self) -> None:
+        """Show only tokens such as <|endoftext|>."""
+        self.toggle("is", "special")
+
+    @action("Only cut characters, or all", section="Search")
+    def only_partial(self) -> None:
+        """Show only tokens that hold a part of a character."""
+        self.toggle("is", "partial")
+
+    @action("Only unreachable tokens, or all", section="Search")
+    def only_unreachable(self) -> None:
+        """Show only tokens that encoding their own bytes does not give."""
+        self.toggle("is", "unreachable")
+
+    def show(self) -> None:
+        """Show the properties as words to click, with how many tokens have each."""
+        index, uses = self._searching.index, self._searching.uses
+        if index is None:
+            self.bar.show([])
+            return
+        counts: dict[Flag, int | None] = {
+            "special": int(index.special.sum()),
+            "partial": int(index.partial.sum()),
+            "unreachable": None if index.unreachable is None else int(index.unreachable.sum()),
+            "used": len(uses),
+        }
+        if index.tokenizer.remote:
+            del counts["unreachable"]
+        active = self.flags
+        self.bar.show([_item(flag, counts[flag], flag in active) for flag in counts])
+
+    # -- order
+
+    @on(TableHead.SortAsked)
+    def _sort_asked(self, event: TableHead.SortAsked) -> None:
+        event.stop()
+        if event.order == self._searching.order:
+            self.reverse_order()
+        else:
+            self._searching.sort(event.order)
+
+    @action("Sort by the next column", "f7", section="Order", footer="sort")
+    def next_order(self) -> None:
+        """Sort by id, text, bytes, characters, rank or uses in your text."""
+        self._searching.sort(neighbour(ORDERS, self._searching.order))
+
+    @action("Reverse the order", "f8", section="Order", footer="reverse")
+    def reverse_order(self) -> None:
+        """Begin with the greatest, or with the smallest."""
+        self._searching.sort(self._searching.order, not self._searching.descending)
+
+    @action("Longest tokens first", section="Order")
+    def longest_first(self) -> None:
+        """Sort by the number of bytes, the longest first."""
+        self._searching.sort("length")
+
+
+def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
+    role: Role = "active" if is_active else "plain"
+    shown = "…" if number is None else f"{number:,}"
+    words: tuple[tuple[str, Role], ...] = (
+        ("● " if is_active else "○ ", "key"),
+        (f"{_FLAG_WORDS[flag]} ", role),
+        (shown, role),
+    )
+    return BarItem(words, f"screen.only_{flag}")

@@ -1,0 +1,270 @@
+"""Lists of rows of which one is highlighted, and which draw only what is visible.
+
+`RowList` leaves the keyboard to a field above it, which calls `move`; `PickList` has it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+
+RowT = TypeVar("RowT")
+
+Cell = tuple[str, str]
+"""A stretch of a row: text that is safe for the terminal, and one of `RowList.ROLES` or ""."""
+
+MOVES: tuple[BindingType, ...] = (
+    Binding("down", "move(1)", show=False),
+    Binding("up", "move(-1)", show=False),
+    Binding("pagedown", "page(1)", show=False),
+    Binding("pageup", "page(-1)", show=False),
+)
+"""The keys that move a highlight, for the list and for what has the keyboard in its place."""
+
+
+class RowList(QuietScroll, Generic[RowT], can_focus=False):
+    """Rows of any kind, one of them highlighted.
+
+    The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
+    """
+
+    DEFAULT_CSS = """
+    RowList {
+        height: 1fr;
+        overflow-y: auto;
+        background: transparent;
+        & > .row-list--hover { background: $block-hover-background; }
+        & > .row-list--highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+        & > .row-list--strong { text-style: bold; }
+        & > .row-list--muted { color: $text-muted; }
+        & > .row-list--accent { color: $text-accent; }
+        &:nocolor > .row-list--highlighted { text-style: reverse; }
+    }
+    """
+
+    ROLES: ClassVar[tuple[str, ...]] = ("strong", "muted", "accent")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row-list--hover",
+        "row-list--highlighted",
+        *(f"row-list--{role}" for role in ROLES),
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *MOVES,
+        Binding("home", "edge(-1)", show=False),
+        Binding("end", "edge(1)", show=False),
+        Binding("enter", "pick", show=False),
+    ]
+
+    highlighted: reactive[int | None] = reactive(None, repaint=False)
+    """Index of the highlighted row."""
+    hovered: reactive[int | None] = reactive(None, repaint=False)
+    """Index of the row under the mouse."""
+
+    _is_following = False
+
+    class Highlighted(Message):
+        """Another row is highlighted, or none."""
+
+    class Moved(Message):
+        """The user moved the highlight by a key."""
+
+        def __init__(self, rows: Widget, index: int) -> None:
+            """Take the list, and the index of the row."""
+            super().__init__()
+            self.rows = rows
+            self.index = index
+
+        @property
+        def control(self) -> Widget:
+            """The list, for selectors of handlers."""
+            return self.rows
+
+    class Picked(Moved):
+        """The user pressed Enter on a row, or clicked it."""
+
+        def __init__(self, rows: Widget, index: int, again: bool) -> None:
+            """Take the list, the row's index, and whether it was the highlighted one already."""
+            super().__init__(rows, index)
+            self.again = again
+
+    def __init__(self, paint: Callable[[RowT, int], Sequence[Cell]], *, id: str | None = None):
+        """Take the function that draws a row: from the row and the width in cells, its cells."""
+        super().__init__(id=id)
+        self._paint = paint
+        self.rows: Sequence[RowT] = ()
+
+    def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
+        """Show other rows, highlight one, and bring it into view."""
+        self.rows = rows
+        self.hovered = None
+        self.virtual_size = Size(0, len(rows))
+        self.set_reactive(RowList.highlighted, None)
+        self.highlighted = highlighted if rows else None
+        if highlighted is None:
+            self.scroll_to(y=0, animate=False, force=True)
+        self.refresh()
+
+    def follow(self, index: int) -> None:
+        """Highlight a row from outside; one that is out of view comes to its middle."""
+        height, top = self.scrollable_content_region.height, self.top_row
+        if height and not top <= index < top + height:
+            self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
+            self._is_following = True
+        self.highlighted = index
+        self._is_following = False
+
+    @property
+    def row(self) -> RowT | None:
+        """The highlighted row."""
+        return None if self.highlighted is None else self.rows[self.highlighted]
+
+    def move(self, step: int) -> None:
+        """Move the highlight by a number of rows, stopping at the ends."""
+        if not self.rows:
+            return
+        if self.highlighted is None:
+            self.highlighted = 0 if step > 0 else len(self.rows) - 1
+        else:
+            self.highlighted = min(max(self.highlighted + step, 0), len(self.rows) - 1)
+
+    @property
+    def page(self) -> int:
+        """How many rows a page key moves."""
+        return max(1, self.scrollable_content_region.height - 1)
+
+    # -- keys
+
+    def action_move(self, step: int) -> None:
+        """Move the highlight."""
+        self.move(step)
+        if self.highlighted is not None:
+            self.post_message(RowList.Moved(self, self.highlighted))
+
+    def action_page(self, step: int) -> None:
+        """Move the highlight by a page."""
+        self.action_move(step * self.page)
+
+    def action_edge(self, side: int) -> None:
+        """Move the highlight to the first row or the last."""
+        self.action_move(side * len(self.rows))
+
+    def action_pick(self) -> None:
+        """Pick the highlighted row."""
+        if self.highlighted is not None:
+            self.post_message(RowList.Picked(self, self.highlighted, True))
+
+    # -- drawing
+
+    def watch_highlighted(self, old: int | None, new: int | None) -> None:
+        """Bring the row into view, draw the two that change, and tell."""
+        self._reveal()
+        self.refresh_row(old)
+        self.refresh_row(new)
+        self.post_message(self.Highlighted())
+
+    def watch_hovered(self, old: int | None, new: int | None) -> None:
+        """Draw the row under the mouse, and the one before."""
+        self.refresh_row(old)
+        self.refresh_row(new)
+
+    def on_resize(self) -> None:
+        """Keep the highlighted row in view."""
+        self._reveal()
+
+    def _reveal(self) -> None:
+        """Scroll as little as needed to show the highlighted row.
+
+        `force` because a list that has just got its rows has no scroll bar yet.
+        """
+        height = self.scrollable_content_region.height
+        if self.highlighted is None or self._is_following or not height:
+            return
+        first = self.top_row
+        if not first <= self.highlighted < first + height:
+            above = self.highlighted < first
+            y = self.highlighted if above else self.highlighted - height + 1
+            self.scroll_to(y=y, animate=False, force=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        width = self.row_width
+        index = y + self.top_row
+        if index >= len(self.rows):
+            return Strip.blank(width, self.rich_style)
+        mark = self._mark_of(index)
+        style = self.rich_style + self._part(mark)
+        plain = mark == "highlighted" and self.app.no_color
+        segments = [
+            Segment(text, style if plain else style + self._cell_style(role, mark))
+            for text, role in self._paint(self.rows[index], width)
+        ]
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _cell_style(self, role: str, mark: str) -> Style:
+        """Give the look of a cell in a row that is marked "highlighted" or "hover", or is not."""
+        return self._part(role)
+
+    def _mark_of(self, index: int) -> str:
+        if index == self.highlighted:
+            return "highlighted"
+        return "hover" if index == self.hovered else ""
+
+    def _part(self, name: str) -> Style:
+        if not name:
+            return Style.null()
+        return self.get_component_rich_style(f"row-list--{name}", partial=True)
+
+    # -- mouse
+
+    def index_at(self, event: events.MouseEvent) -> int | None:
+        """Give the index of the row under the mouse."""
+        place = self.place_at(event)
+        return None if place is None else place.y
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Mark the row under the mouse."""
+        self.hovered = self.index_at(event)
+
+    def on_leave(self) -> None:
+        """Take the mark away."""
+        self.hovered = None
+
+    def on_click(self, event: events.Click) -> None:
+        """Highlight the row and pick it."""
+        index = self.index_at(event)
+        if index is not None:
+            event.stop()
+            again = index == self.highlighted
+            self.highlighted = index
+            self.post_message(RowList.Picked(self, index, again))
+
+
+class PickList(RowList[RowT], can_focus=True):
+    """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
+
+    DEFAULT_CSS = """
+    PickList {
+        &:blur > .row-list--highlighted {
+            background: $block-hover-background;
+            color: $foreground;
+            text-style: bold;
+        }
+        &:nocolor:blur > .row-list--highlighted { text-style: bold underline; }
+    }
+    """

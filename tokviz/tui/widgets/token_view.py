@@ -1,0 +1,132 @@
+"""Tokens in rows, one under the pointer and one pinned: what the views of them have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from tokviz.tui.widgets.quiet_scroll import QuietScroll
+
+
+class TokenView(QuietScroll):
+    """Shows tokens in rows; keys and clicks pin one. A subclass says where they stand."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", "Previous token", show=False),
+        Binding("right", "move(1)", "Next token", show=False),
+        Binding("up", "move_rows(-1)", "Up", show=False),
+        Binding("down", "move_rows(1)", "Down", show=False),
+        Binding("pageup", "move_pages(-1)", "Page up", show=False),
+        Binding("pagedown", "move_pages(1)", "Page down", show=False),
+        Binding("home", "first", "First token", show=False),
+        Binding("end", "last", "Last token", show=False),
+        Binding("enter", "pick", "Go to the token", show=False),
+    ]
+
+    _hover: int | None = None
+    """The token under the pointer."""
+    _pin: int | None = None
+    """The token that is explained."""
+
+    # -- where tokens stand
+
+    @property
+    @abstractmethod
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+
+    @abstractmethod
+    def row_of(self, index: int) -> int:
+        """Give the row of a token."""
+
+    @abstractmethod
+    def row_tokens(self, number: int) -> range:
+        """Give the tokens of a row."""
+
+    @abstractmethod
+    def token_at(self, x: int, number: int) -> int | None:
+        """Find the token drawn at a column of a row."""
+
+    # -- what becomes of the one that is meant
+
+    @abstractmethod
+    def hover(self, index: int | None) -> None:
+        """Light up the token under the pointer, which is another one now."""
+
+    @abstractmethod
+    def pin(self, index: int) -> None:
+        """Mark a token at once, so that held keys count from it, and tell the screen."""
+
+    def enter(self) -> None:
+        """Go to where the pinned token is from, after a second click; most views have nowhere."""
+
+    # -- mouse
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Light up the token under the pointer."""
+        self._point_at(self._index_at(event))
+
+    def on_leave(self) -> None:
+        """Light up none."""
+        self._point_at(None)
+
+    def _point_at(self, index: int | None) -> None:
+        if index != self._hover:
+            self.hover(index)
+
+    def on_click(self, event: events.Click) -> None:
+        """Pin the token under the pointer."""
+        index = self._index_at(event)
+        if index is not None:
+            self._pick(index)
+            if event.chain == 2:
+                self.enter()
+
+    def _index_at(self, event: events.MouseEvent) -> int | None:
+        place = self.place_at(event)
+        return None if place is None else self.token_at(place.x, place.y)
+
+    # -- keys
+
+    def _pick(self, index: int) -> None:
+        if 0 <= index < self.n_tokens:
+            self.pin(index)
+
+    def move_to(self, index: int) -> None:
+        """Pin a token, or the nearest there is."""
+        self._pick(max(0, min(index, self.n_tokens - 1)))
+
+    def first_in_view(self) -> int:
+        """Give the first token in view."""
+        return self.row_tokens(min(self.top_row, max(0, self.virtual_size.height - 1))).start
+
+    def action_move(self, step: int) -> None:
+        """Pin the token some places on, or the first one in view if none is pinned."""
+        self.move_to(self.first_in_view() if self._pin is None else self._pin + step)
+
+    def action_move_rows(self, step: int) -> None:
+        """Pin the token above or below, or the first one in view if none is pinned."""
+        if self._pin is None or not self.n_tokens:
+            self.action_move(0)
+            return
+        here = self.row_of(min(self._pin, self.n_tokens - 1))
+        last = self.virtual_size.height - 1
+        target = self.row_tokens(max(0, min(here + step, last)))
+        if target:
+            into = min(self._pin - self.row_tokens(here).start, len(target) - 1)
+            self.move_to(target.start + max(0, into))
+
+    def action_move_pages(self, step: int) -> None:
+        """Pin the token some pages on."""
+        self.action_move_rows(step * max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        """Pin the first token."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Pin the last token."""
+        self.move_to(self.n_tokens - 1)
