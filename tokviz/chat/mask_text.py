@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +14,7 @@ from tokviz.chat.render import Rendering, render, render_spans
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import Reason, Span
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.tokenizer import Tokenizer, pattern_of_specials, segments
+from tokviz.tokenizer import Tokenizer
 
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
@@ -141,7 +142,19 @@ class _Reader:
     def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
         """Make the spans of a text; all special tokens in it are special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
-        return self.assign(segments(text, pattern_of_specials(specials)))
+        pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
+        return self.assign(_stretches(text, pattern))
+
+
+def _stretches(text: str, pattern: re.Pattern[str]) -> Iterator[_Stretch]:
+    position = 0
+    for match in pattern.finditer(text):
+        if match.start() > position:
+            yield text[position : match.start()], False
+        yield match.group(), True
+        position = match.end()
+    if position < len(text):
+        yield text[position:], False
 
 
 def _reader_of(text: str) -> _Reader | None:
