@@ -1,9 +1,9 @@
-"""Asking for something that can be typed in a line."""
+"""Asking for something that is typed in a line of text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic
+from typing import Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,11 +11,17 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, ResultT, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
+
+ResultT = TypeVar("ResultT")
+
+
+class Wrong(ValueError):
+    """What is typed makes no sense; a sentence that says why."""
 
 
 class AskDialog(Dialog[ResultT], Generic[ResultT]):
-    """Its result is what is made of the text that is typed: anything but a text."""
+    """Its result is what the text means."""
 
     DEFAULT_CSS = """
     AskDialog #dialog { width: 60; }
@@ -25,7 +31,7 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         self,
         title: str,
         note: str | Content,
-        read: Callable[[str], ResultT | str],
+        read: Callable[[str], ResultT],
         *,
         value: str = "",
         placeholder: str = "",
@@ -35,7 +41,7 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         Args:
             title: What stands in the frame.
             note: What can be typed.
-            read: Makes the result of a text, or a sentence that says what is wrong with it.
+            read: Gives what a text means, or raises `Wrong`.
             value: What stands in the field at first.
             placeholder: An example, while the field is empty.
         """
@@ -43,12 +49,11 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         self.dialog_title = title
         self._note = Content(safe(note)) if isinstance(note, str) else note
         self._read = read
-        self._value = value
-        self._placeholder = placeholder
+        self._field = (value, placeholder)
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        yield field_row(Field(self._value, placeholder=self._placeholder))
+        yield field_row(Field(*self._field))
         yield Static(classes="error")
         yield rule()
         yield Static(self._note, classes="note")
@@ -63,9 +68,10 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with the result, or say what is wrong with the text."""
-        result = self._read(self.query_one(Field).value.strip())
-        if isinstance(result, str):
-            self.show_error(result)
+        """End with what the text means, or say what is wrong with it."""
+        try:
+            result = self._read(self.query_one(Field).value.strip())
+        except Wrong as wrong:
+            self.show_error(str(wrong))
         else:
             self.dismiss(result)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -122,14 +122,16 @@ class Templates(Controller):
         dialog = AskDialog(
             "Cut off after so many tokens",
             "The context size of the training. What is behind it is not learned from.",
-            _number_of,
+            _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",
         )
         self.ask(dialog, given)
 
 
-def _number_of(text: str) -> int | str:
+def _number(text: str) -> int:
     digits = text.replace(",", "").replace("_", "").replace(" ", "")
-    number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 0
-    return number if 1 <= number <= _MOST_TOKENS else f"Type a number from 1 to {_MOST_TOKENS:,}."
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < 9
+    if not is_number or not 1 <= int(digits) <= _MOST_TOKENS:
+        raise Wrong(f"Type a number from 1 to {_MOST_TOKENS:,}.")
+    return int(digits)
