@@ -160,23 +160,24 @@ def _is_word(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_NAME and value.isprintable()
 
 
-def _is_count(value: Any) -> bool:
+def _is_window(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
 def _is_price(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
-_WORD = _is_word, f"is to be text in quotes, of at most {_LONGEST_NAME} characters"
-_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "name": _WORD,
-    "tokenizer": _WORD,
-    "window": (_is_count, "is to be a number of tokens, such as 128000"),
-    "price": (_is_price, "is to be the price of 1,000,000 tokens, a number without quotes"),
-    "currency": _WORD,
-}
-"""What a value of a key must be, and how to say so."""
+_WORD = f"is to be text in quotes, of at most {_LONGEST_NAME} characters"
+_RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
+    ("name", _is_word, _WORD),
+    ("name", str.strip, "is empty; give the model a name"),
+    ("tokenizer", _is_word, _WORD),
+    ("window", _is_window, "is to be a number of tokens, such as 128000"),
+    ("price", _is_price, "is to be the price of 1,000,000 tokens, a number without quotes"),
+    ("currency", _is_word, _WORD),
+)
+"""What is checked of a model's keys, in this order: key, check, what it should be."""
 
 
 class _Reader:
@@ -201,25 +202,24 @@ class _Reader:
             models.append(model)
         return tuple(models)
 
-    def _model(self, number: int, table: dict[str, Any]) -> ModelPrice:
+    def _model(self, number: int, table: dict[str, object]) -> ModelPrice:
+        keys = dict.fromkeys(key for key, _, _ in _RULES)
         for key in table:
-            if key not in _KEYS:
-                raise self._wrong(number, key, f"is no key; there are {', '.join(_KEYS)}")
+            if key not in keys:
+                raise self._wrong(number, key, f"is no key; there are {', '.join(keys)}")
         if "name" not in table:
             raise self._wrong(number, "name", "is missing; every model needs one")
-        for key, (is_right, what) in _KEYS.items():
+        for key, is_right, wish in _RULES:
             if key in table and not is_right(table[key]):
-                raise self._wrong(number, key, what)
-        given: dict[str, Any] = {
-            k: v.strip() if isinstance(v, str) else v for k, v in table.items()
+                raise self._wrong(number, key, wish)
+        fields: dict[str, Any] = {
+            key: value.strip() if isinstance(value, str) else value for key, value in table.items()
         }
-        if not given["name"]:
-            raise self._wrong(number, "name", "is empty; give the model a name")
-        if "price" in given:
+        if "price" in fields:
             from decimal import Decimal
 
-            given["price"] = Decimal(str(given["price"]))
-        return ModelPrice(**given)
+            fields["price"] = Decimal(str(fields["price"]))
+        return ModelPrice(**fields)
 
     def _wrong(self, number: int, key: str, what: str) -> InputFileError:
         return self._error(self._line_of(number, key), f"{key}: {what}")
