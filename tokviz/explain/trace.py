@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tokviz import bytetext
+from tokviz.sentences import Sentence, said
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -279,15 +280,12 @@ class Explanation:
     """
 
     reason: Reason
-    sentences: tuple[tuple[str | bytes, ...], ...]
+    sentences: tuple[Sentence, ...]
     trace: EncodeTrace | None = None
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return " ".join(
-            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
-            for sentence in self.sentences
-        )
+        return said(self.sentences)
 
 
 def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) -> Explanation:
@@ -332,7 +330,7 @@ def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
     return parts
 
 
-def _missing(tokens: tuple[bytes, ...]) -> tuple[tuple[str | bytes, ...], ...]:
+def _missing(tokens: tuple[bytes, ...]) -> tuple[Sentence, ...]:
     """Say which merge is not there, where it is only one."""
     return (("The merge ", *_joined(tokens), " is missing."),) if len(tokens) == 2 else ()
 

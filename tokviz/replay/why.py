@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokviz.bpe.ties import Sentence, get_tie_break
+from tokviz.bpe.ties import get_tie_break
 from tokviz.replay.steps import MergeStep
+from tokviz.sentences import Sentence, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,7 @@ class MergeReason:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return " ".join(
-            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
-            for sentence in self.sentences
-        )
+        return said(self.sentences)
 
 
 def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:

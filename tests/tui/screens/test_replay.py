@@ -20,6 +20,7 @@ from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
 
@@ -30,7 +31,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
 @pytest.fixture(scope="module")
