@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_files(parser, "a text to count")
     options.add_tokenizer(parser)
     options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
+    options.add_specials(parser)
     options.add_json(parser)
     parser.add_argument(
         "--cost", action="store_true", help="what it costs with the models of your price table"

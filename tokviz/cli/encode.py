@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_files(parser, "a text to encode")
     options.add_tokenizer(parser)
     options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
+    options.add_specials(parser)
     options.add_json(parser)
     parser.add_argument(
         "--spans",

@@ -47,7 +47,10 @@ def add_split_pattern(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_specials(parser: argparse.ArgumentParser, help_text: str) -> None:
+_SPECIALS = "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
+
+
+def add_specials(parser: argparse.ArgumentParser, help_text: str = _SPECIALS) -> None:
     """Add `--specials`."""
     parser.add_argument("--specials", choices=("parsed", "text"), default="parsed", help=help_text)
 
@@ -72,11 +75,6 @@ def tokenizer_name(arguments: argparse.Namespace) -> str:
 def input_names(files: Sequence[str]) -> list[str]:
     """The inputs to read: standard input, as `-`, where no file is given."""
     return list(files) or ["-"]
-
-
-SPECIALS_HELP = (
-    "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
-)
 
 
 def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:

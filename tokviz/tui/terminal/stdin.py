@@ -8,7 +8,6 @@ import sys
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import MAX_FILE_BYTES
 
-_BLOCK_BYTES = 1 << 20
 _STDIN = "standard input"
 
 
@@ -27,17 +26,14 @@ def read_piped_stdin(*, limit: int = MAX_FILE_BYTES) -> bytes | None:
         os.fstat(0)
     except OSError:
         return None
-    blocks: list[bytes] = []
-    total = 0
     try:
-        while block := os.read(0, _BLOCK_BYTES):
-            blocks.append(block)
-            total += len(block)
-            if total > limit:
-                raise InputFileError(_STDIN, f"more than {limit:,} bytes, which is the limit")
+        with open(0, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
     except OSError as error:
         raise InputFileError(_STDIN, error.strerror or str(error)) from None
-    return b"".join(blocks)
+    if len(data) > limit:
+        raise InputFileError(_STDIN, f"more than {limit:,} bytes, which is the limit")
+    return data
 
 
 def reopen_terminal() -> None:
