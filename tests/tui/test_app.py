@@ -12,11 +12,12 @@ from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.screens.train.training import Compiling
 
 
 @pytest.fixture(autouse=True)
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
 def make_app(screen: str = "tokens") -> TokvizApp:

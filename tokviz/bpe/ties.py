@@ -11,10 +11,11 @@ is. For the compiled loops its order needs a number below, which the entry names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
+from tokviz.sentences import Sentence
 
 FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
 """The orders that the compiled loops know."""
@@ -24,20 +25,6 @@ Pair = tuple[int, int]
 
 Position = tuple[int, int]
 """Where a pair first occurs: the index of the piece and the byte offset in it."""
-
-
-Sentence = tuple[str | bytes, ...]
-"""Words and tokens; a screen shows the bytes as it shows tokens."""
-
-
-def spoken(
-    sentences: Iterable[Sentence], show: Callable[[bytes], str] = lambda token: repr(token)[1:]
-) -> str:
-    """Read sentences aloud, tokens as they are shown: by default as Python writes bytes."""
-    return " ".join(
-        "".join(part if isinstance(part, str) else show(part) for part in sentence)
-        for sentence in sentences
-    )
 
 
 class TokenPair(NamedTuple):

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.bpe.ties import TokenPair, spoken
+from tokviz.bpe.ties import TokenPair
 from tokviz.glyphs import token_label
 from tokviz.replay.corpus import PieceTokens
 from tokviz.replay.replay import PairCount, Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.text import ReplayText
+from tokviz.sentences import said
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
@@ -77,7 +78,7 @@ def step_lines(
     """Tell all about merge k: what it is, why it happened, and its two frames."""
     step = replay.step(k)
     yield f"merge {k:,} of {replay.n_merges:,}: {_merge(step)}"
-    yield f"  why         {spoken(replay.why(k).sentences, label)}"
+    yield f"  why         {said(replay.why(k).sentences, label)}"
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield f"  candidates  {', '.join(map(_candidate, best))}"

@@ -45,6 +45,21 @@ class TextBlock:
         self.ends.append(end)
         self.ends_document.append(ends_document)
 
+    def whole_texts(self, open_text: list[bytes]) -> Iterator[bytes]:
+        """Give the texts that end here.
+
+        Args:
+            open_text: What there is of the first one; receives what there is of the last one while
+                it is open.
+        """
+        last = len(self.starts) - 1
+        for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            open_text.append(self.data[start:end])
+            if index < last or not self.is_open:
+                text = b"".join(open_text)
+                open_text.clear()
+                yield text
+
 
 def text_blocks(
     chunks: Iterable[Chunk], specials: Iterable[bytes], delimiter: bytes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokviz.bpe.ties import Sentence, get_tie_break, spoken
+from tokviz.bpe.ties import get_tie_break
 from tokviz.replay.steps import MergeStep
+from tokviz.sentences import Sentence, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class MergeReason:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return spoken(self.sentences)
+        return said(self.sentences)
 
 
 def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:

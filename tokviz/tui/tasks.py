@@ -80,3 +80,15 @@ def in_thread(
     return node.run_worker(
         run, group=group, description=group, exclusive=exclusive, thread=True, exit_on_error=False
     )
+
+
+def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
+    """Give what other threads may call in place of a method of the screen's thread.
+
+    For the callbacks of child processes: it does not wait, so that a child can be closed meanwhile.
+    """
+
+    def call(*arguments: object) -> None:
+        node.call_later(method, *arguments)
+
+    return call

@@ -21,6 +21,7 @@ from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
+from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
 WAIT = 60.0
@@ -32,7 +33,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the user's folders out of the tests, and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
 @pytest.fixture(scope="module")
@@ -453,6 +454,7 @@ async def test_a_screen_that_rests_is_not_laid_out_again_and_again(words: str) -
         ((200, 60), "words"),
         ((120, 40), "gpt2"),
         ((120, 30), "words"),
+        ((200, 30), "tiny"),
         ((80, 24), "tiny"),
         ((80, 24), "gpt2"),
         ((40, 12), "words"),
@@ -466,6 +468,10 @@ async def test_every_size_shows_every_view(
     app = make_app(ReplayRequest(name, at=2))
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
+        width, height = size
+        assert screen.has_class("-narrow") == (width < 110)
+        assert screen.has_class("-low") == (width >= 110 and height < 34), "one column is not low"
+        assert screen.has_class("-broad") == (width >= 160 and height >= 34)
         for view in ("texts", "candidates", "merges", "curves", "diff"):
             screen.views.show(view)
             await settle(pilot)
@@ -557,6 +563,7 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
             await pilot.press("f2")
             await settle(pilot)
             assert screen.views.front == view
+            assert ("Enter edit" in shown(app)) == (view == "texts")
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen

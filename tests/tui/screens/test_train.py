@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import asyncio
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,18 +9,18 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tests.tui.first_frame import imported_for_the_first_frame
+from tests.tui.waiting import settle, until
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.screens.train import TrainScreen
-from tokviz.tui.screens.train import screen as train_screen
+from tokviz.tui.screens.train import TrainScreen, training
+from tokviz.tui.screens.train.corpus_list import CorpusList
+from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
-
-WAIT = 60.0
-"""Seconds after which a test gives up; never how long it takes."""
 
 REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
@@ -36,7 +33,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """Keep the user's folders out of the tests, and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(TrainScreen, "_compile", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
     yield
 
 
@@ -70,7 +67,7 @@ class FakeTrainer:
 
 @pytest.fixture
 def trainers(monkeypatch: pytest.MonkeyPatch) -> list[FakeTrainer]:
-    monkeypatch.setattr(train_screen, "TrainClient", FakeTrainer)
+    monkeypatch.setattr(training, "TrainClient", FakeTrainer)
     FakeTrainer.made = []
     return FakeTrainer.made
 
@@ -85,21 +82,6 @@ async def show_train(pilot: Pilot[None]) -> TrainScreen:
     assert isinstance(screen, TrainScreen)
     await settle(pilot)
     return screen
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-
-
-async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
-    """Let the app work until something is true."""
-
-    async def wait() -> None:
-        while not reached():
-            await pilot.pause()
-
-    await asyncio.wait_for(wait(), WAIT)
 
 
 @pytest.fixture
@@ -160,9 +142,7 @@ async def test_a_dialog_is_answered_before_another_screen_is_shown() -> None:
 
 
 def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
-    code = "import sys, tokviz.tui.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = set(done.stdout.split())
+    names = imported_for_the_first_frame()
     assert "tokviz.tui.screens.tokens.screen" in names
     assert not {name for name in names if ".train" in name or name.startswith("tokviz.jobs")}
     assert "numpy" not in names
@@ -218,14 +198,14 @@ async def test_a_form_is_filled_and_started_by_the_keyboard_alone(
         request = trainers[0].requests[0]
         assert request.sources == (str(book),)
         assert (request.vocab_size, request.split_pattern) == (32_000, "a")
-        assert screen.phase == "running"
+        assert screen.state.phase == "running"
 
 
 async def test_a_form_is_filled_by_the_mouse_alone(
     trainers: list[FakeTrainer], book: Path, tmp_path: Path
 ) -> None:
     app = make_app()
-    app.settings = app.settings._replace(folder=str(tmp_path))
+    app.session.change_settings(folder=str(tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)
         await pilot.click("#browse")
@@ -245,7 +225,7 @@ async def test_a_form_is_filled_by_the_mouse_alone(
 
 async def test_a_whole_folder_is_added_from_the_dialog(tmp_path: Path, book: Path) -> None:
     app = make_app()
-    app.settings = app.settings._replace(folder=str(tmp_path))
+    app.session.change_settings(folder=str(tmp_path))
     async with app.run_test() as pilot:
         screen = await show_train(pilot)
         await pilot.press("ctrl+o")
@@ -278,6 +258,8 @@ async def test_an_entry_is_taken_off_by_key_and_by_mouse(book: Path, tmp_path: P
         screen.query_one("#corpus").focus()
         await pilot.press("home", "end", "down", "delete")
         assert len(screen.form.values.corpus) == 2
+        corpus = screen.query_one(CorpusList)
+        assert corpus.highlighted == 1, "the last one, where the list has become shorter"
         width = screen.query_one("#corpus").size.width
         await pilot.click("#corpus", offset=(width - 2, 0))
         assert len(screen.form.values.corpus) == 1
@@ -306,7 +288,7 @@ async def test_a_form_that_cannot_be_followed_starts_nothing_and_says_why(
     async with app.run_test() as pilot:
         screen = await show_train(pilot)
         await pilot.press("ctrl+r")
-        assert (trainers, screen.phase) == ([], "form")
+        assert (trainers, screen.state.phase) == ([], "form")
         assert "Add files, folders or globs" in shown(app)
         assert screen.query_one("#start").disabled
 
@@ -336,12 +318,12 @@ async def test_cancel_frees_the_screen_at_once_and_leaves_nothing(
         (folder.parent / f".{folder.name}.half").mkdir()
         before = screen.form.values
         await pilot.press("escape")
-        assert trainers[0].cancelled and screen.phase == "form"
+        assert trainers[0].cancelled and screen.state.phase == "form"
         assert screen.form.values == before
         trainers[0].on_report(1, REPORT)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
-        assert screen.phase == "form", "what was cancelled is not heard any more"
+        assert screen.state.phase == "form", "what was cancelled is not heard any more"
         assert list(runs_folder().iterdir()) == []
         assert trainers[0].closed
         await pilot.press("ctrl+r")
@@ -357,7 +339,7 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
         before = screen.form.values
         trainers[0].on_error(1, JobError("the train job was ended by SIGKILL: \x1b[31m"))
         await settle(pilot)
-        assert (screen.phase, screen.form.values) == ("form", before)
+        assert (screen.state.phase, screen.form.values) == ("form", before)
         assert "ended by SIGKILL" in shown(app)
         assert "\x1b" not in shown(app)
 
@@ -376,7 +358,7 @@ async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(
         assert isinstance(app.screen, TokensScreen) and app.screen.live.text == "ab"
         assert any("300 tokens" in notice.message for notice in app._notifications)
         await pilot.press("alt+r")
-        assert screen.phase == "done" and "300 tokens in 1.0 s" in shown(app)
+        assert screen.state.phase == "done" and "300 tokens in 1.0 s" in shown(app)
 
 
 async def test_quitting_ends_the_child_and_removes_what_it_wrote(
@@ -398,7 +380,7 @@ async def test_a_state_folder_that_cannot_be_made_is_a_message(
     app = make_app()
     async with app.run_test() as pilot:
         screen = await start(pilot, book)
-        assert (trainers, screen.phase) == ([], "form")
+        assert (trainers, screen.state.phase) == ([], "form")
         assert "tokviz" in shown(app)
 
 
@@ -438,14 +420,17 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         screen.query_one("#vocab_size", Input).value = "270"
         await settle(pilot)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: screen.phase != "running")
-        assert screen.phase == "done", [notice.message for notice in app._notifications]
+        await until(pilot, lambda: screen.state.phase != "running")
+        assert screen.state.phase == "done", [notice.message for notice in app._notifications]
         await settle(pilot)
-        assert screen.summary is not None
-        run = Path(screen.summary.run_folder)
+        assert screen.state.summary is not None
+        run = Path(screen.state.summary.run_folder)
         assert run.parent == runs_folder()
 
-        screen._save_chosen(tmp_path / "mine")
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        app.screen.query_one(Input).value = str(tmp_path / "mine")
+        await pilot.press("enter")
         await settle(pilot)
         assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
 
@@ -456,4 +441,4 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         trained: Any = tokens.live.tokenizer
         assert trained.n_vocab == 270
         assert list(tokens.live.ids()) == tokviz.load(str(run)).encode("the theory")
-        assert tokviz.load(app.settings.tokenizer).n_vocab == 270, "the next start finds it"
+        assert tokviz.load(app.session.settings.tokenizer).n_vocab == 270, "the next start finds it"

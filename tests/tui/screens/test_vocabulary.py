@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.tokenizer import Tokenizer
@@ -503,8 +502,7 @@ async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> Non
 
 
 def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
-    code = "import sys, tokviz.tui.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = set(done.stdout.split())
+    names = imported_for_the_first_frame()
+    assert "tokviz.tui.screens.tokens.screen" in names
     assert not {name for name in names if "vocabulary" in name}
     assert not {"numpy", "tomllib"} & names

@@ -34,7 +34,8 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("delete,backspace", "remove", show=False),
+        Binding("delete", "remove", "take off"),
+        Binding("backspace", "remove", show=False),
     ]
 
     class Removed(Message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
-from textual.worker import get_current_worker
 
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.glyphs import safe
@@ -22,6 +21,7 @@ from tokviz.tui.dialogs.base import Field
 from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.choices import Choice, Choices
 from tokviz.tui.widgets.push_button import PushButton
 
@@ -49,6 +49,8 @@ _CHOICES = ("pattern", "special_ids", "tie_break")
 
 class SourceField(Field):
     """The field for a path or a glob; files that are dropped on the terminal arrive as a paste."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "add")]
 
     class Dropped(Message):
         """Several lines were pasted: paths, one in each."""
@@ -99,17 +101,10 @@ class TrainForm(VerticalScroll, can_focus=False):
     class Changed(Message):
         """Something in the form is different."""
 
-    class Looked(Message):
-        """A source has been looked at."""
-
-        def __init__(self, entry: CorpusEntry) -> None:
-            """Take what was found."""
-            super().__init__()
-            self.entry = entry
-
     def __init__(self, values: FormValues) -> None:
         """Take what the form shows first."""
         super().__init__(id="form")
+        self.border_title = "Corpus and settings"
         self._first = values
         self._entries: list[CorpusEntry] = list(values.corpus)
 
@@ -248,21 +243,20 @@ class TrainForm(VerticalScroll, can_focus=False):
         self._show_corpus(0)
         self._changed()
 
-    @work(thread=True, exit_on_error=False, group="corpus", description="look at the corpus")
     def _look(self, sources: Sequence[str]) -> None:
-        worker = get_current_worker()
-        for source in sources:
-            entry = look_at(source, lambda: worker.is_cancelled)
-            if worker.is_cancelled:
-                return
-            self.post_message(self.Looked(entry))
+        def look(task: Task) -> None:
+            for source in sources:
+                entry = look_at(source, lambda: task.cancelled)
+                if task.cancelled:
+                    return
+                task.tell(self._show_looked, entry)
 
-    @on(Looked)
-    def _show_looked(self, event: Looked) -> None:
-        event.stop()
-        sources = [entry.source for entry in self._entries]
-        if event.entry.source in sources:
-            self._entries[sources.index(event.entry.source)] = event.entry
+        in_thread(self, "corpus", look, exclusive=False)
+
+    def _show_looked(self, entry: CorpusEntry) -> None:
+        sources = [known.source for known in self._entries]
+        if entry.source in sources:
+            self._entries[sources.index(entry.source)] = entry
             self._show_corpus(self.query_one(CorpusList).highlighted or 0)
             self._changed()
 

@@ -1,0 +1,92 @@
+"""What came of a training: shown, used, replayed, saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokviz.jobs.train_messages import TrainSummary
+from tokviz.replay.request import ReplayRequest
+from tokviz.runs import copy_run
+from tokviz.session import UseTokenizer
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.train.learning import curve_of_run
+from tokviz.tui.screens.train.side import Side
+from tokviz.tui.screens.train.state import TrainState, during
+
+
+class Result(Controller):
+    """Does something with the new tokenizer."""
+
+    def __init__(self, screen: TokvizScreen, state: TrainState, side: Side) -> None:
+        """Take what shows it."""
+        super().__init__(screen)
+        self.state, self._side = state, side
+
+    def show(self, summary: TrainSummary) -> None:
+        """Show the summary, and the curve: what was seen of it until the whole is read."""
+        self._side.show_curve(self._side.live.learning.points, summary)
+        self.screen.call_after_refresh(self.show_summary)
+
+        def show_curve(points: list[tuple[float, float]]) -> None:
+            if summary is self.state.summary:
+                self._side.show_curve(points, summary)
+
+        self.in_thread(
+            "curve",
+            lambda task: curve_of_run(summary.run_folder, summary.n_bytes),
+            show_curve,
+            # The run is gone already: what was seen stays.
+            failed=lambda error: None,
+        )
+
+    def show_summary(self) -> None:
+        """Show the summary in the room there is, if there is one."""
+        if self.state.summary is not None:
+            self._side.show_summary(self.state.summary)
+
+    @action(
+        "Use the trained tokenizer", "ctrl+t", section="Result", footer="use", when=during("done")
+    )
+    def use_result(self) -> None:
+        """See the text of the Tokens screen with it."""
+        if self.state.summary is not None:
+            self.session.ask(UseTokenizer(self.state.summary.run_folder))
+
+    @action("Replay the training", "ctrl+y", section="Result", footer="replay", when=during("done"))
+    def replay_result(self) -> None:
+        """Go through the training merge by merge."""
+        if self.state.summary is not None:
+            self.session.ask(ReplayRequest(self.state.summary.run_folder))
+
+    @action(
+        "Save the trained tokenizer as…",
+        "ctrl+s",
+        section="Result",
+        footer="save as",
+        when=during("done"),
+    )
+    def save_result(self) -> None:
+        """Copy its folder, with tokenizer.json and the training's history, to a place of yours."""
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        if self.state.summary is None:
+            return
+        run = Path(self.state.summary.run_folder)
+        dialog = SaveFileDialog(
+            self.session.folder,
+            run.name,
+            title="Save the trained tokenizer as",
+            placeholder="Name of a new folder",
+            existing="refuse",
+        )
+        self.ask(dialog, lambda target: self._save(run, target))
+
+    def _save(self, run: Path, target: Path) -> None:
+        self.in_thread(
+            "save",
+            lambda task: copy_run(run, target),
+            lambda _: self.say(f"Saved to {target}."),
+            failed=lambda error: self.say(f"Not saved. {error}", "error"),
+            exclusive=False,
+        )

@@ -1,0 +1,80 @@
+"""The side of the Train screen: the plan, the training while it goes on, what came of it."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tokviz.glyphs import safe
+from tokviz.jobs.train_messages import TrainSummary
+from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
+from tokviz.tui.screens.train.plan import Plan, plan_content
+from tokviz.tui.screens.train.state import Phase
+from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.widgets.push_button import PushButton
+
+_TITLES: dict[Phase, str] = {"form": "Plan", "running": "Training", "done": "Result"}
+_MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#cancel", "done": "#use"}
+
+
+class Side(Container):
+    """Shows one of the three, what went wrong, and a button for everything that can be done."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        super().__init__(id="side")
+        self.live = LiveView()
+        self._plan, self._error = Static(id="plan"), Static(id="error")
+        self._summary = Static(id="summary")
+        self._curve = CompressionCurve(id="final-curve")
+
+    def compose(self) -> ComposeResult:
+        """Yield the views and the buttons; the phase decides which of them are seen."""
+        yield self._plan
+        yield self.live
+        with VerticalScroll(id="result", can_focus=False):
+            yield self._summary
+            yield self._curve
+        yield self._error
+        with Horizontal(id="buttons"):
+            yield PushButton("Start training", "screen.start_training", id="start", classes="-main")
+            yield PushButton("Cancel", "screen.cancel_training", id="cancel")
+            yield PushButton("Use it", "screen.use_result", id="use", classes="-main")
+            yield PushButton("Replay", "screen.replay_result", id="replay")
+            yield PushButton("Save as…", "screen.save_result", id="save")
+            yield PushButton("New training", "screen.new_training", id="new")
+
+    @property
+    def _columns(self) -> int:
+        return self.content_size.width or self.app.size.width
+
+    def show_phase(self, phase: Phase) -> None:
+        """Show what there is to see in a phase."""
+        for name in _TITLES:
+            self.screen.set_class(name == phase, f"-{name}")
+        self.border_title = _TITLES[phase]
+
+    def focus_button(self, phase: Phase) -> None:
+        """Give the keyboard to the button that matters most in a phase."""
+        self.query_one(_MAIN_BUTTONS[phase]).focus()
+
+    def show_plan(self, plan: Plan, *, is_low: bool) -> None:
+        """Show what a training will be."""
+        self._plan.update(plan_content(plan, self._columns, is_low=is_low))
+        self.query_one("#start").disabled = bool(plan.problems)
+
+    def show_error(self, text: str) -> None:
+        """Show what went wrong, or nothing."""
+        self._error.update(Content(safe(text)))
+        self._error.display = bool(text)
+
+    def show_summary(self, summary: TrainSummary) -> None:
+        """Show what a training came to."""
+        # A column is kept for a scroll bar.
+        self._summary.update(summary_content(summary, self._columns - 1))
+
+    def show_curve(self, points: list[tuple[float, float]], summary: TrainSummary) -> None:
+        """Show how the compression grew."""
+        self._curve.show(points, summary.n_merges)

@@ -1,0 +1,214 @@
+"""The training: planned by the form, run in a child process, ended or given up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from textual import on
+
+from tokviz.child.runner import JobClient, RunHandlers
+from tokviz.errors import TokvizError
+from tokviz.jobs.train_client import LIMITS, TrainClient
+from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.runs import make_room, remove_run, runs_folder
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.train.form import TrainForm
+from tokviz.tui.screens.train.learning import clock
+from tokviz.tui.screens.train.plan import Plan, make_plan, make_request, new_run_folder
+from tokviz.tui.screens.train.side import Side
+from tokviz.tui.screens.train.state import Phase, TrainState, during
+from tokviz.tui.tasks import Task, later
+
+_COMPILING = (
+    "Making machine code for this computer, in the background. It is kept: this happens only once. "
+    "You can start a training meanwhile."
+)
+
+
+class Training(Controller):
+    """Starts, follows and cancels a training."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: TrainState,
+        form: TrainForm,
+        side: Side,
+        finished: Callable[[TrainSummary], object],
+    ) -> None:
+        """Take what is asked for, what shows it, and what takes the summary at the end."""
+        super().__init__(screen)
+        self.state, self._form, self._side, self._finished = state, form, side, finished
+        self._client: TrainClient | None = None
+        self._run = Path()
+        self._stamp = _stamp()
+
+    def end(self) -> None:
+        """End the child; nothing is left of a training that is not over."""
+        if self._client is not None:
+            self._client.close()
+            remove_run(self._run)
+
+    # -- the plan
+
+    @on(TrainForm.Changed)
+    def _form_changed(self, event: TrainForm.Changed) -> None:
+        event.stop()
+        self._side.show_error("")
+        self.show_plan()
+
+    def _plan(self) -> Plan:
+        values = self._form.values
+        try:
+            runs, problem = runs_folder(), ""
+        except TokvizError as error:
+            runs, problem = Path("runs"), str(error)
+        return make_plan(values, new_run_folder(runs, values, self._stamp), problem)
+
+    def show_plan(self) -> None:
+        """Show what a training will be."""
+        self._side.show_plan(self._plan(), is_low=self.screen.has_class("-low"))
+
+    def enter(self, phase: Phase) -> None:
+        """Show the form, the training, or what came of it."""
+        self.state.phase = phase
+        self._form.disabled = phase == "running"
+        self._side.show_phase(phase)
+        if phase == "form":
+            self.show_plan()
+        self.screen.refresh_bindings()
+
+    # -- the training
+
+    @action(
+        "Start the training",
+        "ctrl+r",
+        "f5",
+        section="Training",
+        footer="start",
+        when=during("form", "done"),
+    )
+    def start_training(self) -> None:
+        """Train a tokenizer on the corpus, in the background. The other screens stay usable."""
+        self._form.take_typed()
+        self._stamp = _stamp()
+        plan = self._plan()
+        if plan.problems:
+            self.enter("form")
+            self.say(plan.problems[0], "warning")
+            return
+        try:
+            make_room(plan.folder)
+        except TokvizError as error:
+            self._side.show_error(str(error))
+            return
+        self._begin(make_request(self._form.values, plan))
+
+    def _begin(self, request: TrainRequest) -> None:
+        self.state.summary = None
+        self._run = Path(request.run_folder)
+        self._side.show_error("")
+        self._side.live.begin()
+        self.enter("running")
+        self._side.focus_button("running")
+
+        def hear(_run: int, said: TrainReport | TrainSummary | TokvizError) -> None:
+            if self._client is client:
+                self._take(client, said)
+
+        hear_here = later(self.screen, hear)
+        self._client = client = TrainClient(hear_here, hear_here, hear_here)
+        client.train(request)
+
+    def _take(self, client: TrainClient, said: TrainReport | TrainSummary | TokvizError) -> None:
+        if isinstance(said, TrainReport):
+            self._side.live.take(said)
+        elif isinstance(said, TrainSummary):
+            self._finish(client, said)
+        else:
+            self._give_up(client)
+            self._side.show_error(f"Not trained. {said}")
+            self.say(f"Not trained. {said}", "error")
+
+    def _finish(self, client: TrainClient, summary: TrainSummary) -> None:
+        client.close()
+        self._client = None
+        self.state.summary = summary
+        self.enter("done")
+        self._finished(summary)
+        if self.screen.is_current:
+            self._side.focus_button("done")
+        else:
+            self.say(
+                f"The training is over: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
+            )
+
+    @action(
+        "Cancel the training",
+        "escape",
+        section="Training",
+        footer="cancel",
+        priority=False,
+        when=during("running"),
+    )
+    def cancel_training(self) -> None:
+        """Stop at once and leave nothing behind."""
+        if self._client is not None:
+            self._client.cancel()
+            self._give_up(self._client)
+            self.say("The training is cancelled. Nothing of it is kept.")
+
+    def _give_up(self, client: TrainClient) -> None:
+        """Show the form as it was; what the child wrote is removed once it has ended."""
+        self._client, run = None, self._run
+
+        def clear_away(task: Task) -> None:
+            remove_run(run, lambda: client.pid is not None)
+            client.close()
+
+        self.in_thread("save", clear_away, exclusive=False)
+        self.enter("form")
+        if self.screen.is_current:
+            self._side.focus_button("form")
+
+    @action(
+        "Back to the settings",
+        "ctrl+n",
+        section="Training",
+        footer="settings",
+        when=during("done"),
+    )
+    def new_training(self) -> None:
+        """Leave the result and see the settings again, as they were."""
+        self.enter("form")
+        self._side.focus_button("form")
+
+
+class Compiling(Controller):
+    """Has the compiler's work done before somebody waits for it."""
+
+    def __init__(self, screen: TokvizScreen) -> None:
+        """Begin with nothing."""
+        super().__init__(screen)
+        self._client = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
+
+    def begin(self) -> None:
+        """Compile in a child process, and say so if there is anything to compile."""
+
+        def hear(_run: int, body: dict[str, Any]) -> None:
+            if body.get("compiling"):
+                self.say(_COMPILING)
+
+        self._client.run(lambda memory: [{}], RunHandlers(later(self.screen, hear)))
+
+    def end(self) -> None:
+        """End the child."""
+        self._client.close()
+
+
+def _stamp() -> str:
+    return time.strftime("%Y%m%d-%H%M%S")
