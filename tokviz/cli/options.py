@@ -31,7 +31,7 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     add_files(parser, what)
     add_tokenizer(parser)
     add_split_pattern(parser)
-    add_specials(parser, SPECIALS_HELP)
+    add_specials(parser)
     add_json(parser)
 
 
@@ -56,7 +56,10 @@ def add_split_pattern(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_specials(parser: argparse.ArgumentParser, help_text: str) -> None:
+_SPECIALS = "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
+
+
+def add_specials(parser: argparse.ArgumentParser, help_text: str = _SPECIALS) -> None:
     """Add `--specials`."""
     parser.add_argument("--specials", choices=("parsed", "text"), default="parsed", help=help_text)
 
@@ -81,11 +84,6 @@ def tokenizer_name(arguments: argparse.Namespace) -> str:
 def input_names(files: Sequence[str]) -> list[str]:
     """The inputs to read: standard input, as `-`, where no file is given."""
     return list(files) or ["-"]
-
-
-SPECIALS_HELP = (
-    "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
-)
 
 
 def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
