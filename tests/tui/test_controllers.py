@@ -151,11 +151,11 @@ async def test_a_screen_that_is_not_seen_follows_the_tokenizer_when_it_is() -> N
     async with app.run_test() as pilot:
         app.session.use_tokenizer(tokviz.load("cl100k_base"), "gpt-4")
         assert app.first.tokenizers == ["cl100k_base"]
-        app.push_screen(Screen())
-        await pilot.pause()
+        app.add_mode("other", Screen)
+        await app.switch_mode("other")
         app.session.use_tokenizer(tokviz.load("o200k_base"), "gpt-4o")
         assert app.first.tokenizers == ["cl100k_base"]
-        app.pop_screen()
+        await app.switch_mode("_default")
         await pilot.pause()
         assert app.first.tokenizers == ["cl100k_base", "o200k_base"]
 
