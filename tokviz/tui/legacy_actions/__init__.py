@@ -1,1 +1,0 @@
-"""Everything the user can do, by name: one module per screen."""
