@@ -13,7 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,20 +99,15 @@ class Autosave:
 
     def pending(self) -> Recovered | None:
         """Return the newest text of a process that no longer runs."""
-        return max(self._left_behind(), key=lambda found: found.when, default=None)
+        try:
+            files = sorted(self._open_folder().glob(_PATTERN))
+        except (TokvizError, OSError):
+            return None
+        return max(filter(None, map(_read, files)), key=lambda found: found.when, default=None)
 
     def discard(self, recovered: Recovered) -> None:
         """Delete what `pending` returned, when the user has it back or does not want it."""
         _remove(recovered.file)
-
-    def _left_behind(self) -> Iterator[Recovered]:
-        try:
-            files = sorted(self._open_folder().glob(_PATTERN))
-        except (TokvizError, OSError):
-            return
-        for file in files:
-            if (recovered := _read(file)) is not None:
-                yield recovered
 
     def _open_folder(self) -> Path:
         if self._folder is None:
@@ -195,7 +191,5 @@ def _start_time(pid: int) -> str | None:
 
 
 def _remove(file: Path) -> None:
-    try:
+    with suppress(OSError):
         file.unlink(missing_ok=True)
-    except OSError:
-        return

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.files import decode_utf8, read_file, write_file
@@ -156,7 +156,28 @@ def percent(share: float) -> str:
     return f"{hundredths:,.{digits}f} %".replace(".00 %", " %").replace(".0 %", " %")
 
 
-_KEYS = ("name", "tokenizer", "window", "price", "currency")
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME and value.isprintable()
+
+
+def _is_window(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _is_price(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+_WORD = f"is to be text in quotes, of at most {_LONGEST_NAME} characters"
+_RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
+    ("name", _is_word, _WORD),
+    ("name", str.strip, "is empty; give the model a name"),
+    ("tokenizer", _is_word, _WORD),
+    ("window", _is_window, "is to be a number of tokens, such as 128000"),
+    ("price", _is_price, "is to be the price of 1,000,000 tokens, a number without quotes"),
+    ("currency", _is_word, _WORD),
+)
+"""What is checked of a model's keys, in this order: key, check, what it should be."""
 
 
 class _Reader:
@@ -182,54 +203,23 @@ class _Reader:
         return tuple(models)
 
     def _model(self, number: int, table: dict[str, object]) -> ModelPrice:
+        keys = dict.fromkeys(key for key, _, _ in _RULES)
         for key in table:
-            if key not in _KEYS:
-                raise self._wrong(number, key, f"is no key; there are {', '.join(_KEYS)}")
+            if key not in keys:
+                raise self._wrong(number, key, f"is no key; there are {', '.join(keys)}")
         if "name" not in table:
             raise self._wrong(number, "name", "is missing; every model needs one")
-        name = self._word(number, table, "name", "")
-        if not name:
-            raise self._wrong(number, "name", "is empty; give the model a name")
-        return ModelPrice(
-            name,
-            self._word(number, table, "tokenizer", ""),
-            self._window(number, table.get("window")),
-            self._price(number, table.get("price")),
-            self._word(number, table, "currency", "USD"),
-        )
+        for key, is_right, wish in _RULES:
+            if key in table and not is_right(table[key]):
+                raise self._wrong(number, key, wish)
+        fields: dict[str, Any] = {
+            key: value.strip() if isinstance(value, str) else value for key, value in table.items()
+        }
+        if "price" in fields:
+            from decimal import Decimal
 
-    def _word(self, number: int, table: dict[str, object], key: str, default: str) -> str:
-        value = table.get(key, default)
-        if not isinstance(value, str) or len(value) > _LONGEST_NAME or not value.isprintable():
-            raise self._wrong(
-                number,
-                key,
-                f"is to be text in quotes, of at most {_LONGEST_NAME} characters",
-            )
-        return value.strip()
-
-    def _window(self, number: int, value: object) -> int | None:
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self._wrong(number, "window", "is to be a number of tokens, such as 128000")
-        return value
-
-    def _price(self, number: int, value: object) -> Decimal | None:
-        if value is None:
-            return None
-        if (
-            not isinstance(value, int | float)
-            or isinstance(value, bool)
-            or not math.isfinite(value)
-            or value < 0
-        ):
-            raise self._wrong(
-                number, "price", "is to be the price of 1,000,000 tokens, a number without quotes"
-            )
-        from decimal import Decimal
-
-        return Decimal(str(value))
+            fields["price"] = Decimal(str(fields["price"]))
+        return ModelPrice(**fields)
 
     def _wrong(self, number: int, key: str, what: str) -> InputFileError:
         return self._error(self._line_of(number, key), f"{key}: {what}")

@@ -200,7 +200,7 @@ class Tokenizer:
         last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
         self.n_vocab = last + 1
         """One more than the largest id: the size of a model's embedding."""
-        self.special_pattern = _special_pattern(special_tokens)
+        self.special_pattern = pattern_of_specials(special_tokens)
         """Matches any special token, the longest first; None if there are none."""
         self.longest_special = max(map(len, special_tokens), default=0)
         """Characters of the longest special token."""
@@ -263,10 +263,10 @@ class Tokenizer:
 
     def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
         ids: list[int] = []
-        for segment, special in _segments(text, specials):
+        for segment, special in segments(text, specials):
             if special:
                 ids.append(self.special_tokens[segment])
-            elif segment:
+            else:
                 ids.extend(self._model.encode(segment))
         return ids
 
@@ -314,7 +314,7 @@ class Tokenizer:
         """Give the character spans of the pieces of byte text; special tokens are pieces."""
         spans: list[tuple[int, int]] = []
         offset = 0
-        for segment, special in _segments(text, self.special_pattern if parse_specials else None):
+        for segment, special in segments(text, self.special_pattern if parse_specials else None):
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
@@ -332,13 +332,13 @@ class Tokenizer:
         token_lengths: list[int] = []
         piece_lengths: list[int] = []
         special_indexes: list[int] = []
-        for segment, special in _segments(text, specials):
+        for segment, special in segments(text, specials):
             if special:
                 special_indexes.append(len(ids))
                 ids.append(self.special_tokens[segment])
                 token_lengths.append(len(segment.encode()))
                 piece_lengths.append(token_lengths[-1])
-            elif segment:
+            else:
                 encoded = self._model.encode(segment)
                 ids.extend(encoded)
                 token_lengths.extend(len(self.token_bytes(i)) for i in encoded)
@@ -357,7 +357,7 @@ class Tokenizer:
             raise SpecialTokenError(
                 f"allowed_special is {allowed!r}: give 'all', 'none' or a set of special tokens"
             )
-        return _special_pattern(name for name in self.special_tokens if name in allowed)
+        return pattern_of_specials(name for name in self.special_tokens if name in allowed)
 
     # -- the vocabulary
 
@@ -413,24 +413,18 @@ class Tokenizer:
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does."""
-        return (
-            None
-            if self._bytes_of(token_id) is None or self.is_special(token_id)
-            else (self._model.merge_of(token_id))
-        )
+        is_ordinary = self._bytes_of(token_id) is not None and not self.is_special(token_id)
+        return self._model.merge_of(token_id) if is_ordinary else None
 
     def _bytes_of(self, token_id: int) -> bytes | None:
         special = self._special_bytes.get(token_id)
         return self._model.token(token_id) if special is None else special
 
 
-def _segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
+def segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
     """Cut special tokens out of a text: give (text, whether it is a special token)."""
-    if specials is None:
-        yield text, False
-        return
     position = 0
-    for match in specials.finditer(text):
+    for match in specials.finditer(text) if specials else ():
         start, end = match.span()
         if start > position:
             yield text[position:start], False
@@ -440,7 +434,8 @@ def _segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str
         yield text[position:], False
 
 
-def _special_pattern(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+def pattern_of_specials(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """Make the regex that matches any special token, the longest first; None if there are none."""
     longest_first = sorted(special_tokens, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 

@@ -11,9 +11,10 @@ import tokviz
 from tests.oracles import train as oracle
 from tokviz.bpe import train as bpe_train
 from tokviz.bpe.run import TrainingRun
-from tokviz.bpe.ties import TIE_BREAKS, Pair, Position, Sentence, TieBreak, TokenPair
+from tokviz.bpe.ties import TIE_BREAKS, Pair, Position, TieBreak, TokenPair
 from tokviz.cli.main import main
 from tokviz.replay.replay import Replay
+from tokviz.sentences import Sentence
 
 TEXT = " ".join(random.Random(4).choices(["abab", "banana", "cab", "acacia", "bcbc"], k=60))
 N_MERGES = 15

@@ -13,7 +13,7 @@ from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.encoder import encoder_of
-from tokviz.chat.render import Rendering, Target, render, rendering_to_json
+from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
@@ -86,15 +86,6 @@ def test_what_is_cut_off_is_there_and_marked():
     assert rendering.reason_sentence(10) == (
         "0: cut off. It is token #10, and the first 10 are kept; training sees nothing of it."
     )
-
-
-@given(value=nanochat_conversations(), max_tokens=st.integers(1, 40))
-def test_targets_are_the_next_tokens(value, max_tokens):
-    rendering = render(BYTES, Conversation.from_json(value), max_tokens=max_tokens)
-    n = rendering.n_kept
-    assert rendering.targets() == [
-        Target(i, rendering.ids[i + 1], bool(rendering.mask[i + 1])) for i in range(n - 1)
-    ]
 
 
 @given(value=nanochat_conversations())

@@ -9,6 +9,9 @@ import pytest
 
 from tests.chat import originals
 from tests.chat.conversations import turns
+from tokviz.chat.conversation import SHAPES
+from tokviz.chat.lint import RULES
+from tokviz.chat.templates import TEMPLATES
 
 GOOD = {"messages": turns("Hi", "Hello")}
 BAD = {"messages": turns("Hi <|endoftext|>")}
@@ -165,3 +168,13 @@ def test_files_that_cannot_be_read_do_not_stop_the_others(tokviz, file, tmp_path
 
 def test_json_and_mask_exclude_each_other(tokviz, file):
     assert tokviz("chat", file(GOOD), "--json", "--mask").code == 2
+
+
+def test_the_help_lists_every_shape_template_and_rule(tokviz):
+    words = tokviz("chat", "--help").text
+    assert all(f"{shape.looks}  " in words for shape in SHAPES.values())
+    assert f"templates: {', '.join(TEMPLATES)} " in words
+    rules = re.search(r"rules: ([a-z,\s-]+)", words)
+    assert rules is not None
+    assert re.split(r",\s+", rules[1].strip()) == list(RULES)
+    assert max(map(len, words.splitlines())) <= 100

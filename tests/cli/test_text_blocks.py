@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tokviz import bytetext
-from tokviz.cli.text_blocks import InputSize, text_blocks
+from tokviz.cli.text_blocks import InputCounts, text_blocks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
 BUILTIN = [tokviz.load(name) for name in ("gpt2", "cl100k_base", "o200k_base", "qwen2")]
@@ -33,13 +33,13 @@ def in_blocks(data: bytes, n_bytes: int) -> list[bytes]:
 @pytest.mark.parametrize("tokenizer", [*BUILTIN, OVERLAPPING], ids=lambda tok: tok.name)
 @given(data=TEXTS, parse_specials=st.booleans(), n_bytes=st.integers(1, 7))
 def test_the_blocks_have_the_tokens_of_the_whole(tokenizer, data, parse_specials, n_bytes):
-    size = InputSize()
+    size = InputCounts()
     blocks = list(
         text_blocks(
             in_blocks(data, n_bytes),
             tokenizer,
             parse_specials=parse_specials,
-            size=size,
+            counts=size,
             block_chars=3,
         )
     )
@@ -56,7 +56,7 @@ def test_blocks_stay_small_however_long_the_input_is():
         (line for _ in range(20_000)),
         tokviz.load("gpt-4"),
         parse_specials=True,
-        size=InputSize(),
+        counts=InputCounts(),
         block_chars=1000,
     )
     lengths = [len(block) for block in blocks]
@@ -68,7 +68,7 @@ def test_a_pattern_without_safe_cuts_is_not_cut():
     tokenizer = tokviz.Tokenizer(OVERLAPPING.vocab, [], split_pattern="none")
     assert SPLIT_PATTERNS["none"].safe_cut is None
     blocks = text_blocks(
-        [b"a b "] * 50, tokenizer, parse_specials=True, size=InputSize(), block_chars=3
+        [b"a b "] * 50, tokenizer, parse_specials=True, counts=InputCounts(), block_chars=3
     )
     assert list(blocks) == ["a b " * 50]
 
@@ -81,7 +81,7 @@ def test_a_stretch_without_a_cut_is_refused_before_it_fills_the_memory(monkeypat
             yield b"A" * 100
 
     blocks = text_blocks(
-        endless(), tokviz.load("gpt-4"), parse_specials=True, size=InputSize(), block_chars=10
+        endless(), tokviz.load("gpt-4"), parse_specials=True, counts=InputCounts(), block_chars=10
     )
     with pytest.raises(tokviz.TokvizError, match="more than 1,000 characters"):
         list(blocks)

@@ -92,8 +92,9 @@ def test_every_question_agrees_with_the_list_of_all_tokens(name: str) -> None:
             first, last = sorted(rng.choices(range(len(spans)), k=2))
             pairs = [(s.id, s.hue) for s in spans[first:last]]
             assert live.tokens_slice(first, last) == pairs
-            ends = live.token(first).start, live.token(last).end
-            assert ends == (spans[first].start, spans[last].end)
+            assert (live.token(first).start, live.token(last).end) == (
+                spans[first].start, spans[last].end,
+            )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["gpt2", "small nanochat"])

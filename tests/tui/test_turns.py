@@ -66,7 +66,7 @@ async def test_a_widget_is_made_when_it_is_first_shown() -> None:
             assert app.turns.shown == name
             assert app.turns.current is app.query_one(f"#{name}")
         assert app.asked_for == ["two", "one"]
-        assert list(app.turns.made) == ["two", "one"]
+        assert [widget.id for widget in app.turns.children] == ["two", "one"]
 
 
 async def test_steps_go_in_a_circle_in_both_directions() -> None:

@@ -10,16 +10,14 @@ from textual.pilot import Pilot
 WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
 
-_ROUNDS = 3
-"""A worker's end may start another one, and that one's a third."""
-
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until messages are handled and workers are done, also those that they started."""
-    for _ in range(_ROUNDS):
-        await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
+    workers = pilot.app.workers
     await pilot.pause()
+    while any(not worker.is_finished for worker in workers):
+        await workers.wait_for_complete()
+        await pilot.pause()
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:

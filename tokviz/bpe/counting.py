@@ -273,14 +273,8 @@ class PlainCounter:
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
-        last = len(block.starts) - 1
-        for index, (start, end) in enumerate(zip(block.starts, block.ends, strict=True)):
-            self._open_text.append(block.data[start:end])
-            if index == last and block.is_open:
-                return
-            text = bytetext.from_bytes(b"".join(self._open_text))
-            self._open_text.clear()
-            self._count(text, tick)
+        for text in block.whole_texts(self._open_text):
+            self._count(bytetext.from_bytes(text), tick)
             if tick(self.n_unique):
                 return
 

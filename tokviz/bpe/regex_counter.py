@@ -51,13 +51,9 @@ class RegexCounter:
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
-        last = len(block.starts) - 1
-        for index, (start, end) in enumerate(zip(block.starts, block.ends, strict=True)):
-            self._open_text.append(block.data[start:end])
-            if index < last or not block.is_open:
-                self._texts.append(b"".join(self._open_text))
-                self._n_bytes += len(self._texts[-1])
-                self._open_text.clear()
+        for text in block.whole_texts(self._open_text):
+            self._texts.append(text)
+            self._n_bytes += len(text)
         if self._n_bytes >= _BYTES_AT_ONCE:
             self._hand_on(tick)
 

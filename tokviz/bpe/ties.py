@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
+from tokviz.sentences import Sentence
 
 FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
 """The orders that the compiled loops know."""
@@ -24,10 +25,6 @@ Pair = tuple[int, int]
 
 Position = tuple[int, int]
 """Where a pair first occurs: the index of the piece and the byte offset in it."""
-
-
-Sentence = tuple[str | bytes, ...]
-"""Words and tokens; a screen shows the bytes as it shows tokens."""
 
 
 class TokenPair(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, Span, content
+from tokviz.tokenizer import pattern_of_specials, segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Cut the text at contents and special tokens, and say whose each stretch is."""
     contents = marked.contents
-    pattern = _pattern_of(special_tokens)
+    pattern = pattern_of_specials(filter(None, special_tokens))
     position = 0
     for number, (start, end, message, part) in enumerate(contents):
         before = contents[number - 1][2] if number else -1
@@ -102,7 +103,9 @@ def _structure(
     if ended and before < 0:
         owner = after
     may_end = is_assistant and (before != after or end == len(text))
-    for stretch_start, stretch, is_special in _stretches(text, start, end, pattern):
+    position = start
+    for stretch, is_special in segments(text[start:end], pattern):
+        stretch_start, position = position, position + len(stretch)
         if is_special:
             if may_end and (before != after or end == len(text)):
                 may_end = False
@@ -119,24 +122,6 @@ def _structure(
                 if ended and before != after:
                     owner = after
             yield stretch_start, Span(stretch, Reason.HEADER, message=owner)
-
-
-def _stretches(
-    text: str, start: int, end: int, pattern: re.Pattern[str] | None
-) -> Iterator[tuple[int, str, bool]]:
-    position = start
-    for match in pattern.finditer(text, start, end) if pattern else ():
-        if match.start() > position:
-            yield position, text[position : match.start()], False
-        yield match.start(), match.group(), True
-        position = match.end()
-    if position < end:
-        yield position, text[position:end], False
-
-
-def _pattern_of(special_tokens: Collection[str]) -> re.Pattern[str] | None:
-    longest_first = sorted(filter(None, special_tokens), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
 def _last_special_end(pieces: list[Piece], start: int, end: int) -> int:

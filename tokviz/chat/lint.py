@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.render import ROLE_SPANS, Rendering
 from tokviz.chat.spans import Reason
+from tokviz.tokenizer import pattern_of_specials
 
 Severity = Literal["error", "warning", "note"]
 
@@ -198,9 +198,9 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
 @lru_cache(maxsize=32)
 def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
     """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
-    if not specials:
+    pattern = pattern_of_specials(specials)
+    if pattern is None:
         return lambda text: None
-    pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
     # Looking for what they all begin with is a hundred times as fast.
     prefix = _common_prefix(min(specials), max(specials))
 

@@ -32,20 +32,6 @@ MASK_SOURCES = {
 """Where a mask comes from, in a sentence."""
 
 
-class Target(NamedTuple):
-    """What the model is trained on at one position.
-
-    Attributes:
-        position: The position of the input token.
-        target_id: The token that comes next, which is to be predicted.
-        learned: Whether that prediction counts (the target's mask is 1).
-    """
-
-    position: int
-    target_id: int
-    learned: bool
-
-
 class TokenRun(NamedTuple):
     """Neighbouring tokens of one origin.
 
@@ -148,11 +134,6 @@ class Rendering:
         for first, last, message, _ in self.runs:
             spans[message] = (spans.get(message, (first, 0))[0], last)
         return [spans.get(message, (0, 0)) for message in range(max(spans, default=-1) + 1)]
-
-    def targets(self) -> list[Target]:
-        """Shift the kept tokens by one: position i is trained on token i + 1."""
-        n = self.n_kept
-        return [Target(i, self.ids[i + 1], self.mask[i + 1] == 1) for i in range(n - 1)]
 
     def reason_sentence(self, index: int) -> str:
         """Say in a sentence why a token has its mask."""

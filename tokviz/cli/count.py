@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
 from tokviz.cli.output import print_json
-from tokviz.cli.text_blocks import InputSize, text_blocks
+from tokviz.cli.text_blocks import InputCounts, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.glyphs import safe
 
@@ -33,31 +32,9 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 
-@dataclass
-class InputCounts(InputSize):
-    """What an input holds."""
-
-    n_tokens: int = 0
-
-    @property
-    def bytes_per_token(self) -> float | None:
-        """The compression ratio, None if there are no tokens."""
-        return self.n_bytes / self.n_tokens if self.n_tokens else None
-
-    def add(self, other: InputCounts) -> None:
-        """Add another input's counts."""
-        self.n_bytes += other.n_bytes
-        self.n_chars += other.n_chars
-        self.n_tokens += other.n_tokens
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
-    options.add_files(parser, "a text to count")
-    options.add_tokenizer(parser)
-    options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
-    options.add_json(parser)
+    options.add_texts(parser, "a text to count")
     parser.add_argument(
         "--cost", action="store_true", help="what it costs with the models of your price table"
     )
@@ -72,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     def count_one(name: str) -> None:
         counts = count_input(name, tokenizer, parse_specials=arguments.specials == "parsed")
-        total.add(counts)
+        total.n_bytes += counts.n_bytes
+        total.n_chars += counts.n_chars
+        total.n_tokens += counts.n_tokens
         if arguments.json:
             entry = record(name, tokenizer, arguments.specials, counts)
             if models is not None:
@@ -136,7 +115,7 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
 def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> InputCounts:
     """Count one file, or standard input for `-`, in bounded memory."""
     counts = InputCounts()
-    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
+    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
     for text in blocks:
         counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
     return counts

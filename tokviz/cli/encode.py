@@ -19,10 +19,10 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.count import InputCounts, record
+from tokviz.cli.count import record
 from tokviz.cli.inputs import for_each_input, read_blocks
 from tokviz.cli.output import print_json
-from tokviz.cli.text_blocks import text_blocks
+from tokviz.cli.text_blocks import InputCounts, text_blocks
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
-    options.add_files(parser, "a text to encode")
-    options.add_tokenizer(parser)
-    options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
-    options.add_json(parser)
+    options.add_texts(parser, "a text to encode")
     parser.add_argument(
         "--spans",
         action="store_true",
@@ -57,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
     blocks = text_blocks(
-        read_blocks(name), tokenizer, parse_specials=parse_specials, size=InputCounts()
+        read_blocks(name), tokenizer, parse_specials=parse_specials, counts=InputCounts()
     )
     separator = ""
     try:
@@ -72,7 +68,7 @@ def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
 def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
     counts, ids, borders = InputCounts(), array("I"), [0]
     parse_specials = specials == "parsed"
-    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, size=counts)
+    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
     for text in blocks:
         found, edges = tokenizer.encode_with_borders(text, parse_specials)
         ids.extend(found)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from tokviz.cli.replay_frames import label, said
+from tokviz.cli.replay_frames import label
 from tokviz.compare.text_effect import TextEffect
 from tokviz.compare.trainings import MergesDiff
 from tokviz.glyphs import safe
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
+from tokviz.sentences import said
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10
@@ -31,7 +33,7 @@ def diff_lines(diff: MergesDiff, effect: TextEffect | None) -> Iterator[str]:
         yield f"merge {difference.k:,}"
         yield f"  A  {_merge(difference.a)}"
         yield f"  B  {_merge(difference.b)}"
-        yield f"  {said(difference.sentences)}"
+        yield f"  {said(difference.sentences, label)}"
         yield f"tokens in both: {diff.n_shared:,}"
         yield _tokens("A", diff.only_in_a)
         yield _tokens("B", diff.only_in_b)
@@ -106,17 +108,9 @@ def step_record(step: MergeStep) -> dict[str, Any]:
     """Tell programs about a merge; bytes are hexadecimal, and text beside it for people."""
     runner_up = step.runner_up
     return {
-        "k": step.k,
-        "left_id": step.left_id,
-        "right_id": step.right_id,
-        "new_id": step.new_id,
+        **asdict(step),
         "left": step.left.hex(),
         "right": step.right.hex(),
         "text": step.token.decode("utf-8", "backslashreplace"),
-        "count": step.count,
-        "n_tied": step.n_tied,
         "runner_up": None if runner_up is None else [runner_up.left_id, runner_up.right_id],
-        "runner_up_count": step.runner_up_count,
-        "n_tokens_before": step.n_tokens_before,
-        "n_tokens_after": step.n_tokens_after,
     }

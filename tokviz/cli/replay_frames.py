@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.bpe.ties import Sentence, TokenPair
+from tokviz.bpe.ties import TokenPair
 from tokviz.glyphs import token_label
 from tokviz.replay.corpus import PieceTokens
 from tokviz.replay.replay import PairCount, Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.text import ReplayText
+from tokviz.sentences import said
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
@@ -77,7 +78,7 @@ def step_lines(
     """Tell all about merge k: what it is, why it happened, and its two frames."""
     step = replay.step(k)
     yield f"merge {k:,} of {replay.n_merges:,}: {_merge(step)}"
-    yield f"  why         {said(replay.why(k).sentences)}"
+    yield f"  why         {said(replay.why(k).sentences, label)}"
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield f"  candidates  {', '.join(map(_candidate, best))}"
@@ -99,14 +100,6 @@ def _pair(pair: MergeStep | TokenPair | PairCount) -> str:
 def _candidate(pair: PairCount) -> str:
     shown = f"{_pair(pair)} {pair.count:,}"
     return f"[{shown}]" if pair.is_next else shown
-
-
-def said(sentences: Iterable[Sentence]) -> str:
-    """Read sentences aloud, tokens as they are shown."""
-    return " ".join(
-        "".join(part if isinstance(part, str) else label(part) for part in sentence)
-        for sentence in sentences
-    )
 
 
 def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:

@@ -18,11 +18,17 @@ _BLOCK_CHARS = 1 << 20
 
 
 @dataclass
-class InputSize:
-    """Bytes and characters read so far; a byte that is not valid UTF-8 is one character."""
+class InputCounts:
+    """What has been read of an input; a byte that is not valid UTF-8 is one character."""
 
     n_bytes: int = 0
     n_chars: int = 0
+    n_tokens: int = 0
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression ratio, None if there are no tokens."""
+        return self.n_bytes / self.n_tokens if self.n_tokens else None
 
 
 def text_blocks(
@@ -30,7 +36,7 @@ def text_blocks(
     tokenizer: Tokenizer,
     *,
     parse_specials: bool,
-    size: InputSize,
+    counts: InputCounts,
     block_chars: int = _BLOCK_CHARS,
 ) -> Iterator[str]:
     """Decode bytes to byte text and cut it where a piece ends in any case.
@@ -42,7 +48,7 @@ def text_blocks(
         blocks: The input's bytes.
         tokenizer: The tokenizer that will encode the blocks.
         parse_specials: Whether it will parse special tokens (none may be cut in two).
-        size: Grows with what has been read.
+        counts: Its bytes and characters grow with what has been read.
         block_chars: Characters that a block has at least, but for the last.
 
     Raises:
@@ -51,7 +57,7 @@ def text_blocks(
     rule = cut_rule(tokenizer, parse_specials)
     gathered: list[str] = []
     n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
-    for text in _decoded(blocks, size):
+    for text in _decoded(blocks, counts):
         gathered.append(text)
         n_gathered += len(text)
         if n_gathered < wanted:
@@ -73,13 +79,13 @@ def text_blocks(
         yield "".join(gathered)
 
 
-def _decoded(blocks: Iterable[bytes], size: InputSize) -> Iterator[str]:
+def _decoded(blocks: Iterable[bytes], counts: InputCounts) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for block in blocks:
         text = decoder.decode(block)
-        size.n_bytes += len(block)
-        size.n_chars += len(text)
+        counts.n_bytes += len(block)
+        counts.n_chars += len(text)
         yield text
     text = decoder.decode(b"", True)
-    size.n_chars += len(text)
+    counts.n_chars += len(text)
     yield text

@@ -19,6 +19,8 @@ from tokviz.cli import options
 from tokviz.cli.output import print_json
 from tokviz.glyphs import safe
 
+_FIELDS = ("name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz tokenizers`."""
@@ -37,17 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     for builtin in builtin_names():
         if arguments.json:
-            print_json(
-                {
-                    "name": builtin.name,
-                    "aliases": builtin.aliases,
-                    "title": builtin.title,
-                    "n_vocab": builtin.n_vocab,
-                    "split_pattern": builtin.split_pattern,
-                    "special_tokens": builtin.special_tokens,
-                    "source": builtin.source,
-                }
-            )
+            print_json({field: getattr(builtin, field) for field in _FIELDS})
         else:
             names = ", ".join(builtin.aliases)
             print(f"{builtin.name:<12} {builtin.n_vocab:>7}  {builtin.title} (also: {names})")

@@ -24,19 +24,18 @@ from __future__ import annotations
 
 import argparse
 import gc
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event
 
 from tokviz.bpe.ties import TIE_BREAKS
-from tokviz.cli.interruption import Interruption
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
@@ -156,9 +155,9 @@ def run(arguments: argparse.Namespace) -> int:
     # The collector would look through all tokens again and again, and find nothing.
     gc.disable()
     try:
-        with Interruption() as interruption:
+        with _first_ctrl_c() as interrupted:
             on_report = _print_report if arguments.json else line.show
-            summary = _train(request, on_report, interruption)
+            summary = _train(request, on_report, interrupted)
     finally:
         line.clear()
         gc.freeze()
@@ -169,22 +168,37 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
     else:
         print("\n".join(summary_lines(summary)))
-    return _INTERRUPTED if interruption.wanted else 0
+    return _INTERRUPTED if interrupted.is_set() else 0
+
+
+@contextmanager
+def _first_ctrl_c() -> Iterator[Event]:
+    """While it is open, the first Ctrl+C sets the event; the second is a `KeyboardInterrupt`."""
+    interrupted = Event()
+
+    def take(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    previous = signal.signal(signal.SIGINT, take)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _train(
-    request: TrainRequest,
-    on_report: Callable[[TrainReport], object],
-    interruption: Interruption,
+    request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
 ) -> TrainSummary | None:
     from tokviz.jobs.training import Training
 
-    training = Training(request, on_report, lambda: interruption.wanted)
+    training = Training(request, on_report, interrupted.is_set)
     training.learn()
-    if interruption.wanted and not len(training.learned.history):
+    if interrupted.is_set() and not len(training.learned.history):
         return None
     training.save()
-    if not interruption.wanted:
+    if not interrupted.is_set():
         training.compare()
     return training.summary()
 
@@ -202,10 +216,8 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         if value >= 0.005
     )
     documents = "document" if summary.n_documents == 1 else "documents"
-    lines = [
-        f"{safe(str(Path(summary.run_folder)))}: {summary.n_vocab:,} tokens, "
-        f"{summary.n_merges:,} of them merged",
-    ]
+    folder = safe(str(Path(summary.run_folder)))
+    lines = [f"{folder}: {summary.n_vocab:,} tokens, {summary.n_merges:,} of them merged"]
     if summary.stopped_early:
         lines.append(f"ended early: {summary.stopped_early}")
     lines.append(

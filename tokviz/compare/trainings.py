@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokviz.bpe.ties import TIE_BREAKS, Sentence
+from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.merge_sources import Source, open_merges
 from tokviz.compare.text_effect import TextEffect, text_effect
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.why import times
+from tokviz.sentences import Sentence, said
 
 Kind = Literal["end", "parts", "tie", "counts", "unknown"]
 """Why two trainings part: one of them ends; they make the same token of other parts; several pairs
@@ -50,10 +51,7 @@ class Difference:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return " ".join(
-            "".join(part if isinstance(part, str) else repr(part)[1:] for part in sentence)
-            for sentence in self.sentences
-        )
+        return said(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)

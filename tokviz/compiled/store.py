@@ -203,17 +203,13 @@ def _key(module: ModuleType) -> str:
     return _hash(b"\n".join(parts))
 
 
-def _modules_of(module: ModuleType) -> set[ModuleType]:
+def _modules_of(module: ModuleType) -> list[ModuleType]:
     """Find the modules of a module's kernels and of all helpers that may be parts of them."""
-    found = {module}
-    waiting = [module]
-    while waiting:
-        for value in vars(waiting.pop()).values():
-            if compiled.is_helper(value):
-                part = sys.modules[value.__module__]
-                if part not in found:
-                    found.add(part)
-                    waiting.append(part)
+    found = [module]
+    for part in found:  # which grows meanwhile
+        helpers = filter(compiled.is_helper, vars(part).values())
+        modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
+        found += [other for other in modules if other not in found]
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from tokviz import bytetext
 
@@ -20,6 +21,7 @@ Chunk = tuple[bytes, bool]
 _SEPARATOR = b"\xff"
 
 
+@dataclass(slots=True, eq=False)
 class TextBlock:
     """Texts that lie in one stretch of memory, in order.
 
@@ -31,28 +33,32 @@ class TextBlock:
         is_open: The last text goes on in the next block, as its first one.
     """
 
-    __slots__ = ("data", "ends", "ends_document", "is_open", "starts")
-
-    def __init__(
-        self,
-        data: bytes,
-        starts: Iterable[int] = (),
-        ends: Iterable[int] = (),
-        ends_document: Iterable[bool] = (),
-        is_open: bool = False,
-    ) -> None:
-        """Take the memory, and the texts in it."""
-        self.data = data
-        self.starts = list(starts)
-        self.ends = list(ends)
-        self.ends_document = list(ends_document)
-        self.is_open = is_open
+    data: bytes
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    ends_document: list[bool] = field(default_factory=list)
+    is_open: bool = False
 
     def add(self, start: int, end: int, ends_document: bool) -> None:
         """Add a text."""
         self.starts.append(start)
         self.ends.append(end)
         self.ends_document.append(ends_document)
+
+    def whole_texts(self, open_text: list[bytes]) -> Iterator[bytes]:
+        """Give the texts that end here.
+
+        Args:
+            open_text: What there is of the first one; receives what there is of the last one while
+                it is open.
+        """
+        last = len(self.starts) - 1
+        for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            open_text.append(self.data[start:end])
+            if index < last or not self.is_open:
+                text = b"".join(open_text)
+                open_text.clear()
+                yield text
 
 
 def text_blocks(

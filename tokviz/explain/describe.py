@@ -11,6 +11,7 @@ r"""What a token is, in words: a word, white space, a part of a character; and w
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
@@ -68,10 +69,10 @@ def _beside_spaces(before: int, after: int) -> str:
 
 
 def _white_space(text: str) -> str:
-    counts: dict[str, int] = {}
-    for character in text.replace("\r\n", "\0"):
-        name = _WHITE_SPACE.get("\r\n" if character == "\0" else character, "other white space")
-        counts[name] = counts.get(name, 0) + 1
+    counts = Counter(
+        _WHITE_SPACE.get("\r\n" if character == "\0" else character, "other white space")
+        for character in text.replace("\r\n", "\0")
+    )
     return ", ".join(
         name if name == "other white space" else f"{n} {name}{'s' if n > 1 else ''}"
         for name, n in counts.items()

@@ -200,13 +200,6 @@ class ForeignTokenizer(Tokenizer):
         return ends
 
 
-def load_foreign(
-    path: str | PathLike[str], content: Json, reason: str, *, name: str
-) -> ForeignTokenizer:
-    """Load a `tokenizer.json` in Hugging Face's library; see `ForeignTokenizer`."""
-    return ForeignTokenizer(path, content, reason, name=name)
-
-
 def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[FileFinding]:
     message = f"Hugging Face's library encodes it, as {reason}"
     yield FileFinding("note", "foreign", "", message)

@@ -144,7 +144,7 @@ def load_tokenizer_json(
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:
-        from tokviz.formats.foreign import load_foreign
+        from tokviz.formats.foreign import ForeignTokenizer
 
-        return load_foreign(path, content, str(reason), name=name or str(path))
+        return ForeignTokenizer(path, content, str(reason), name=name or str(path))
     return build(draft, name or str(path))

@@ -18,10 +18,9 @@ from os import PathLike, fspath
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft, build
-from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, parse_merges
+from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, read_merges
 from tokviz.formats.report import FileFinding
 from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -72,7 +71,7 @@ def read_vocab_and_merges(
     content = read_json(vocab_path)
     if not isinstance(content, dict):
         raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
-    merges = parse_merges(read_file(merges_path), merges_path)
+    merges = read_merges(merges_path)
     return _draft(
         content, merges, vocab_path, merges_path, split_pattern, find_specials=find_specials
     )

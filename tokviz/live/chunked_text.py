@@ -16,7 +16,7 @@ from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens
 from tokviz.live.cuts import cut_rule
-from tokviz.live.hues import first_hue, last_hue, paint
+from tokviz.live.hues import edge_hue, paint
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
 from tokviz.tokenizer import Tokenizer
 
@@ -39,6 +39,9 @@ class ChunkedText:
     Attributes:
         revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
         changes: What the last revisions changed in the text.
+        tokenizer: The tokenizer, None if there is none yet; `set_tokenizer` changes it.
+        parse_specials: Whether special tokens in the text are recognised; `set_parse_specials`
+            changes it.
     """
 
     def __init__(
@@ -64,17 +67,17 @@ class ChunkedText:
         self._backlog: Backlog | None = None
         self.changes = ChangeLog()
         self._chunk_target = chunk_target
-        self._tokenizer = tokenizer
-        self._parse_specials = parse_specials
+        self.tokenizer = tokenizer
+        self.parse_specials = parse_specials
         self._restart(text)
 
     def _restart(self, text: str) -> None:
         """Cut the whole text anew; nothing is known of its tokens."""
-        cuts = cut_rule(self._tokenizer, self._parse_specials)
+        cuts = cut_rule(self.tokenizer, self.parse_specials)
         chunks = [Chunk(part) for part in cuts.split(text, self._chunk_target)]
         backlog = None
-        if self._tokenizer is not None:
-            backlog = Backlog(self._tokenizer, self._parse_specials)
+        if self.tokenizer is not None:
+            backlog = Backlog(self.tokenizer, self.parse_specials)
             backlog.add(chunks)
         self._cuts = cuts
         self._chunks = ChunkList(chunks)
@@ -83,16 +86,6 @@ class ChunkedText:
         self._backlog = backlog
 
     # -- what it is
-
-    @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer, None if there is none yet."""
-        return self._tokenizer
-
-    @property
-    def parse_specials(self) -> bool:
-        """Whether special tokens in the text are recognised."""
-        return self._parse_specials
 
     @property
     def text(self) -> str:
@@ -151,7 +144,7 @@ class ChunkedText:
     @property
     def complete(self) -> bool:
         """Whether all tokens are known."""
-        return self._tokenizer is not None and self.n_pending_chars == 0
+        return self.tokenizer is not None and self.n_pending_chars == 0
 
     @property
     def settled(self) -> bool:
@@ -179,13 +172,13 @@ class ChunkedText:
 
     def set_tokenizer(self, tokenizer: Tokenizer | None) -> None:
         """Tokenize by another tokenizer."""
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._tokenize_anew()
 
     def set_parse_specials(self, parse_specials: bool) -> None:
         """Recognise special tokens in the text, or take them for plain text."""
-        if parse_specials != self._parse_specials:
-            self._parse_specials = parse_specials
+        if parse_specials != self.parse_specials:
+            self.parse_specials = parse_specials
             self._tokenize_anew()
 
     def _tokenize_anew(self) -> None:
@@ -308,7 +301,7 @@ class ChunkedText:
 
     def _fill(self, chunk: Chunk, tokens: ChunkTokens) -> None:
         before, behind = self._chunks.neighbours(chunk)
-        paint(tokens.hues, last_hue(before), first_hue(behind))
+        paint(tokens.hues, edge_hue(before, at_end=True), edge_hue(behind, at_end=False))
         chunk.tokens = tokens
         chunk.n_tokens = len(tokens.ids)
         chunk.runs = ()

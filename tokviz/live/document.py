@@ -83,7 +83,7 @@ class LiveDocument(ChunkedText):
 
     @property
     def _is_remote(self) -> bool:
-        return self._tokenizer is not None and self._tokenizer.remote
+        return self.tokenizer is not None and self.tokenizer.remote
 
     def token_index_at(self, offset: int) -> int | None:
         """Give the index of the first token of a character, None if it is not known."""
@@ -131,7 +131,7 @@ class LiveDocument(ChunkedText):
         char = self._chunks.start(place, CHARS)
         byte = self._chunks.start(place, BYTES)
         span = token_spans(chunk, tokens, number, number + 1, char, index - number)[0]
-        assert self._tokenizer is not None
+        assert self.tokenizer is not None
         return TokenInfo(
             index,
             span.id,
@@ -140,7 +140,7 @@ class LiveDocument(ChunkedText):
             byte + tokens.borders[number],
             byte + tokens.borders[number + 1],
             span.hue,
-            self._tokenizer.is_special(span.id),
+            self.tokenizer.is_special(span.id),
         )
 
     def tokens_slice(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -221,8 +221,8 @@ class LiveDocument(ChunkedText):
                     yield index + number
 
     def _search(self, token_id: int) -> TokenSearch:
-        assert self._tokenizer is not None
-        return TokenSearch(token_id, self._tokenizer.token_bytes(token_id))
+        assert self.tokenizer is not None
+        return TokenSearch(token_id, self.tokenizer.token_bytes(token_id))
 
     # -- places in the text
 
@@ -275,19 +275,19 @@ class LiveDocument(ChunkedText):
 
         from tokviz.tokenizer import Tokenization
 
-        if self._tokenizer is None:
+        if self.tokenizer is None:
             raise ValueError("a document without a tokenizer has no tokens")
         token_ends, piece_ends = [0], [0]
         byte = 0
         for chunk in self._complete_chunks():
             assert chunk.tokens is not None
             token_ends.extend(byte + border for border in chunk.tokens.borders[1:])
-            pieces = self._tokenizer.split_byte_text(chunk.text, self._parse_specials)
+            pieces = self.tokenizer.split_byte_text(chunk.text, self.parse_specials)
             sizes = (bytetext.n_bytes(chunk.text[start:end]) for start, end in pieces)
             piece_ends += list(accumulate(sizes, initial=byte))[1:]
             byte += chunk.n_bytes
         ids = self.ids()
-        special_ids = list(self._tokenizer.special_tokens.values())
+        special_ids = list(self.tokenizer.special_tokens.values())
         return Tokenization(
             ids=ids.tolist(),
             byte_spans=np.array([token_ends[:-1], token_ends[1:]], dtype=np.int64).T.copy(),

@@ -126,23 +126,14 @@ def _other_hue(hues: bytearray, index: int, left: int, right: int) -> int:
     return next(hue for hue in range(N_HUES) if hue not in taken)
 
 
-def first_hue(chunk: Chunk | None) -> int:
-    """Give the hue at the start of a chunk, also the one its first token will likely keep."""
-    if chunk is None:
+def edge_hue(chunk: Chunk | None, *, at_end: bool) -> int:
+    """Give the hue at an edge of a chunk, also the one its token there will likely keep."""
+    if chunk is not None and chunk.tokens is not None and chunk.tokens.hues:
+        return chunk.tokens.hues[-1 if at_end else 0]
+    if chunk is None or chunk.tokens is not None or not chunk.runs:
         return NO_HUE
-    if chunk.tokens is not None:
-        return chunk.tokens.hues[0] if chunk.tokens.hues else NO_HUE
-    if chunk.runs and chunk.runs[0].start == 0:
-        return chunk.runs[0].tokens.hues[chunk.runs[0].first]
-    return NO_HUE
-
-
-def last_hue(chunk: Chunk | None) -> int:
-    """Give the hue at the end of a chunk, also the one its last token will likely keep."""
-    if chunk is None:
-        return NO_HUE
-    if chunk.tokens is not None:
-        return chunk.tokens.hues[-1] if chunk.tokens.hues else NO_HUE
-    if chunk.runs and chunk.runs[-1].end == chunk.n_bytes:
-        return chunk.runs[-1].tokens.hues[chunk.runs[-1].last - 1]
-    return NO_HUE
+    if at_end:
+        run = chunk.runs[-1]
+        return run.tokens.hues[run.last - 1] if run.end == chunk.n_bytes else NO_HUE
+    run = chunk.runs[0]
+    return run.tokens.hues[run.first] if run.start == 0 else NO_HUE

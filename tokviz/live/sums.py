@@ -124,13 +124,8 @@ class BlockList(Generic[T]):
             stop = last.slot + 1 if number == last.block else len(items)
             yield from items[start:stop]
 
-    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[T]) -> list[T]:
-        """Replace the items from `first` up to and with `last`; at least one item must remain.
-
-        Returns:
-            The items that were taken out.
-        """
-        removed = list(self.between(first, last))
+    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[T]) -> None:
+        """Replace the items from `first` up to and with `last`; at least one item must remain."""
         kept_before = self._blocks[first.block].items[: first.slot]
         kept_after = self._blocks[last.block].items[last.slot + 1 :]
         stop = last.block + 1
@@ -140,7 +135,6 @@ class BlockList(Generic[T]):
             stop += 1
         self._blocks[first.block : stop] = self._in_blocks([*kept_before, *items, *kept_after])
         self._forget()
-        return removed
 
     def _block_sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … blocks."""
@@ -155,12 +149,9 @@ class BlockList(Generic[T]):
         return sums
 
     def _in_blocks(self, items: Sequence[T]) -> list[Block[T]]:
-        if len(items) <= 2 * self.usual_block:
-            return [Block(list(items), self._measures)] if items else []
-        starts = range(0, len(items), self.usual_block)
-        return [
-            Block(list(items[start : start + self.usual_block]), self._measures) for start in starts
-        ]
+        size = len(items) if len(items) <= 2 * self.usual_block else self.usual_block
+        starts = range(0, len(items), size or 1)
+        return [Block(list(items[start : start + size]), self._measures) for start in starts]
 
 
 CHARS: Final = 0
@@ -186,11 +177,6 @@ class ChunkList(BlockList[Chunk]):
         """Take at least one chunk."""
         super().__init__(chunks, _CHUNK_MEASURES)
 
-    def place_of(self, chunk: Chunk) -> BlockPlace:
-        """Find a chunk of the list."""
-        assert chunk.block is not None
-        return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
-
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """Give the chunks before and after a chunk of the list."""
         assert chunk.block is not None
@@ -204,11 +190,11 @@ class ChunkList(BlockList[Chunk]):
         next(behind)
         return before, next(behind, None)
 
-    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> list[Chunk]:
+    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> None:
         """Replace chunks; the `block` of those that are taken out is None from now on."""
         for chunk in self.between(first, last):
             chunk.block = None
-        return super().splice(first, last, items)
+        super().splice(first, last, items)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Notice that the number of a chunk's tokens changed."""

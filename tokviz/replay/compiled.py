@@ -156,10 +156,6 @@ class CompiledPairs:
         slot = pairing.slot_of(self._table, len(self._table), left, right)
         return int(self._table[slot, pairing.COUNT])
 
-    def token_count(self, token: int) -> int:
-        """Count the occurrences of a token."""
-        return int(self._tokens[token])
-
     def top(self, n: int, order: TieOrder) -> list[CountedPair]:
         """List the most frequent pairs in the order in which they would be merged."""
         if n < 1:

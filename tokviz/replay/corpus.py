@@ -11,7 +11,7 @@ from tokviz.bpe.settings import N_BYTES
 from tokviz.errors import TokvizError
 from tokviz.formats.run import PIECES
 from tokviz.formats.run_arrays import stored_bytes
-from tokviz.replay.pairs import CorpusPairs, CorpusTimes, PlainPairs
+from tokviz.replay.pairs import CorpusTimes, PlainPairs
 from tokviz.replay.times import join_times
 
 if TYPE_CHECKING:
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from tokviz.bpe.counting import PieceCounts
     from tokviz.bpe.history import TrainingHistory
     from tokviz.bpe.settings import TrainSettings
-    from tokviz.replay.compiled import CompiledCorpus
+    from tokviz.replay.compiled import CompiledCorpus, CompiledPairs
     from tokviz.replay.steps import RecordedSteps
     from tokviz.tokenizer import Tokenizer
+
+    CorpusPairs = PlainPairs | CompiledPairs
 
 SMALL_CORPUS_BYTES = 150_000
 """Up to so many bytes of different pieces plain Python needs no compiled loops."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import sub
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bpe import ties
 from tokviz.bpe.ties import TieBreak
@@ -47,30 +47,6 @@ class CountedPair(NamedTuple):
     left: int
     right: int
     n: int
-
-
-class CorpusPairs(Protocol):
-    """The pairs of a corpus after k merges, for one k at a time."""
-
-    def move_to(self, k: int) -> None:
-        """Make it the state after k merges."""
-        ...
-
-    def pair_count(self, left: int, right: int) -> int:
-        """Count the occurrences of a pair, overlapping ones too."""
-        ...
-
-    def token_count(self, token: int) -> int:
-        """Count the occurrences of a token."""
-        ...
-
-    def top(self, n: int, order: TieOrder) -> list[CountedPair]:
-        """List the most frequent pairs in the order in which they would be merged."""
-        ...
-
-    def positions_of(self, k: int) -> Int64s:
-        """Give the bytes in `CorpusTimes.data` that merge k joins to the byte before, ascending."""
-        ...
 
 
 class TieOrder:
@@ -166,13 +142,12 @@ class PlainPairs:
         else:
             latest = np.zeros(0, np.int32)
         tokens = np.where(latest > 0, 255 + latest, times.data[starts]).astype(np.int64)
-        self._tokens, self._token_weights = tokens, self._weights[starts]
         inner = np.flatnonzero(~self._begins[starts][1:])
         codes = tokens[inner] * self._n_tokens + tokens[inner + 1]
         self._codes, first, which = np.unique(codes, return_index=True, return_inverse=True)
         self._positions = starts[inner[first]]
         self._counts = np.zeros(len(self._codes), np.int64)
-        np.add.at(self._counts, which, self._token_weights[inner])
+        np.add.at(self._counts, which, self._weights[starts][inner])
         self._k = k
 
     def pair_count(self, left: int, right: int) -> int:
@@ -183,10 +158,6 @@ class PlainPairs:
         at = int(np.searchsorted(self._codes, code))
         found = at < len(self._codes) and self._codes[at] == code
         return int(self._counts[at]) if found else 0
-
-    def token_count(self, token: int) -> int:
-        """Count the occurrences of a token."""
-        return int(self._token_weights[self._tokens == token].sum())
 
     def top(self, n: int, order: TieOrder) -> list[CountedPair]:
         """List the most frequent pairs in the order in which they would be merged."""

@@ -26,21 +26,13 @@ from threading import RLock
 from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
-from tokviz.encoding.merging import merge_piece
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, load
 from tokviz.formats.run import ABOUT
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder
-from tokviz.replay.steps import (
-    ListedSteps,
-    MergeStep,
-    MergeSteps,
-    RankedSteps,
-    RecordedSteps,
-)
+from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
 from tokviz.replay.text import ReplayText, TextTimes
-from tokviz.replay.times import number_of_whole
 from tokviz.replay.why import MergeReason, why_merged
 from tokviz.tokenizer import Tokenizer
 
@@ -79,6 +71,7 @@ class Replay:
         tokenizer: The tokenizer.
         n_merges: The number of merges; they are numbered from 1.
         run: The training; None for a vocabulary without one.
+        is_ranked: Whether the merges are those of ranks: then they follow from the tokens alone.
     """
 
     def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
@@ -103,7 +96,7 @@ class Replay:
             self._steps = RankedSteps(tokenizer, by_rank)
         else:
             self._steps = ListedSteps(tokenizer)
-        self._by_rank = by_rank is not None
+        self.is_ranked = by_rank is not None
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None
@@ -164,11 +157,6 @@ class Replay:
     def has_counts(self) -> bool:
         """Whether the corpus of the training is known."""
         return self.run is not None
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the merges are those of ranks: then they follow from the tokens alone."""
-        return self._by_rank
 
     @property
     def tokens(self) -> Sequence[bytes]:
@@ -289,27 +277,6 @@ class Replay:
         with self._lock:
             return self._texts.prepare(text, parse_specials)
 
-    def encode(self, text: str, k: int, parse_specials: bool = True) -> list[int]:
-        """Encode byte text with the first k merges only, as an encoder would.
-
-        `text` gives the same for every k, faster. A byte that has no token is -1.
-        """
-        tokenizer, limit = self.tokenizer, self._steps.rank_limit(k)
-        specials = tokenizer.special_tokens if parse_specials else {}
-        ids = []
-        for start, end in tokenizer.split_byte_text(text, parse_specials):
-            if text[start:end] in specials:
-                ids.append(specials[text[start:end]])
-                continue
-            piece = bytetext.to_bytes(text[start:end])
-            number = number_of_whole(piece, tokenizer, self._steps)
-            if number is not None and number <= k:
-                parts = [piece]
-            else:
-                parts = merge_piece(piece, tokenizer.pair_rank, below=limit)
-            ids.extend(map(self._texts.table.id_of, parts))
-        return ids
-
     # -- the corpus
 
     def _opened_corpus(self) -> ReplayCorpus:
@@ -365,12 +332,6 @@ class ReplayState:
         n_tokens, n_bytes = self.n_tokens, self._replay.n_bytes
         return None if not n_tokens or n_bytes is None else n_bytes / n_tokens
 
-    @property
-    def n_vocab(self) -> int:
-        """The tokens of the vocabulary after so many merges, special tokens too."""
-        replay = self._replay
-        return replay.tokenizer.n_vocab - replay.n_merges + self.k
-
     def top_pairs(self, n: int = 10, rule: str | None = None) -> list[PairCount]:
         """List the n most frequent pairs, in the order in which they would be merged next.
 
@@ -416,16 +377,6 @@ class ReplayState:
             pairs = replay._opened_corpus().pairs
             pairs.move_to(self.k)
             return pairs.pair_count(left_id - offset, right_id - offset)
-
-    def token_count(self, token_id: int) -> int | None:
-        """Count the occurrences of a token in the corpus."""
-        replay = self._replay
-        if replay.run is None:
-            return None
-        with replay._lock:
-            pairs = replay._opened_corpus().pairs
-            pairs.move_to(self.k)
-            return pairs.token_count(token_id - replay.run.settings.first_byte_id)
 
     def pieces(self, first: int = 0, n: int = 100) -> list[PieceTokens]:
         """Give n of the different pieces of the corpus, in the order of their first occurrence."""

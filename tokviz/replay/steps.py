@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN
 from tokviz.bpe.ties import TokenPair
@@ -77,44 +77,6 @@ class MergeStep:
             return None
         return self.count - self.runner_up_count
 
-    @property
-    def n_replaced(self) -> int | None:
-        """How many pairs become one token; fewer than `count` where occurrences overlap."""
-        if self.n_tokens_before is None or self.n_tokens_after is None:
-            return None
-        return self.n_tokens_before - self.n_tokens_after
-
-
-class MergeSteps(Protocol):
-    """All merges of a tokenizer in their order."""
-
-    n_merges: int
-
-    @property
-    def tokens(self) -> Sequence[bytes]:
-        """The token that each merge makes; the first one's is at 0."""
-        ...
-
-    def step(self, k: int) -> MergeStep:
-        """Give the merge with the number k, from 1 to n_merges."""
-        ...
-
-    def new_id(self, k: int) -> int:
-        """Give the id of the token that merge k makes."""
-        ...
-
-    def new_ids(self) -> Sequence[int]:
-        """List the ids of the tokens that the merges make."""
-        ...
-
-    def rank_limit(self, k: int) -> int:
-        """Give what bounds the ranks after k merges: only lower ones have been merged."""
-        ...
-
-    def number_of(self, rank: int) -> int:
-        """Give the number of the merge that has this rank."""
-        ...
-
 
 class ListedSteps:
     """The merges of a merge list: the rank of a merge is its index."""
@@ -133,21 +95,12 @@ class ListedSteps:
     def step(self, k: int) -> MergeStep:
         """Give the merge with the number k."""
         left, right = self._merges[k - 1]
-        ids = (self._id(left), self._id(right))
-        return MergeStep(k, *ids, self.new_id(k), left, right)
-
-    def new_id(self, k: int) -> int:
-        """Give the id of the token that merge k makes."""
-        left, right = self._merges[k - 1]
-        return self._id(left + right)
+        new_id = self._id(left + right)
+        return MergeStep(k, self._id(left), self._id(right), new_id, left, right)
 
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
         return [self._id(token) for token in self.tokens]
-
-    def rank_limit(self, k: int) -> int:
-        """Give what bounds the ranks after k merges: only lower ones have been merged."""
-        return k
 
     def number_of(self, rank: int) -> int:
         """Give the number of the merge that has this rank."""
@@ -208,31 +161,27 @@ class RankedSteps:
         """Take a tokenizer and its tokens; a token's id is its rank."""
         self._tokenizer = tokenizer
         self._ranks = [rank for rank, token in enumerate(tokens_by_rank) if len(token) > 1]
-        self._n_ranks = len(tokens_by_rank)
         self.tokens: Sequence[bytes] = [token for token in tokens_by_rank if len(token) > 1]
         self.n_merges = len(self.tokens)
 
     def step(self, k: int) -> MergeStep:
         """Give the merge with the number k."""
-        merge = self._tokenizer.merge_of(self.new_id(k))
+        new_id = self._ranks[k - 1]
+        merge = self._tokenizer.merge_of(new_id)
         if merge is None:
-            return MergeStep(k, NO_TOKEN, NO_TOKEN, self.new_id(k), b"", self.tokens[k - 1])
+            return MergeStep(k, NO_TOKEN, NO_TOKEN, new_id, b"", self.tokens[k - 1])
         left, right = map(self._tokenizer.token_id, merge)
         assert left is not None and right is not None, "both parts are tokens"
-        return MergeStep(k, left, right, self.new_id(k), *merge)
-
-    def new_id(self, k: int) -> int:
-        """Give the id of the token that merge k makes."""
-        return self._ranks[k - 1]
+        return MergeStep(k, left, right, new_id, *merge)
 
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
         return self._ranks
 
-    def rank_limit(self, k: int) -> int:
-        """Give what bounds the ranks after k merges: only lower ones have been merged."""
-        return self._ranks[k] if k < self.n_merges else self._n_ranks
-
     def number_of(self, rank: int) -> int:
         """Give the number of the merge that has this rank."""
         return bisect_left(self._ranks, rank) + 1
+
+
+MergeSteps = ListedSteps | RankedSteps
+"""All merges of a tokenizer in their order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -53,9 +54,7 @@ class ReplayText:
         self.n_merges = table.n_merges
         self._table = table
         self._joined = places.joined
-        self._special_ids = places.special_ids
-        self._out_of_order = places.out_of_order
-        self._sorted: Int64s | None = None
+        self._places = places
         self._bytes = np.frombuffer(data, np.uint8)
 
     def at(self, k: int) -> TokensAt:
@@ -72,21 +71,17 @@ class ReplayText:
         ids = self._table.id_of_merge[latest]
         single = latest == 0
         ids[single] = self._table.id_of_byte[self._bytes[starts[single]]]
-        for start, token_id in self._special_ids:
+        for start, token_id in self._places.special_ids:
             ids[np.searchsorted(starts, start)] = token_id
         ends = np.append(starts[1:], len(self.data))
-        for start, end in self._out_of_order:
+        for start, end in self._places.out_of_order:
             for index in range(*np.searchsorted(starts, (start, end))):
                 ids[index] = self._table.id_of(self.data[starts[index] : ends[index]])
         return TokensAt(ids, ends)
 
     def n_tokens(self, k: int) -> int:
         """Count the tokens after the first k merges."""
-        import numpy as np
-
-        if self._sorted is None:
-            self._sorted = np.sort(self._joined)
-        return len(self.data) - int(np.searchsorted(self._sorted, k, side="right"))
+        return len(self.data) - self._n_joined(k)
 
     def changes(self, first: int, last: int) -> bool:
         """Tell whether any of the merges first … last changes the text."""
@@ -94,23 +89,26 @@ class ReplayText:
 
     def next_change(self, k: int) -> int | None:
         """Give the first merge after k that changes the text, None if there is none."""
-        import numpy as np
-
-        self.n_tokens(k)
-        assert self._sorted is not None
-        at = int(np.searchsorted(self._sorted, k, side="right"))
+        at = self._n_joined(k)
         number = int(self._sorted[at]) if at < len(self._sorted) else self.n_merges + 1
         return number if number <= self.n_merges else None
 
     def previous_change(self, k: int) -> int | None:
         """Give the last merge up to k that changes the text, None if there is none."""
+        at = self._n_joined(k)
+        return (int(self._sorted[at - 1]) or None) if at else None
+
+    @cached_property
+    def _sorted(self) -> npt.NDArray[np.int32]:
         import numpy as np
 
-        self.n_tokens(k)
-        assert self._sorted is not None
-        at = int(np.searchsorted(self._sorted, k, side="right"))
-        number = int(self._sorted[at - 1]) if at else 0
-        return number or None
+        return np.sort(self._joined)
+
+    def _n_joined(self, k: int) -> int:
+        """Count the bytes that the first k merges join to the byte before."""
+        import numpy as np
+
+        return int(np.searchsorted(self._sorted, k, side="right"))
 
 
 class TokenTable:
@@ -167,15 +165,12 @@ class TextTimes:
         """Take the tokenizer and its merges."""
         self._tokenizer = tokenizer
         self._steps = steps
-        self._table: TokenTable | None = None
         self._of_token: dict[int, JoinTimes] = {}
 
-    @property
-    def table(self) -> TokenTable:
+    @cached_property
+    def _table(self) -> TokenTable:
         """The ids of the tokens."""
-        if self._table is None:
-            self._table = TokenTable(self._tokenizer, self._steps)
-        return self._table
+        return TokenTable(self._tokenizer, self._steps)
 
     def prepare(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text.
@@ -188,7 +183,7 @@ class TextTimes:
         places = self._by_tokens(ids)
         if places is None:
             places = self._by_pieces(text, parse_specials)
-        return ReplayText(text, data, places, self.table)
+        return ReplayText(text, data, places, self._table)
 
     def _by_tokens(self, ids: list[int]) -> _Places | None:
         """Take the times from the final tokens; None if some are not in order."""

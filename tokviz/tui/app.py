@@ -20,6 +20,7 @@ from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.themes import DARK, LIGHT, THEMES
+from tokviz.tui.widgets.turns import neighbour
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
@@ -107,7 +108,7 @@ class TokvizApp(App[None]):
     def action_next_screen(self) -> None:
         """Go to the next screen. What this one does goes on."""
         ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(ids[(ids.index(self.current_mode) + 1) % len(ids)])
+        self.action_show_screen(neighbour(ids, self.current_mode))
 
     @_goes_to_screens
     def action_show_screen(self, screen_id: str) -> None:

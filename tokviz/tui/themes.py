@@ -6,6 +6,8 @@ step from the background, quiet borders, one accent (the pointer's colour) for w
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.theme import Theme
 
 DARK = "tokviz-dark"
@@ -13,122 +15,91 @@ DARK = "tokviz-dark"
 LIGHT = "tokviz-light"
 """Name of the light theme."""
 
+_USES = {
+    "accent": "border text-accent input-cursor-background footer-key-foreground scrollbar-active "
+    "link-color link-background-hover",
+    "background": "input-cursor-foreground link-color-hover",
+    "foreground": "block-cursor-foreground block-cursor-blurred-foreground",
+    "border": "border-blurred border-quiet",
+    "muted": "text-muted foreground-muted footer-foreground footer-description-foreground",
+    "disabled": "text-disabled foreground-disabled",
+    "selection": "block-cursor-background block-cursor-blurred-background "
+    "input-selection-background",
+    "row": "block-hover-background",
+    "track": "scrollbar-background scrollbar-background-hover scrollbar-background-active "
+    "scrollbar-corner-color",
+    "thumb": "scrollbar",
+    "thumb_hover": "scrollbar-hover",
+    "transparent": "footer-background footer-item-background footer-key-background "
+    "footer-description-background link-background",
+    "none": "input-cursor-text-style link-style link-style-hover",
+    "bold": "block-cursor-text-style block-cursor-blurred-text-style button-focus-text-style",
+}
+"""What Textual would otherwise derive louder than we want it: a colour of the theme, or a word of
+Textual's, and the variables that are it."""
 
-def _variables(
-    *,
-    accent: str,
-    on_accent: str,
-    foreground: str,
-    border: str,
-    muted: str,
-    disabled: str,
-    selection: str,
-    row: str,
-    scrollbar: tuple[str, str, str, str],
-) -> dict[str, str]:
-    """Name the colours that Textual would otherwise derive louder than we want them."""
-    track, thumb, thumb_hover, thumb_active = scrollbar
-    return {
-        "border": accent,
-        "border-blurred": border,
-        "border-quiet": border,
-        "text-muted": muted,
-        "text-disabled": disabled,
-        "foreground-muted": muted,
-        "foreground-disabled": disabled,
-        "text-accent": accent,
-        "block-cursor-background": selection,
-        "block-cursor-foreground": foreground,
-        "block-cursor-text-style": "bold",
-        "block-cursor-blurred-background": selection,
-        "block-cursor-blurred-foreground": foreground,
-        "block-cursor-blurred-text-style": "bold",
-        "block-hover-background": row,
-        "input-cursor-background": accent,
-        "input-cursor-foreground": on_accent,
-        "input-cursor-text-style": "none",
-        "input-selection-background": selection,
-        "footer-background": "transparent",
-        "footer-item-background": "transparent",
-        "footer-key-background": "transparent",
-        "footer-description-background": "transparent",
-        "footer-foreground": muted,
-        "footer-description-foreground": muted,
-        "footer-key-foreground": accent,
-        "scrollbar": thumb,
-        "scrollbar-hover": thumb_hover,
-        "scrollbar-active": thumb_active,
-        "scrollbar-background": track,
-        "scrollbar-background-hover": track,
-        "scrollbar-background-active": track,
-        "scrollbar-corner-color": track,
-        "link-color": accent,
-        "link-style": "none",
-        "link-background": "transparent",
-        "link-color-hover": on_accent,
-        "link-background-hover": accent,
-        "link-style-hover": "none",
-        "button-focus-text-style": "bold",
+
+def _theme(name: str, *, dark: bool, quiet: dict[str, str], **colours: Any) -> Theme:
+    """Make a theme of colours that Textual names, and of quiet ones of our own."""
+    meanings = quiet | colours
+    variables = {
+        variable: meanings.get(what, what)
+        for what, names in _USES.items()
+        for variable in names.split()
     }
+    return Theme(name, colours["accent"], dark=dark, text_alpha=1.0, variables=variables, **colours)
 
 
-TOKVIZ_DARK = Theme(
-    name=DARK,
-    dark=True,
-    primary="#8ab4f8",
-    secondary="#9aa7b8",
-    accent="#8ab4f8",
-    warning="#e6b566",
-    error="#f28b82",
-    success="#81c995",
-    foreground="#f0f2f5",
-    background="#111318",
-    surface="#181b22",
-    panel="#1e222a",
-    boost="#ffffff0a",
-    text_alpha=1.0,
-    variables=_variables(
+THEMES: tuple[Theme, Theme] = (
+    # Light text on near black; accent and pointer are the same pale blue.
+    _theme(
+        DARK,
+        dark=True,
+        secondary="#9aa7b8",
         accent="#8ab4f8",
-        on_accent="#111318",
+        warning="#e6b566",
+        error="#f28b82",
+        success="#81c995",
         foreground="#f0f2f5",
-        border="#3b424f",
-        muted="#a3acba",
-        disabled="#737d8c",
-        selection="#2b4568",
-        row="#232831",
-        scrollbar=("#15181e", "#343b47", "#4a5362", "#8ab4f8"),
+        background="#111318",
+        surface="#181b22",
+        panel="#1e222a",
+        boost="#ffffff0a",
+        quiet={
+            "border": "#3b424f",
+            "muted": "#a3acba",
+            "disabled": "#737d8c",
+            "selection": "#2b4568",
+            "row": "#232831",
+            "track": "#15181e",
+            "thumb": "#343b47",
+            "thumb_hover": "#4a5362",
+        },
     ),
-)
-"""Light text on near black; accent and pointer are the same pale blue."""
-
-TOKVIZ_LIGHT = Theme(
-    name=LIGHT,
-    dark=False,
-    primary="#1f5fbf",
-    secondary="#5b6675",
-    accent="#1f5fbf",
-    warning="#8a5a00",
-    error="#b3261e",
-    success="#1b6e3c",
-    foreground="#16181d",
-    background="#ffffff",
-    surface="#f5f6f8",
-    panel="#eceef2",
-    boost="#0000000a",
-    text_alpha=1.0,
-    variables=_variables(
+    # Near black text on white; accent and pointer are the same deep blue.
+    _theme(
+        LIGHT,
+        dark=False,
+        secondary="#5b6675",
         accent="#1f5fbf",
-        on_accent="#ffffff",
+        warning="#8a5a00",
+        error="#b3261e",
+        success="#1b6e3c",
         foreground="#16181d",
-        border="#bcc3cd",
-        muted="#545d6b",
-        disabled="#77808d",
-        selection="#c9defa",
-        row="#e7ebf1",
-        scrollbar=("#f1f2f5", "#c3c9d2", "#a5adb9", "#1f5fbf"),
+        background="#ffffff",
+        surface="#f5f6f8",
+        panel="#eceef2",
+        boost="#0000000a",
+        quiet={
+            "border": "#bcc3cd",
+            "muted": "#545d6b",
+            "disabled": "#77808d",
+            "selection": "#c9defa",
+            "row": "#e7ebf1",
+            "track": "#f1f2f5",
+            "thumb": "#c3c9d2",
+            "thumb_hover": "#a5adb9",
+        },
     ),
 )
-"""Near black text on white; accent and pointer are the same deep blue."""
-
-THEMES: tuple[Theme, Theme] = (TOKVIZ_DARK, TOKVIZ_LIGHT)
 """Both themes, for `App.register_theme`."""

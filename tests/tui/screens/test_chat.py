@@ -15,8 +15,10 @@ from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
+from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.base import Field
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.scan import Scan
@@ -251,6 +253,44 @@ async def test_a_finding_leads_to_its_message_and_its_token() -> None:
         assert screen.rendered.rendering.message_of[pin] == 3
 
 
+async def test_the_list_of_findings_is_walked_by_keys_and_leads_to_the_messages() -> None:
+    app = make_app()
+    empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": ""}]
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": empty * 2})
+        await findings(pilot, screen)
+        places = [finding.message_index for finding in screen.rendered.findings]
+        await pilot.press("alt+g", "f5")
+        assert screen.views.findings.has_focus
+        for index in (0, 1):
+            await pilot.press("down", "enter")
+            await settle(pilot)
+            assert screen.chat.place == PartPlace(places[index] or 0)
+            assert screen.messages.editor.has_focus
+            await pilot.press("f5")
+        await pilot.press("f3")
+        assert screen.chat.place == PartPlace(places[2] or 0), "F3 goes on from there"
+
+
+async def test_the_keyboard_goes_between_the_messages_and_the_tokens() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        editor = screen.messages.editor
+        assert editor.has_focus
+        for back in ("f5", "escape"):
+            await pilot.press("f5")
+            assert screen.views.has_focus_within
+            await pilot.press(back)
+            assert editor.has_focus
+        await pilot.press("f5", "f9")
+        assert not screen.views.display
+        assert editor.has_focus
+        await pilot.press("f2")
+        assert screen.views.display
+        assert screen.views.turns.shown == "ids"
+
+
 async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -413,6 +453,11 @@ async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> N
         assert screen.chat.modified, "it is in no file yet"
         await pilot.press("ctrl+z")
         assert len(contents(screen)) == 4
+        screen.messages.editor.post_message(PartEditor.Pasted(pasted))
+        await settle(pilot)
+        await pilot.press("down", "enter")
+        assert contents(screen)[-2:] == ["See you", "new"]
+        assert screen.chat.place == PartPlace(4)
 
 
 async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
@@ -428,6 +473,45 @@ async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
         kept = screen.files.safe._autosave._folder
         assert kept is not None
         assert any("ZHi" in file.read_text("utf-8") for file in kept.glob("autosave-*"))
+
+
+async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action() -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("Z")
+        screen.files.safe.keep()
+        await settle(pilot)
+    (kept,) = (state_folder() / "conversations").glob("autosave-*")
+    header, _, text = kept.read_bytes().partition(b"\n")
+    of_a_dead_process = {**json.loads(header), "pid": 2**22 + 1}
+    kept.write_bytes(json.dumps(of_a_dead_process).encode() + b"\n" + text)
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        screen = await chat(pilot)
+        before = screen.chat.conversation
+        await until(pilot, lambda: "Restore the conversation" in screen_text(app))
+        await screen.run_action("restore_conversation")
+        await settle(pilot)
+        assert contents(screen)[0] == "ZHi"
+        assert screen.chat.modified
+        assert not kept.exists(), "it is safe under this process's name now"
+        await pilot.press("ctrl+z")
+        assert screen.chat.conversation is before
+
+
+async def test_conversations_are_appended_to_a_jsonl_file(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot, CHAT)
+        for _ in range(2):
+            await pilot.press("alt+j")
+            await settle(pilot)
+            app.screen.query_one(Field).value = str(path)
+            await pilot.press("enter")
+            await settle(pilot)
+        assert list(map(json.loads, path.read_text("utf-8").splitlines())) == [CHAT, CHAT]
 
 
 # -- datasets
@@ -513,6 +597,54 @@ async def test_the_keys_for_rows_go_to_the_next_one_and_the_one_before(tmp_path:
         await pilot.press("ctrl+backslash")
         await until(pilot, lambda: "This is the first row." in screen_text(app))
         assert contents(screen)[0] == "question 0"
+
+
+async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+
+    async def go_to(typed: str) -> None:
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        app.screen.query_one(Field).value = typed
+        await pilot.press("enter")
+        await settle(pilot)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        await go_to("12")
+        assert contents(screen)[0] == "question 11"
+        await go_to("m2")
+        assert screen.chat.place == PartPlace(1)
+        await go_to("#3")
+        assert screen.views.pin == 3
+        for typed, said in (
+            ("51", "The rows go from 1 to 50."),
+            ("m3", "The messages go from 1 to 2."),
+            ("#9999", "The tokens go from 0 to"),
+            ("x", "Type 12 row, 1 to 50"),
+        ):
+            await go_to(typed)
+            assert said in screen_text(app)
+            await pilot.press("escape")
+        assert contents(screen)[0] == "question 11"
+
+
+async def test_a_rendering_is_cut_off_where_the_user_says() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await screen.run_action("set_max_tokens")
+        await settle(pilot)
+        app.screen.query_one(Field).value = "0"
+        await pilot.press("enter")
+        assert "Type a number from 1 to 10,000,000." in screen_text(app)
+        app.screen.query_one(Field).value = "1_0"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert screen.rendered.rendering is not None
+        assert screen.rendered.rendering.n_kept == 10
+        assert "cut off after 10" in status_text(screen)
 
 
 async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> None:

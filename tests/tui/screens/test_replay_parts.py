@@ -120,12 +120,14 @@ def test_a_frame_shows_the_states_before_and_after_a_merge(tiny: Replay, number:
     assert list(piece.after) == tiny.encode("abababcb", number)
     assert frame.own is not None and frame.revision == 7
     assert frame.own.after.ids.tolist() == tiny.encode("abab", number)
-    assert sum(row.is_next for row in frame.candidates) == 1
+    assert sum(row.pair.is_next for row in frame.candidates) == 1
 
 
 def test_candidates_know_the_merge_that_takes_them(tiny: Replay) -> None:
     frame = make_frame(tiny, 1, None, 0)
-    shown = {(row.left, row.right): (row.count, row.number) for row in frame.candidates}
+    shown = {
+        (row.pair.left, row.pair.right): (row.pair.count, row.number) for row in frame.candidates
+    }
     assert shown[b"a", b"b"] == (3, 1)
     assert shown[b"b", b"a"] == (2, None)
 

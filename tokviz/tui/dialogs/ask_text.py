@@ -1,8 +1,9 @@
-"""Asking for a line of text that must make sense."""
+"""Asking for something that is typed in a line of text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,9 +13,15 @@ from textual.widgets import Input, Static
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
 
+ResultT = TypeVar("ResultT")
 
-class AskDialog(Dialog[str]):
-    """Its result is a text that the check has nothing against."""
+
+class Wrong(ValueError):
+    """What is typed makes no sense; a sentence that says why."""
+
+
+class AskDialog(Dialog[ResultT], Generic[ResultT]):
+    """Its result is what the text means."""
 
     DEFAULT_CSS = """
     AskDialog #dialog { width: 60; }
@@ -23,8 +30,8 @@ class AskDialog(Dialog[str]):
     def __init__(
         self,
         title: str,
-        note: str,
-        check: Callable[[str], str],
+        note: str | Content,
+        read: Callable[[str], ResultT],
         *,
         value: str = "",
         placeholder: str = "",
@@ -34,23 +41,22 @@ class AskDialog(Dialog[str]):
         Args:
             title: What stands in the frame.
             note: What can be typed.
-            check: Gives a sentence that says what is wrong with a text, empty for nothing.
+            read: Gives what a text means, or raises `Wrong`.
             value: What stands in the field at first.
             placeholder: An example, while the field is empty.
         """
         super().__init__()
         self.dialog_title = title
-        self._note = note
-        self._check = check
-        self._value = value
-        self._placeholder = placeholder
+        self._note = Content(safe(note)) if isinstance(note, str) else note
+        self._read = read
+        self._field = (value, placeholder)
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
-        yield field_row(Field(self._value, placeholder=self._placeholder))
+        yield field_row(Field(*self._field))
         yield Static(classes="error")
         yield rule()
-        yield Static(Content(safe(self._note)), classes="note")
+        yield Static(self._note, classes="note")
 
     def hints(self) -> Sequence[Hint]:
         """Say that Enter goes on."""
@@ -62,10 +68,10 @@ class AskDialog(Dialog[str]):
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with the text, or say what is wrong with it."""
-        text = self.query_one(Field).value.strip()
-        wrong = self._check(text)
-        if wrong:
-            self.show_error(wrong)
+        """End with what the text means, or say what is wrong with it."""
+        try:
+            result = self._read(self.query_one(Field).value.strip())
+        except Wrong as wrong:
+            self.show_error(str(wrong))
         else:
-            self.dismiss(text)
+            self.dismiss(result)

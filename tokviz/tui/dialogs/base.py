@@ -39,6 +39,11 @@ class Field(Input):
     }
     """
 
+    def put(self, text: str) -> None:
+        """Replace what is in the field; the cursor stands behind it."""
+        self.value = text
+        self.cursor_position = len(text)
+
     def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()

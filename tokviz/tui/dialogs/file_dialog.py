@@ -248,15 +248,13 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         if completed == self.field.value:
             self.action_move(1)
         else:
-            self.field.value = completed
-            self.field.cursor_position = len(completed)
+            self.field.put(completed)
 
     def enter_folder(self, folder: Path, text: str = "") -> None:
         """Show another folder, and put a text into the field."""
         self.folder = folder
         with self.prevent(Input.Changed):
-            self.field.value = text
-            self.field.cursor_position = len(text)
+            self.field.put(text)
         self._follow_field()
 
     def chosen_path(self) -> tuple[Path, bool] | None:

@@ -13,6 +13,7 @@ from tokviz.glyphs import safe
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.folder import typed_path
+from tokviz.tui.widgets.turns import neighbour
 
 
 class SaveFileDialog(FileDialog):
@@ -102,11 +103,7 @@ class SaveFileDialog(FileDialog):
     def action_next_kind(self) -> None:
         """Change the end of the name."""
         path = Path(self.field.value or "tokens")
-        kinds = list(self._kinds)
-        place = kinds.index(_ending(path)) + 1 if _ending(path) in kinds else 0
-        value = str(path.with_suffix("." + kinds[place % len(kinds)]))
-        self.field.value = value
-        self.field.cursor_position = len(value)
+        self.field.put(str(path.with_suffix("." + neighbour(self._kinds, _ending(path)))))
 
 
 def _ending(path: Path) -> str:

@@ -249,10 +249,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._begin(str(path))
 
     def _put(self, text: str) -> None:
-        field = self.query_one(Field)
         with self.prevent(Input.Changed):
-            field.value = text
-        field.cursor_position = len(text)
+            self.query_one(Field).put(text)
         self._show(text)
 
     def action_forget(self) -> None:

@@ -50,18 +50,14 @@ class IdGrid(TokenView):
         super().__init__()
         self.live = live
         self._palette = palette
-        self._as_list = False
+        self.as_list = False
+        """Whether each row shows one token with its text."""
         self._shape = GridShape(0, 1, 1)
         self._look: GridLook | None = None
         self._id_width = 1
         self._drawn: dict[int, GridRow] = {}
         self._strips: LRUCache[GridRow, Strip] = LRUCache(_STRIPS_KEPT)
         self._shaped_for: tuple[int, object] = (0, None)
-
-    @property
-    def as_list(self) -> bool:
-        """Whether each row shows one token with its text."""
-        return self._as_list
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
@@ -125,7 +121,7 @@ class IdGrid(TokenView):
 
     def _strip(self, row: GridRow, look: GridLook) -> Strip:
         width = self.row_width
-        if not self._as_list:
+        if not self.as_list:
             return grid_strip(row, self._shape, width, look)
         tokenizer = self.live.tokenizer
         label = ""
@@ -147,7 +143,7 @@ class IdGrid(TokenView):
         tokenizer = self.live.tokenizer
         n_vocab = tokenizer.n_vocab if tokenizer is not None else 1
         self._id_width = len(str(max(n_vocab - 1, 0)))
-        if self._as_list:
+        if self.as_list:
             return list_shape(self.row_width, self.live.n_tokens)
         return grid_shape(self.row_width, n_vocab, self.live.n_tokens)
 
@@ -269,7 +265,7 @@ class IdGrid(TokenView):
 
     def action_toggle_list(self) -> None:
         """Change between the grid of ids and the list with the tokens' text."""
-        self._as_list = not self._as_list
+        self.as_list = not self.as_list
         self.sync()
         if self._pin is not None:
             self.show_row(self._pin // self._shape.per_row)

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -237,13 +237,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         place = self.place_at(event)
         return None if place is None else place.y
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Mark the row under the mouse."""
-        self.hovered = self.index_at(event)
-
-    def on_leave(self) -> None:
-        """Take the mark away."""
-        self.hovered = None
+    def point_at(self, place: Offset | None) -> None:
+        """Mark the row under the mouse, or none."""
+        self.hovered = None if place is None else place.y
 
     def on_click(self, event: events.Click) -> None:
         """Highlight the row and pick it."""

@@ -45,6 +45,17 @@ class QuietScroll(ScrollView, can_focus=True):
         row = self.top_row + offset.y
         return Offset(offset.x, row) if row < self.virtual_size.height else None
 
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Notice what the pointer is over."""
+        self.point_at(self.place_at(event))
+
+    def on_leave(self) -> None:
+        """Notice that the pointer is gone."""
+        self.point_at(None)
+
+    def point_at(self, place: Offset | None) -> None:
+        """Mark what is at a column and a row, or nothing; by default there is nothing to mark."""
+
     def visible_rows(self) -> range:
         """The rows in view, without those beyond the last one."""
         top = self.top_row

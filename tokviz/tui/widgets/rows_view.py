@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
@@ -96,7 +97,7 @@ class RowsView(QuietScroll):
         self._made_for = self.row_width if self.size else 0
         if self._made_for <= 0:
             return
-        self._point_at(None)
+        self.point_at(None)
         before, self._rows = self._rows, self._make(self._made_for)
         self.set_row_count(len(self._rows))
         for row in range(self.top_row, self.top_row + self.size.height):
@@ -168,15 +169,9 @@ class RowsView(QuietScroll):
 
     # -- the mouse
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
+    def point_at(self, place: Offset | None) -> None:
         """Underline what a click would act on."""
-        self._point_at(self._link_at(event))
-
-    def on_leave(self) -> None:
-        """Underline nothing."""
-        self._point_at(None)
-
-    def _point_at(self, link: Link | None) -> None:
+        link = self._link_at(place)
         if link != self._pointed:
             before, self._pointed = self._pointed, link
             for changed in (before, link):
@@ -185,7 +180,7 @@ class RowsView(QuietScroll):
 
     def on_click(self, event: events.Click) -> None:
         """Do what the words under the mouse say."""
-        link = self._link_at(event)
+        link = self._link_at(self.place_at(event))
         if link is not None:
             event.stop()
             self.follow(link.action)
@@ -198,8 +193,7 @@ class RowsView(QuietScroll):
             case _:
                 self.post_message(self.Picked(action))
 
-    def _link_at(self, event: events.MouseEvent) -> Link | None:
-        place = self.place_at(event)
+    def _link_at(self, place: Offset | None) -> Link | None:
         if place is None:
             return None
         links = links_of(place.y, self._rows[place.y])
@@ -342,6 +336,6 @@ class LinkRows(RowsView):
 
     def on_click(self, event: events.Click) -> None:
         """Choose the link under the mouse: the row view does what it says."""
-        link = self._link_at(event)
+        link = self._link_at(self.place_at(event))
         if link is not None:
             self._chosen = self._links.index(link)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
@@ -65,28 +66,21 @@ class TokenView(QuietScroll):
 
     # -- mouse
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Light up the token under the pointer."""
-        self._point_at(self._index_at(event))
-
-    def on_leave(self) -> None:
-        """Light up none."""
-        self._point_at(None)
-
-    def _point_at(self, index: int | None) -> None:
+    def point_at(self, place: Offset | None) -> None:
+        """Light up the token under the pointer, or none."""
+        index = self._index_at(place)
         if index != self._hover:
             self.hover(index)
 
     def on_click(self, event: events.Click) -> None:
         """Pin the token under the pointer."""
-        index = self._index_at(event)
+        index = self._index_at(self.place_at(event))
         if index is not None:
             self._pick(index)
             if event.chain == 2:
                 self.enter()
 
-    def _index_at(self, event: events.MouseEvent) -> int | None:
-        place = self.place_at(event)
+    def _index_at(self, place: Offset | None) -> int | None:
         return None if place is None else self.token_at(place.x, place.y)
 
     # -- keys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Self, TypeVar
 
 from textual.containers import Container
@@ -68,7 +68,6 @@ class Turns(Container):
         *,
         frame: Widget | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """Take what takes turns.
 
@@ -77,9 +76,8 @@ class Turns(Container):
             shown: The id of what will be shown first; the first one if there is none of this id.
             frame: In whose border the tabs stand, by default its own.
             id: The widget's id.
-            classes: The widget's classes.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._turns = {turn.id: turn for turn in turns}
         self._shown = shown if shown in self._turns else turns[0].id
         self._made: dict[str, Widget] = {}
@@ -96,11 +94,6 @@ class Turns(Container):
     def current(self) -> Widget | None:
         """What is shown, None before the first time."""
         return self._made.get(self._shown)
-
-    @property
-    def made(self) -> Mapping[str, Widget]:
-        """The widgets that exist, by id."""
-        return self._made
 
     def show(self, turn_id: str) -> None:
         """Show another one; the keyboard goes with it if it was within."""

@@ -32,15 +32,6 @@ def text_at(conversation: Conversation, place: PartPlace) -> str:
     return parts[place.part].text if parts else ""
 
 
-def end_of(text: str) -> tuple[int, int]:
-    r"""Give the line and column behind the last character of a text.
-
-    >>> end_of("one"), end_of("one\ntwo")
-    ((0, 3), (1, 3))
-    """
-    return text.count("\n"), len(text) - (text.rfind("\n") + 1)
-
-
 def with_text(conversation: Conversation, place: PartPlace, text: str) -> Conversation:
     """Replace the text of a part."""
     message = conversation.messages[place.message]

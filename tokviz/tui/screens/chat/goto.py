@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -18,7 +19,7 @@ _GOTO = re.compile(r"(?P<sign>[#m]?)\s*(?P<number>[0-9][0-9,_ ]{0,14})")
 
 
 class _Kind(NamedTuple):
-    """What has numbers: an example and its name, the numbers there are, and what goes there."""
+    """What has numbers: an example and its name, the numbers, and what goes to one, from 0."""
 
     example: str
     name: str
@@ -50,45 +51,34 @@ class GoTo(Controller):
     @action("Go to…", "ctrl+g", section="View")
     def goto(self) -> None:
         """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
-        rendering, dataset, messages = (
-            self._rendered.rendering, self._rows.dataset, self._chat.messages,
-        )  # fmt: skip
-        n_rows = 0 if dataset is None else dataset.n_rows
+        kinds = self._kinds()
+
+        def read(text: str) -> Callable[[], object]:
+            match = _GOTO.fullmatch(text)
+            if match is None:
+                raise Wrong(f"Type {', '.join(kind.words for kind in kinds.values())}.")
+            kind = kinds.get(match["sign"], kinds["m"])
+            number = int(re.sub("[,_ ]", "", match["number"]))
+            if not kind.first <= number <= kind.last:
+                raise Wrong(f"The {kind.name}s go from {kind.first} to {kind.last:,}.")
+            return partial(kind.go, number - kind.first)
+
+        words = "; ".join(kind.words for kind in kinds.values())
+        dialog = AskDialog("Go to", words, read, placeholder="12   m3   #12")
+        self.ask(dialog, lambda go: go())
+
+    def _kinds(self) -> dict[str, _Kind]:
+        """Give what has numbers now, by the sign before the number."""
+        rendering, dataset = self._rendered.rendering, self._rows.dataset
         n_messages = len(self._chat.conversation.messages)
         n_tokens = 0 if rendering is None else len(rendering)
         kinds = {
-            "": _Kind("12", "row", 1, n_rows, lambda number: self._rows.go_to(number - 1)),
-            "m": _Kind(
-                "m3",
-                "message",
-                1,
-                n_messages,
-                lambda number: messages.go_to(PartPlace(number - 1), (0, 0)),
-            ),
+            "m": _Kind("m3", "message", 1, n_messages, self._go_to_message),
             "#": _Kind("#12", "token", 0, n_tokens - 1, self._pick_token),
         }
-        if not n_rows:
-            del kinds[""]
+        if dataset is None or not dataset.n_rows:
+            return kinds
+        return {"": _Kind("12", "row", 1, dataset.n_rows, self._rows.go_to), **kinds}
 
-        def meant(text: str) -> tuple[_Kind, int] | None:
-            match = _GOTO.fullmatch(text)
-            if match is None:
-                return None
-            return kinds.get(match["sign"], kinds["m"]), int(re.sub("[,_ ]", "", match["number"]))
-
-        def check(text: str) -> str:
-            found = meant(text)
-            if found is None:
-                return "Type " + ", ".join(kind.words for kind in kinds.values()) + "."
-            kind, number = found
-            if kind.first <= number <= kind.last:
-                return ""
-            return f"The {kind.name}s go from {kind.first} to {kind.last:,}."
-
-        def go(text: str) -> None:
-            found = meant(text)
-            if found is not None:
-                found[0].go(found[1])
-
-        words = "; ".join(kind.words for kind in kinds.values())
-        self.ask(AskDialog("Go to", words, check, placeholder="12   m3   #12"), go)
+    def _go_to_message(self, message: int) -> None:
+        self._chat.messages.go_to(PartPlace(message), (0, 0))

@@ -38,22 +38,11 @@ def status_items(
         items.append(
             _item(f"✂ {cut:,}", f" cut off after {rendering.max_tokens:,}", "set_max_tokens")
         )
-    items.append(
-        BarItem(
-            ((f"mask from {source}", "plain"),),
-            "screen.show_view('roles')",
-            ((f"mask: {rendering.mask_source}", "plain"),),
-        )
-    )
+    items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     virtual = len(rendering.virtual_specials)
     if virtual:
-        items.append(
-            BarItem(
-                ((f"{virtual} special token{'s' * (virtual != 1)} added virtually", "plain"),),
-                "screen.show_view('roles')",
-                ((f"{virtual} virtual", "plain"),),
-            )
-        )
+        added = f"{virtual} special token{'s' * (virtual != 1)} added virtually"
+        items.append(_note(added, f"{virtual} virtual"))
     return items
 
 
@@ -83,6 +72,10 @@ def _item(strong: str, plain: str, action: str) -> BarItem:
     if plain:
         words.append((plain, "plain"))
     return BarItem(tuple(words), f"screen.{action}", ((strong, "chip"),))
+
+
+def _note(text: str, shorter: str) -> BarItem:
+    return BarItem(((text, "plain"),), "screen.show_view('roles')", ((shorter, "plain"),))
 
 
 def _findings(n: int) -> list[BarItem]:

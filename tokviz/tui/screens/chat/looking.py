@@ -12,11 +12,11 @@ from textual.widgets.text_area import Selection
 from tokviz import bytetext
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.chat.editing import end_of, place_in, text_at
+from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.views import VIEWS, ChatViews
-from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView

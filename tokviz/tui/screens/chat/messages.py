@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from textual import on
 
@@ -13,7 +14,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.conversation.editor import PartEditor
-from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.turns import neighbour
 
@@ -41,27 +42,28 @@ class Messages(Controller):
         """Take the conversation."""
         super().__init__(screen)
         self._chat = chat
+        self._clicks: dict[str, Callable[[PartPlace], object]] = {
+            "delete": self._delete,
+            "delete_part": self._delete_part,
+            "up": partial(self._move, -1),
+            "down": partial(self._move, 1),
+            "role": self._ask_role,
+            "kind": self._ask_kind,
+        }
 
     @on(MessageList.Asked)
     def _asked(self, message: MessageList.Asked) -> None:
         """Do what was clicked in the list."""
         message.stop()
-        index = message.place.message
-        match message.action.split(":"):
-            case ["add", role]:
-                self._add(len(self._chat.conversation.messages), role)
-            case ["delete"]:
-                self._delete(index)
-            case ["delete_part"]:
-                self._delete_part(message.place)
-            case ["up"]:
-                self._move(index, -1)
-            case ["down"]:
-                self._move(index, 1)
-            case ["role"]:
-                self._ask_role(index)
-            case ["kind"]:
-                self._ask_kind(message.place)
+        name, _, role = message.action.partition(":")
+        if name == "add":
+            self._add(len(self._chat.conversation.messages), role)
+        else:
+            self._clicks[name](message.place)
+
+    def _at_cursor(self, change: Callable[[PartPlace], object]) -> None:
+        if self._chat.place is not None:
+            change(self._chat.place)
 
     # -- messages
 
@@ -80,28 +82,26 @@ class Messages(Controller):
     @action("Role of the message…", "f8", section="Messages", footer="role")
     def pick_role(self) -> None:
         """Choose who speaks: user, assistant, system, tool and others."""
-        if self._chat.place is not None:
-            self._ask_role(self._chat.place.message)
+        self._at_cursor(self._ask_role)
 
-    def _ask_role(self, index: int) -> None:
-        role = self._chat.conversation.messages[index].role
+    def _ask_role(self, place: PartPlace) -> None:
+        role = self._chat.conversation.messages[place.message].role
 
         def picked(name: str) -> None:
             if name != role:
-                self._chat.change(editing.with_role(self._chat.conversation, index, name))
+                self._chat.change(editing.with_role(self._chat.conversation, place.message, name))
 
         following = neighbour(editing.OFFERED_ROLES, role)
-        title = f"Role of message {index + 1}"
+        title = f"Role of message {place.message + 1}"
         self._ask_which(title, ROLES, _ROLE_HELP, role, following, picked)
 
     @action("Delete the message", "ctrl+d", section="Messages", footer="delete")
     def delete_message(self) -> None:
         """Take the message at the cursor out. Undo brings it back."""
-        if self._chat.place is not None:
-            self._delete(self._chat.place.message)
+        self._at_cursor(self._delete)
 
-    def _delete(self, index: int) -> None:
-        conversation = self._chat.conversation
+    def _delete(self, place: PartPlace) -> None:
+        conversation, index = self._chat.conversation, place.message
         role = conversation.messages[index].role
         shorter = editing.without_message(conversation, index)
         self._chat.change(shorter, PartPlace(max(0, index - 1)))
@@ -110,19 +110,17 @@ class Messages(Controller):
     @action("Move the message up", "alt+up", "alt+u", section="Messages")
     def move_up(self) -> None:
         """Let the message change places with the one above."""
-        if self._chat.place is not None:
-            self._move(self._chat.place.message, -1)
+        self._at_cursor(partial(self._move, -1))
 
     @action("Move the message down", "alt+down", "alt+d", section="Messages")
     def move_down(self) -> None:
         """Let the message change places with the one below."""
-        if self._chat.place is not None:
-            self._move(self._chat.place.message, 1)
+        self._at_cursor(partial(self._move, 1))
 
-    def _move(self, index: int, step: int) -> None:
-        conversation, place = self._chat.conversation, self._chat.place
+    def _move(self, step: int, place: PartPlace) -> None:
+        conversation, live, index = self._chat.conversation, self._chat.place, place.message
         if 0 <= index + step < len(conversation.messages):
-            part = place.part if place and place.message == index else 0
+            part = live.part if live and live.message == index else 0
             self._chat.change(
                 editing.moved(conversation, index, step),
                 PartPlace(index + step, part),
@@ -151,10 +149,9 @@ class Messages(Controller):
     @action("Add a part to the message…", "alt+p", section="Messages")
     def add_part(self) -> None:
         """An assistant message may hold texts, Python code with its output, and tool calls."""
-        place = self._chat.place
-        if place is None:
-            return
+        self._at_cursor(self._ask_part)
 
+    def _ask_part(self, place: PartPlace) -> None:
         def picked(name: str) -> None:
             conversation = editing.with_new_part(self._chat.conversation, place, name)
             self._chat.change(conversation, PartPlace(place.message, place.part + 1))
@@ -165,8 +162,7 @@ class Messages(Controller):
     @action("Kind of the part…", "alt+x", section="Messages")
     def pick_kind(self) -> None:
         """Make the part at the cursor a text, Python code, its output or a tool call."""
-        if self._chat.place is not None:
-            self._ask_kind(self._chat.place)
+        self._at_cursor(self._ask_kind)
 
     def _ask_kind(self, place: PartPlace) -> None:
         kind = self._kind_at(place)
@@ -198,13 +194,12 @@ class Messages(Controller):
     @action("Delete the part", section="Messages")
     def delete_part(self) -> None:
         """Take the part at the cursor out of its message. Undo brings it back."""
-        if self._chat.place is not None:
-            self._delete_part(self._chat.place)
+        self._at_cursor(self._delete_part)
 
     def _delete_part(self, place: PartPlace) -> None:
         conversation = self._chat.conversation
         if len(conversation.messages[place.message].parts) < 2:
-            self._delete(place.message)
+            self._delete(place)
             return
         shorter = editing.without_part(conversation, place)
         self._chat.change(shorter, PartPlace(place.message, max(0, place.part - 1)))
@@ -234,7 +229,7 @@ class Messages(Controller):
             conversation = editing.without_message(conversation, place.message)
         target = before or PartPlace(0)
         text = editing.text_at(conversation, editing.place_in(conversation, target) or target)
-        location = editing.end_of(text) if before else (0, 0)
+        location = end_of(text) if before else (0, 0)
         self._chat.change(conversation, target, location=location)
 
     # -- undo

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -115,14 +115,14 @@ class Templates(Controller):
     def set_max_tokens(self) -> None:
         """Where a rendering ends: the context size of the training."""
 
-        def given(text: str) -> None:
-            self._chat.max_tokens = _number(text)
+        def given(number: int) -> None:
+            self._chat.max_tokens = number
             self._render()
 
         dialog = AskDialog(
             "Cut off after so many tokens",
             "The context size of the training. What is behind it is not learned from.",
-            _wrong_number,
+            _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",
         )
@@ -131,10 +131,7 @@ class Templates(Controller):
 
 def _number(text: str) -> int:
     digits = text.replace(",", "").replace("_", "").replace(" ", "")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 0
-
-
-def _wrong_number(text: str) -> str:
-    if 1 <= _number(text) <= _MOST_TOKENS:
-        return ""
-    return f"Type a number from 1 to {_MOST_TOKENS:,}."
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < 9
+    if not is_number or not 1 <= int(digits) <= _MOST_TOKENS:
+        raise Wrong(f"Type a number from 1 to {_MOST_TOKENS:,}.")
+    return int(digits)

@@ -52,6 +52,9 @@ VIEWS: tuple[ViewKind, ...] = (
 _WHY_ROWS = 5
 """Rows in which all there is to say of a token fits."""
 
+_TABLE_MARGIN = 3
+"""Columns beside the table of roles: its padding and a scroll bar."""
+
 
 class ChatViews(Container):
     """Shows a rendering. Only the view in sight is kept up to date.
@@ -139,7 +142,6 @@ class ChatViews(Container):
         # The list says it too, in its own words.
         self.set_class(self.turns.shown == "findings", "-findings")
         self._sync()
-        self.call_after_refresh(self._fit_words)
 
     # -- what is shown
 
@@ -185,14 +187,15 @@ class ChatViews(Container):
             view.set_pin(self.pin)
         elif view is self.findings:
             self.findings.show_findings(self._findings)
-        elif view is not None:
-            self._show_roles(view)
+        elif self.turns.shown == "roles":
+            self._show_roles()
 
-    def _show_roles(self, view: Widget) -> None:
+    def _show_roles(self) -> None:
         if self.rendering is None:
             self._roles_table.update("")
             return
-        width = view.scrollable_content_region.width or 40
+        # The table itself has no width yet when it is first shown.
+        width = self.turns.size.width - _TABLE_MARGIN
         source = MASK_SOURCES[self.rendering.mask_source]
         shown = roles_content(self.rendering, self._roles, self._counts, width, source)
         before, self._table_rows = self._table_rows, shown.plain.count("\n")

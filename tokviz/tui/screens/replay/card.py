@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from tokviz.explain.trace import LineageNode, render_lineage
+from tokviz.explain.trace import LineageNode, lineage, render_lineage
 from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
@@ -19,6 +20,22 @@ from tokviz.tui.widgets.lists import Cell
 _MOST_LABEL = 48
 _BAR = "█"
 _PART_BLOCKS = " ▏▎▍▌▋▊▉"
+
+
+def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
+    """Draw the merge at hand: the pair, the token, the numbers and the reason."""
+    replay, step = state.replay, state.step
+    if replay is None:
+        return ()
+    why = () if step is None else replay.why(step.k).sentences
+    return card_rows(step, why, state.position, replay.n_bytes, width)
+
+
+def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
+    """Draw what the token of the merge at hand is made of."""
+    if state.replay is None or state.step is None:
+        return ()
+    return lineage_rows(lineage(state.replay.tokenizer, state.step.new_id), width)
 
 
 def card_rows(
@@ -95,20 +112,21 @@ def paint_candidate(row: Candidate, width: int) -> list[Cell]:
 
     The bar's length is the count relative to the first candidate's.
     """
-    mark = "▸ " if row.is_next else "  "
-    count = f"{row.count:,}"
-    later = "" if row.is_next or row.number is None else f"at {row.number:,}"
+    pair = row.pair
+    mark = "▸ " if pair.is_next else "  "
+    count = f"{pair.count:,}"
+    later = "" if pair.is_next or row.number is None else f"at {row.number:,}"
     room = width - len(mark) - row.count_width - 2
     later_width = 11 if room >= 40 else 0
     room -= later_width
     pair_width = max(8, min(room * 2 // 5, 26))
     bar_width = room - pair_width - 1
-    pair = column(f"{token_label(row.left)} + {token_label(row.right)}", pair_width)
-    role = "accent" if row.is_next else "muted"
-    cells: list[Cell] = [(mark, "accent"), (pair, "strong" if row.is_next else "")]
+    label = column(f"{token_label(pair.left)} + {token_label(pair.right)}", pair_width)
+    role = "accent" if pair.is_next else "muted"
+    cells: list[Cell] = [(mark, "accent"), (label, "strong" if pair.is_next else "")]
     if bar_width > 2:
         cells += [(" ", ""), (_bar(row.share, bar_width), role)]
-    cells.append((f" {count:>{row.count_width}} ", "strong" if row.is_next else ""))
+    cells.append((f" {count:>{row.count_width}} ", "strong" if pair.is_next else ""))
     if later_width:
         cells.append((f"{later:>{later_width}}", "muted"))
     return cells

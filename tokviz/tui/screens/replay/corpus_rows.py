@@ -20,8 +20,8 @@ _MOST_LABEL = 40
 
 def chips(
     piece: ShownPiece, position: Position, pair: Pair | None, token: TokenBytes
-) -> list[Span]:
-    """Draw the tokens of a piece, a column apart; the merged ones are lit up.
+) -> list[Word]:
+    """Draw the tokens of a piece; the merged ones are lit up.
 
     Args:
         piece: The piece.
@@ -31,14 +31,12 @@ def chips(
     """
     ids = piece.after if position.merged else piece.before
     roles = _roles(ids, position, pair if piece.is_changed else None)
-    spans: list[Span] = []
+    words: list[Word] = []
     for token_id, hue, role in zip(ids, hues_of(ids, 0, len(ids)), roles, strict=True):
         label = fit(token_label(token(token_id)), _MOST_LABEL)
-        if spans:
-            spans.append(Span(" "))
         lit = role != "token"
-        spans.append(Span(label, role, ToToken(token_id), -1 if lit else hue))
-    return spans
+        words.append((Span(label, role, ToToken(token_id), -1 if lit else hue),))
+    return words
 
 
 def _roles(ids: Sequence[int], position: Position, pair: Pair | None) -> list[Role]:
@@ -81,13 +79,9 @@ def corpus_rows(
     rows += flow(words_of("The first different pieces of the corpus", "label"), width)
     words: list[Word] = []
     for piece in frame.pieces:
-        words += _words(chips(piece, position, frame.pair, token))
+        words += chips(piece, position, frame.pair, token)
         words.append((Span("│", "tree"),))
     return rows + flow(words[:-1], width)
-
-
-def _words(spans: Sequence[Span]) -> list[Word]:
-    return [(span,) for span in spans if span.text != " "]
 
 
 def _listed(
@@ -102,7 +96,7 @@ def _listed(
     rows: list[Row] = []
     for piece in pieces:
         count = Span(f"{piece.count:>{columns},}× ", "label")
-        rows += flow(_words(chips(piece, position, pair, token)), width, (count,))
+        rows += flow(chips(piece, position, pair, token), width, (count,))
     return rows
 
 
@@ -137,7 +131,7 @@ def drawing_rows(
                 words.append((Span("│", "tree"),))
             if piece.count > 1:
                 words.append((Span(f"{piece.count:,}×", "dim"),))
-            words += _words(chips(piece, shown, pair, token))
+            words += chips(piece, shown, pair, token)
         mark = "▸" if here else " "
         label = Span(f"{mark} {number:>{digits}}  ", "heading" if here else "label")
         rows += flow(words, width, (label,))

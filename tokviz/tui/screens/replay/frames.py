@@ -33,20 +33,14 @@ class Candidate:
     """A pair that could be merged.
 
     Attributes:
-        left: The bytes of its left token.
-        right: Those of the right one.
-        count: How often it occurs.
+        pair: The pair and how often it occurs.
         share: Its count relative to the highest one.
-        is_next: Whether it is the one that is merged.
         number: The merge that takes it, now or later; None if none does.
         count_width: The digits of the highest count, with separators.
     """
 
-    left: bytes
-    right: bytes
-    count: int
+    pair: PairCount
     share: float
-    is_next: bool
     number: int | None
     count_width: int
 
@@ -134,11 +128,8 @@ def _candidates(replay: Replay, pairs: Sequence[PairCount]) -> tuple[Candidate, 
     highest = max((pair.count for pair in pairs), default=1)
     return tuple(
         Candidate(
-            pair.left,
-            pair.right,
-            pair.count,
+            pair,
             pair.count / max(highest, 1),
-            pair.is_next,
             replay.merge_of_pair(pair.left_id, pair.right_id),
             len(f"{highest:,}"),
         )

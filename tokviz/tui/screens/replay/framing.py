@@ -30,14 +30,6 @@ class _Wish(NamedTuple):
     revision: int
 
 
-class _Prepared(NamedTuple):
-    """The user's text, prepared for one replay; None if that is not possible."""
-
-    opened: Opened
-    revision: int
-    text: ReplayText | None
-
-
 class Framing(Controller):
     """Keeps one worker as long as a frame is wanted; only it moves the replay's state."""
 
@@ -65,7 +57,8 @@ class Framing(Controller):
         self._lock = Lock()
         self._wish: _Wish | None = None
         self._is_running = False
-        self._prepared: _Prepared | None = None
+        self._prepared_for: tuple[Opened, int] | None = None
+        self._prepared: ReplayText | None = None
 
     def show(self) -> None:
         """Show the frame of the present position: at once if it is known, else when it is."""
@@ -113,23 +106,25 @@ class Framing(Controller):
         except TokvizError as error:
             task.tell(self._damaged, wish.opened, str(error))
             return
-        known = self._prepared
-        if known is None or known[:2] != (wish.opened, wish.revision):
+        wanted = wish.opened, wish.revision
+        if self._prepared_for != wanted:
             if len(wish.text) > _LARGE_TEXT:
                 task.tell(self._take, wish, make_frame(replay, wish.number, None, -1))
-            known = self._prepared = self._prepare(task, wish)
-        task.tell(self._take, wish, make_frame(replay, wish.number, known.text, wish.revision))
+            self._prepared = self._prepare(task, wish)
+            self._prepared_for = wanted
+        frame = make_frame(replay, wish.number, self._prepared, wish.revision)
+        task.tell(self._take, wish, frame)
 
-    def _prepare(self, task: Task, wish: _Wish) -> _Prepared:
+    def _prepare(self, task: Task, wish: _Wish) -> ReplayText | None:
         replay = wish.opened.replay
         try:
             text = replay.text(wish.text)
         except TokvizError as error:
             task.tell(self.say, f"Your text cannot be shown. {error}", "error")
-            return _Prepared(wish.opened, wish.revision, None)
+            return None
         curve = None if replay.has_counts else text_compression(text, replay.n_merges)
         task.tell(self._take_text, wish, text, curve)
-        return _Prepared(wish.opened, wish.revision, text)
+        return text
 
     # -- on the screen's thread
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.errors import TokvizError
+from tokviz.child.runner import JobClient
+from tokviz.errors import JobError, TokvizError
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
+from tokviz.jobs.train_client import LIMITS
+from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.replay.compiling import compile_first
 from tokviz.tui.screens.replay.opened import Opened, open_source
 from tokviz.tui.screens.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.bar import BarItem
+from tokviz.tui.widgets.bar import BarItem, Role
 
 _COMPILING = (
     "Making machine code for this computer. It is kept: a large training waits for it only once."
@@ -40,6 +43,7 @@ class Opening(Controller):
         """Take the state, what stands in the place of a replay, and what shows one."""
         super().__init__(screen)
         self._state, self._message, self._show = state, message, show
+        self._compiler = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
         self.source: Source | None = None
         """What is being opened."""
 
@@ -74,6 +78,7 @@ class Opening(Controller):
             request: Where to begin, and what to compare it with.
         """
         self.source = source
+        self._compiler.cancel()
         self.screen.show_title()
         if self._state.opened is None:
             self._tell(f"Opening {source.name}…")
@@ -89,7 +94,29 @@ class Opening(Controller):
                 self.source = None
                 self.complain(source, str(error))
 
-        self.in_thread("open", lambda task: _open(source, task), done, failed=failed)
+        self.in_thread("open", lambda task: self._open(source, task), done, failed=failed)
+
+    def _open(self, source: Source, task: Task) -> Opened:
+        """Open something in a thread, once no loop needs to be compiled for it any more.
+
+        Another process compiles, so that this one stays quick meanwhile. Where that fails, opening
+        compiles for itself, which takes as long but is no error.
+        """
+        opens = source.opens
+        try:
+            if isinstance(opens, str) and is_run(opens) and waits_for_compiler(opens):
+                task.say(_COMPILING)
+                with suppress(JobError):
+                    self._compiler.call(lambda memory: [{}])
+            return open_source(source)
+        except TokvizError:
+            raise
+        except Exception as error:
+            raise TokvizError(f"It failed unexpectedly: {error!r}") from error
+
+    def end(self) -> None:
+        """Compile nothing any more."""
+        self._compiler.close()
 
     def complain(self, source: Source, reason: str) -> None:
         """Say why something cannot be replayed; what is there stays."""
@@ -109,24 +136,10 @@ class Opening(Controller):
         opened, opening = self._state.opened, self.source
         source = opening if opened is None else opened.source
         name = "" if source is None else safe(source.name)
-        chip = BarItem(((name or "…", "chip"), (" ▾", "key")), "screen.choose_replay")
-        chip = chip._replace(shorter=((f"{name or '…'} ▾", "chip"),))
-        if opened is None:
-            return chip
-        more = f" ({opened.replay.n_merges:,} merges)"
-        if opening is None:
-            return chip._replace(words=((name, "chip"), (more, "plain"), (" ▾", "key")))
-        return chip._replace(words=((f"opening {safe(opening.name)}…", "plain"), (" ▾", "key")))
-
-
-def _open(source: Source, task: Task) -> Opened:
-    """Open something, in a thread, once nothing needs to be compiled for it any more."""
-    opens = source.opens
-    try:
-        if isinstance(opens, str) and is_run(opens):
-            compile_first(opens, lambda: task.cancelled, lambda: task.say(_COMPILING))
-        return open_source(source)
-    except TokvizError:
-        raise
-    except Exception as error:
-        raise TokvizError(f"It failed unexpectedly: {error!r}") from error
+        words: list[tuple[str, Role]] = [(name or "…", "chip")]
+        if opened is not None and opening is not None:
+            words = [(f"opening {safe(opening.name)}…", "plain")]
+        elif opened is not None:
+            words.append((f" ({opened.replay.n_merges:,} merges)", "plain"))
+        shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
+        return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)

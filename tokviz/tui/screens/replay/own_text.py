@@ -15,6 +15,8 @@ from tokviz.tui.actions import action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.transport import Transport
+from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
@@ -23,20 +25,14 @@ _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
 
 
+class _Tokens(TokenText):
+    """The text while it is not edited."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.edit_text", "edit")]
+
+
 class OwnText(Vertical):
     """A text with its tokens after any merge; an editor takes its place while it is edited."""
-
-    DEFAULT_CSS = """
-    OwnText {
-        #own-head { height: 1; }
-        #own-tokens { height: 1fr; }
-        TokenEditor, TokenEditor:focus { height: 1fr; border: none; }
-        &.-editing #own-tokens { display: none; }
-    }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.edit_text", show=False),
-    ]
 
     def __init__(
         self, state: ReplayState, palette: TokenPalette, *, show_invisibles: bool, id: str
@@ -55,7 +51,7 @@ class OwnText(Vertical):
         self._editor: TokenEditor | None = None
         self._counts = ""
         self.head = Bar(id="own-head")
-        self.tokens = TokenText(palette, show_invisibles=show_invisibles, id="own-tokens")
+        self.tokens = _Tokens(palette, show_invisibles=show_invisibles, id="own-tokens")
 
     def compose(self) -> ComposeResult:
         """Yield the heading and the tokens."""
@@ -152,14 +148,14 @@ class YourText(Controller):
         screen: TokvizScreen,
         state: ReplayState,
         own: OwnText,
-        *,
-        before_edit: Callable[[], object],
+        transport: Transport,
+        views: Views,
         changed: Callable[[], object],
     ) -> None:
-        """Take the text, what shows it, and what is done before it is edited and afterwards."""
+        """Take the text, what shows it, plays and brings it to the front, and what follows it."""
         super().__init__(screen)
-        self._state, self._own = state, own
-        self._before_edit, self._changed = before_edit, changed
+        self._state, self._own, self._transport, self._views = state, own, transport, views
+        self._changed = changed
         self._taken: tuple[int, str] | None = None
         """The revision of the text of the Tokens screen that was taken last, and the text."""
 
@@ -177,7 +173,8 @@ class YourText(Controller):
     @action("Edit your text", "ctrl+e", section="Your text", footer="your text")
     def edit_text(self) -> None:
         """Type or paste a text of your own. Esc shows it as tokens again."""
-        self._before_edit()
+        self._transport.pause()
+        self._views.show("texts", focus=False)
         self._own.edit()
 
     def end_edit(self) -> None:

@@ -1,4 +1,4 @@
-"""What the Replay screen shows of the merge at hand: its card, the corpus, the curves."""
+"""What the Replay screen shows of the merge at hand: the corpus and the curves."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tokviz.explain.trace import lineage
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.replay.card import card_rows, lineage_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.state import ReplayState
@@ -17,42 +15,6 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.flow import Row
 from tokviz.tui.widgets.rows_view import RowsView
-
-
-class MergeCard(RowsView):
-    """The merge at hand: the pair, the token, the numbers and the reason."""
-
-    def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
-        """Begin empty."""
-        super().__init__(palette, id=id)
-        self._state = state
-        self.border_title = " This merge "
-
-    def show_merge(self) -> None:
-        """Show the merge at hand."""
-        replay, step, position = self._state.replay, self._state.step, self._state.position
-        if replay is not None:
-            why = replay.why(position.number).sentences if step is not None else ()
-            n_bytes = replay.n_bytes
-            self.show(lambda width: card_rows(step, why, position, n_bytes, width), from_top=True)
-
-
-class Lineage(RowsView):
-    """What the token of the merge at hand is made of, for a vocabulary without counts."""
-
-    def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
-        """Begin empty."""
-        super().__init__(palette, id=id)
-        self._state = state
-
-    def show_merge(self) -> None:
-        """Show the token of the merge at hand."""
-        replay, step = self._state.replay, self._state.step
-        if replay is not None and not replay.has_counts:
-            node = None if step is None else lineage(replay.tokenizer, step.new_id)
-            self.show(
-                lambda width: [] if node is None else lineage_rows(node, width), from_top=True
-            )
 
 
 class CorpusSide(Vertical):

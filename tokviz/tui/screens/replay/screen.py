@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.geometry import Size
@@ -12,14 +14,14 @@ from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.replay.card import paint_candidate
+from tokviz.tui.screens.replay.card import merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
-from tokviz.tui.screens.replay.panels import CorpusSide, Curves, Lineage, MergeCard
+from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.sources import source_named
@@ -55,9 +57,10 @@ class ReplayScreen(TokvizScreen):
         """Lay out the screen."""
         palette = palette_of(self.app)
         self.state = state = ReplayState()
-        self.card = MergeCard(state, palette, id="card")
+        self.card = RowsView(palette, id="card")
+        self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
-        self.lineage = Lineage(state, palette, id="lineage")
+        self.lineage = RowsView(palette, id="lineage")
         self.corpus = CorpusSide(state, palette, id="corpus-side")
         show_invisibles = self.session.settings.show_invisibles
         self.own = OwnText(state, palette, show_invisibles=show_invisibles, id="own")
@@ -101,7 +104,7 @@ class ReplayScreen(TokvizScreen):
             damaged=self._damaged,
         )
         self.your_text = YourText(
-            self, state, self.own, before_edit=self._before_edit, changed=self._text_changed
+            self, state, self.own, self.transport, self.views, self._text_changed
         )
         search = MergeSearch(self, state, self.merges, self.views, self.transport)
         self.answer_with(
@@ -128,6 +131,7 @@ class ReplayScreen(TokvizScreen):
     def on_unmount(self) -> None:
         """Stop."""
         self.transport.pause()
+        self.opening.end()
 
     def answer(self, request: Request) -> None:
         """Open what was asked for elsewhere."""
@@ -169,8 +173,10 @@ class ReplayScreen(TokvizScreen):
 
     def _moved(self) -> None:
         """Show another merge: at once what is known at once, the rest when it is worked out."""
-        for panel in (self.card, self.lineage, self.merges, self.curves):
-            panel.show_merge()
+        self.card.show(partial(merge_rows, self.state), from_top=True)
+        self.lineage.show(partial(origin_rows, self.state), from_top=True)
+        self.merges.show_merge()
+        self.curves.show_merge()
         self.framing.show()
 
     def _show_frame(self, frame: Frame) -> None:
@@ -180,13 +186,9 @@ class ReplayScreen(TokvizScreen):
         self.corpus.show_frame()
         self.own.show_frame()
         if is_new:
-            following = (n for n, row in enumerate(frame.candidates) if row.is_next)
+            following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
-
-    def _before_edit(self) -> None:
-        self.transport.pause()
-        self.views.show("texts", focus=False)
 
     def _text_changed(self) -> None:
         self.framing.want()

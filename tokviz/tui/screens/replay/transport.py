@@ -112,20 +112,6 @@ class Transport(Controller):
         if state.position == Position(state.n_merges):
             self.pause()
 
-    @_play("Play faster", "plus", "equals_sign")
-    def faster(self) -> None:
-        """Up to 64 merges a second. From 8 on only the frame after each merge is shown."""
-        self._change_speed(1)
-
-    @_play("Play slower", "minus")
-    def slower(self) -> None:
-        """Down to half a merge a second."""
-        self._change_speed(-1)
-
-    def _change_speed(self, by: int) -> None:
-        self._state.player.faster(by)
-        self.show()
-
     # -- one by one
 
     @_play("One frame on", "right", "f8", footer="on")
@@ -191,6 +177,22 @@ class Transport(Controller):
     def go_end(self) -> None:
         """After the last merge, where the vocabulary is whole."""
         self._go_to_number(self._state.n_merges)
+
+    # -- how fast
+
+    @_play("Play faster", "plus", "equals_sign")
+    def faster(self) -> None:
+        """Up to 64 merges a second. From 8 on only the frame after each merge is shown."""
+        self._change_speed(1)
+
+    @_play("Play slower", "minus")
+    def slower(self) -> None:
+        """Down to half a merge a second."""
+        self._change_speed(-1)
+
+    def _change_speed(self, by: int) -> None:
+        self._state.player.faster(by)
+        self.show()
 
     # -- where to
 

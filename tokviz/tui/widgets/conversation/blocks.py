@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
+from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
@@ -29,6 +30,8 @@ GUTTER = 2
 """Columns before a text, for the sign of what is learned."""
 _SIGNS = ("│ ", "┃ ")
 _STRIPS_KEPT = 512
+_WORDED = ("header", "kind", "add")
+"""The rows between the texts, which are made of words."""
 
 
 class Blocks(DiffedScroll, can_focus=False):
@@ -88,7 +91,7 @@ class Blocks(DiffedScroll, can_focus=False):
             return self._raw_row(number)
         row = self.rows.row(number)
         hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
-        if row.kind in ("header", "kind", "add"):
+        if row.kind in _WORDED:
             key: object = (tuple(self._words(row)), hovered, width)
         else:
             part = self.blocks[row.message].parts[row.part]
@@ -125,7 +128,7 @@ class Blocks(DiffedScroll, can_focus=False):
 
     def _draw(self, row: BlockRow, hovered: str, width: int) -> Strip:
         base = self.rich_style
-        if row.kind in ("header", "kind", "add"):
+        if row.kind in _WORDED:
             segments = [
                 Segment(
                     word.text,
@@ -160,36 +163,26 @@ class Blocks(DiffedScroll, can_focus=False):
 
     # -- mouse
 
-    def _at(self, event: events.MouseEvent) -> tuple[int, BlockRow, int] | None:
-        place = self.place_at(event)
+    def _at(self, place: Offset | None) -> tuple[int, BlockRow, int] | None:
         if place is None or self.rows is None or place.y >= self.rows.n_rows:
             return None
         return place.y, self.rows.row(place.y), place.x
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
+    def _action_at(self, row: BlockRow, x: int) -> str:
+        return action_at(self._words(row), x) if row.kind in _WORDED else ""
+
+    def point_at(self, place: Offset | None) -> None:
         """Underline what a click would do."""
-        at = self._at(event)
-        hovered = None
-        if at is not None and at[1].kind in ("header", "kind", "add"):
-            action = action_at(self._words(at[1]), at[2])
-            hovered = (at[0], action) if action else None
-        self._hover(hovered)
-
-    def on_leave(self) -> None:
-        """Underline nothing."""
-        self._hover(None)
-
-    def _hover(self, hovered: tuple[int, str] | None) -> None:
+        at = self._at(place)
+        action = "" if at is None else self._action_at(*at[1:])
+        hovered = (at[0], action) if at is not None and action else None
         if hovered != self._hovered:
             self._hovered = hovered
             self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
         """Tell what was clicked."""
-        at = self._at(event)
-        if at is None:
-            return
-        _, row, x = at
-        is_words = row.kind in ("header", "kind", "add")
-        action = action_at(self._words(row), x) if is_words else ""
-        self.post_message(self.Clicked(action, row, x - GUTTER))
+        at = self._at(self.place_at(event))
+        if at is not None:
+            _, row, x = at
+            self.post_message(self.Clicked(self._action_at(row, x), row, x - GUTTER))

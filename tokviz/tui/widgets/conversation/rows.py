@@ -25,6 +25,15 @@ _LONG_LINE = 8192
 _KEPT = 1024
 
 
+def end_of(text: str) -> tuple[int, int]:
+    r"""Give the line and column behind the last character of a text.
+
+    >>> end_of("one"), end_of("one\ntwo")
+    ((0, 3), (1, 3))
+    """
+    return text.count("\n"), len(text) - (text.rfind("\n") + 1)
+
+
 class PartBlock(NamedTuple):
     """A part of a message.
 

@@ -22,6 +22,7 @@ from tokviz.tui.widgets.conversation.rows import (
     MessageBlock,
     PartPlace,
     Wrapper,
+    end_of,
     wrap_text,
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
@@ -256,8 +257,7 @@ class MessageList(Container):
         text = self.list.blocks[row.message].parts[row.part].text
         cells = lay_out(text[row.start : row.end], self.list.glyphs)
         offset = min(row.start + cells.index_at(max(0, x)), row.end)
-        line = text.count("\n", 0, offset)
-        self.go_to(place, (line, offset - (text.rfind("\n", 0, offset) + 1)))
+        self.go_to(place, end_of(text[:offset]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll the list where the editor has nothing more to scroll."""

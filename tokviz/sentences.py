@@ -1,0 +1,25 @@
+"""Sentences about tokens: words and bytes, mixed. Whoever shows one shows the bytes as tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+Sentence = tuple[str | bytes, ...]
+"""Words and tokens; a screen shows the bytes as it shows tokens."""
+
+
+def as_python(token: bytes) -> str:
+    """Show a token as Python writes it."""
+    return repr(token)[1:]
+
+
+def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python) -> str:
+    r"""Read sentences aloud.
+
+    >>> said([("the token ", b"\n", "."), ("It is a byte.",)])
+    "the token '\\n'. It is a byte."
+    """
+    return " ".join(
+        "".join(part if isinstance(part, str) else show(part) for part in sentence)
+        for sentence in sentences
+    )
