@@ -26,6 +26,15 @@ def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add all that commands take which turn texts into tokens."""
+    add_files(parser, what)
+    add_tokenizer(parser)
+    add_split_pattern(parser)
+    add_specials(parser)
+    add_json(parser)
+
+
 def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_TOKENIZER) -> None:
     """Add `-t`; `otherwise` names what is used where neither it nor the environment says."""
     parser.add_argument(

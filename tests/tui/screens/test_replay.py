@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tests.tui.waiting import settle, until
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
@@ -24,15 +23,14 @@ from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
-WAIT = 60.0
-"""Seconds after which a test gives up; never how long it takes."""
-
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the user's folders out of the tests, and the compiler too."""
+    """Keep the user's folders out of the tests, the desktop's clipboard and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
@@ -55,23 +53,6 @@ def make_app(request: ReplayRequest | None, text: str = "abab the theory") -> To
     settings, first = Settings(tokenizer="gpt2"), request or ShowScreen("replay")
     tokenizer = tokviz.load("gpt2")
     return TokvizApp(Session(Opened(text), tokenizer, settings, remember=False, first=first))
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Let workers end, and those that they start."""
-    for _ in range(3):
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-
-
-async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
-    """Let the app work until something is true."""
-
-    async def wait() -> None:
-        while not reached():
-            await pilot.pause()
-
-    await asyncio.wait_for(wait(), WAIT)
 
 
 async def opened(pilot: Pilot[None]) -> ReplayScreen:
@@ -347,6 +328,19 @@ async def test_the_list_scrubs_with_its_keys(words: str) -> None:
         assert screen.state.position == Position(3, False)
 
 
+async def test_escape_leaves_the_search_and_then_pauses(words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space", "ctrl+f", *"ite")
+        await settle(pilot)
+        await pilot.press("escape")
+        assert screen.focused is screen.scrubber and screen.merges.field.value == ""
+        assert screen.state.player.playing, "to look for something is not to stop"
+        await pilot.press("escape")
+        assert not screen.state.player.playing
+
+
 # -- the user's text
 
 
@@ -385,6 +379,31 @@ async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
         screen = await opened(pilot)
         assert len(screen.state.text) == 1_000_000
         await until(pilot, lambda: screen.state.prepared is not None)
+
+
+# -- what is taken elsewhere
+
+
+async def test_a_merge_is_copied_by_its_key_and_an_id_by_a_click(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny, at=1))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("alt+c")
+        await settle(pilot)
+        assert app.clipboard == "merge 1: b'a' + b'b' -> b'ab', id 256, count 3"
+        said = "".join(span.text for span in screen.card.rows[0])
+        await pilot.click("#card", offset=(said.index("256") + 2, 1))
+        await settle(pilot)
+        assert app.clipboard == "256"
+
+
+async def test_the_tokenizer_that_is_replayed_is_used_on_the_tokens_screen() -> None:
+    app = make_app(ReplayRequest("cl100k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await app.screen.run_action("use_replayed")
+        await until(pilot, lambda: app.session.tokenizer.name == "cl100k_base")
+        assert isinstance(app.screen, TokensScreen)
 
 
 # -- from a training
@@ -567,6 +586,8 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen
+        await pilot.press("shift+f2")
+        assert screen.views.front == "diff"
 
 
 async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Path) -> None:

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 N_POINTS = 160
 """Points of a curve, evenly spread over its logarithmic scale."""
 
-NO_COUNTS = (
-    "This vocabulary came without the corpus that it was trained on: no counts, no candidates and "
-    "no ties are known. What is shown is your text."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
