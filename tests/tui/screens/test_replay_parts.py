@@ -8,6 +8,13 @@ import pytest
 import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tokviz.replay.replay import Replay
+from tokviz.replay.sources import (
+    Source,
+    builtin_sources,
+    fitting,
+    source_at_hand,
+    trained_sources,
+)
 from tokviz.tui.screens.replay.card import (
     card_rows,
     lineage_rows,
@@ -26,13 +33,6 @@ from tokviz.tui.screens.replay.position import (
     clamped,
     frame_back,
     frame_on,
-)
-from tokviz.tui.screens.replay.sources import (
-    Source,
-    builtin_sources,
-    fitting,
-    source_at_hand,
-    trained_sources,
 )
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.flow import Row
