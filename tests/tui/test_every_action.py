@@ -22,6 +22,7 @@ from tests.tui.waiting import until
 from tokviz.chat.conversation import Conversation
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
+from tokviz.replay.sources import source_named
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
@@ -33,7 +34,6 @@ from tokviz.tui.dialogs.action_palette import ActionPalette, ActionProvider
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
-from tokviz.tui.screens.replay.sources import source_named
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.train.training import Compiling
