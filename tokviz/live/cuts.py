@@ -104,10 +104,8 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
     """Make the rule for a tokenizer; without one, nothing is tokenized and any cut will do."""
     if tokenizer is None:
         return CutRule(ANYWHERE, None, 0)
-    safe_cut = tokenizer.split_pattern.safe_cut
-    if not parse_specials:
-        return CutRule(safe_cut, None, 0)
-    return CutRule(safe_cut, tokenizer.special_pattern, tokenizer.longest_special)
+    specials = (tokenizer.special_pattern, tokenizer.longest_special)
+    return CutRule(tokenizer.split_pattern.safe_cut, *(specials if parse_specials else (None, 0)))
 
 
 @lru_cache(maxsize=32)
