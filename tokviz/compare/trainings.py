@@ -264,12 +264,12 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
     ]
-    if a.has_counts and b.has_counts:
+    if a.run is not None and b.run is not None:
         rows += [
             ("bytes of the corpus", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
             ("different pieces", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
             ("rule for ties", f"{a.tie_break}", f"{b.tie_break}"),
-            ("lowest count", f"{a.min_count}", f"{b.min_count}"),
+            ("lowest count", f"{a.run.settings.min_count}", f"{b.run.settings.min_count}"),
         ]
     patterns = a.tokenizer.split_pattern.regex, b.tokenizer.split_pattern.regex
     return [
