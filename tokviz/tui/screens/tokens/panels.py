@@ -45,7 +45,7 @@ def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 
 def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
-    from tokviz.tui.widgets.splits import SplitsPanel
+    from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     return SplitsPanel(live, palette)
 
