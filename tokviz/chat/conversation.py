@@ -98,6 +98,18 @@ class Part:
     text: str
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    def call(self, message_index: int, part_index: int) -> Json:
+        """Read the text of a `tool_call`; the indexes are for the message of an error.
+
+        Raises:
+            ConversationError: If it is no JSON object with a name.
+        """
+        call = tool_calls.parse(self.text)
+        if call is None:
+            reason = 'a tool call is JSON such as {"name": "add", "arguments": {}}'
+            raise ConversationError(reason, message_index, None, part_index)
+        return call
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

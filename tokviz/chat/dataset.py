@@ -50,10 +50,6 @@ class Dataset:
         dataset.index_all()
         return dataset
 
-    def __len__(self) -> int:
-        """Count the rows that are known so far."""
-        return self._source.n_rows
-
     @property
     def n_rows(self) -> int:
         """Rows known so far."""
@@ -90,9 +86,6 @@ class Dataset:
         if not self.has_row(row):
             raise IndexError(f"row {row + 1:,} of {self.n_rows:,}")
         value, byte_text = self._source.value(row)
-        return self._read(row, value, byte_text)
-
-    def _read(self, row: int, value: object, byte_text: bool) -> Conversation:
         try:
             return Conversation.from_json(value, byte_text=byte_text)
         except ConversationError as error:

@@ -7,8 +7,10 @@ that are cut off, or odd, are rendered. The findings are those of `lint` for eac
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tokviz import bytetext
 from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError
@@ -81,20 +83,16 @@ class _Row:
 
 def _form_of(conversation: Conversation) -> Form | None:
     """Give the form; None where a template also looks at the texts: tools and their calls."""
-    form = tuple(
-        [
-            (message.role, None)
-            if isinstance(message.content, str)
-            else (message.role, tuple([part.kind for part in message.content]))
-            for message in conversation.messages
-        ]
-    )
     if conversation.extra.get("tools"):
         return None
-    for role, kinds in form:
-        if role in TOOL_ROLES or (kinds is not None and "tool_call" in kinds):
+    form: list[tuple[str, tuple[str, ...] | None]] = []
+    for message in conversation.messages:
+        is_plain = isinstance(message.content, str)
+        kinds = None if is_plain else tuple([part.kind for part in message.parts])
+        if message.role in TOOL_ROLES or "tool_call" in (kinds or ()):
             return None
-    return form
+        form.append((message.role, kinds))
+    return tuple(form)
 
 
 class DatasetLinter:
@@ -237,11 +235,8 @@ class DatasetLinter:
     def _has_good_texts(self, conversation: Conversation) -> bool:
         """Tell whether the rules of messages find nothing in the texts."""
         search = search_of(self._specials)
-        for message in conversation.messages:
-            text = message.text
-            if not text or text.isspace() or search(text) is not None:
-                return False
-        return True
+        texts = (message.text for message in conversation.messages)
+        return all(text and not text.isspace() and search(text) is None for text in texts)
 
     def _count(self, rows: Sequence[_Row]) -> None:
         """Count the tokens of rows, all in one go."""
@@ -351,7 +346,7 @@ def histogram(lengths: Sequence[int], context: int, n_bins: int = 16) -> Lengths
         return None
     ordered = sorted(lengths)
     longest = ordered[-1]
-    n_fitting = sum(1 for n in ordered if n <= context)
+    n_fitting = bisect_right(ordered, context)
     n_below = n_bins if longest <= context else max(1, n_bins * 3 // 4)
     width = max(1, -(-context // n_below))
     # Length n is in the bin that ends at or above n: what fits is left of the context's edge.
@@ -360,12 +355,8 @@ def histogram(lengths: Sequence[int], context: int, n_bins: int = 16) -> Lengths
         n_above = max(1, n_bins - n_below)
         step = max(1, -(-(longest - context) // n_above))
         edges += [*range(context + step, longest, step), longest]
-    counts = [0] * (len(edges) - 1)
-    index = 0
-    for n in ordered:
-        while n > edges[index + 1]:
-            index += 1
-        counts[index] += 1
+    ends = [0, *(bisect_right(ordered, edge) for edge in edges[1:])]
+    counts = tuple(after - before for before, after in pairwise(ends))
     median = ordered[len(ordered) // 2]
     n_longer = len(ordered) - n_fitting
-    return Lengths(tuple(edges), tuple(counts), context, n_fitting, n_longer, longest, median)
+    return Lengths(tuple(edges), counts, context, n_fitting, n_longer, longest, median)

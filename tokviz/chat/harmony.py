@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 
-from tokviz.chat import tool_calls
 from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError, Message, Part
-from tokviz.chat.spans import Reason, Span, content, header, special
+from tokviz.chat.spans import Reason, Span, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
 END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
@@ -91,7 +90,7 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
                 *_channel("final", index),
                 special(MESSAGE, index, learned=True),
                 text,
-                _end(RETURN if is_end else END, index),
+                end(RETURN if is_end else END, index),
             ]
             goes_on = True
             continue
@@ -102,7 +101,7 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
             header(f" {kind}", index, learned=True),
             special(MESSAGE, index, learned=True),
             content(body, "assistant", part.kind, index, number),
-            _end(CALL, index),
+            end(CALL, index),
         ]
         goes_on = False
     return spans, called
@@ -112,11 +111,7 @@ def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
     """Give a call's recipient, channel, content type and text."""
     if part.kind == "python":
         return "python", "analysis", "code", part.text
-    call = tool_calls.parse(part.text)
-    if call is None:
-        raise ConversationError(
-            'a tool call is JSON such as {"name": "add", "arguments": {}}', index, None, number
-        )
+    call = part.call(index, number)
     arguments = call.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"functions.{call['name']}", TOOL_CHANNEL, "json", text
@@ -142,10 +137,6 @@ def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:
 
 def _channel(name: str, index: int) -> list[Span]:
     return [special(CHANNEL, index, learned=True), header(name, index, learned=True)]
-
-
-def _end(token: str, index: int) -> Span:
-    return Span(token, Reason.END, True, True, True, index)
 
 
 def _only_text(message: Message, part: Part, index: int, number: int) -> None:

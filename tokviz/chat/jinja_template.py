@@ -95,13 +95,12 @@ class JinjaTemplate:
         """Make tokens of what the child rendered."""
         needed = self.specials_in_use()
         spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
-        notes: tuple[str, ...] = ()
-        if marked.n_lost:
-            notes = (
-                f"{marked.n_lost} texts of the conversation are not in what the template writes, "
-                "or are changed: their tokens count as the template's.",
-            )
         source = ROLE_SPANS if marked.generation is None else GENERATION_MARKS
+        lost = (
+            f"{marked.n_lost} texts of the conversation are not in what the template writes, or "
+            "are changed: their tokens count as the template's."
+        )
+        notes = (lost,) if marked.n_lost else ()
         return render_spans(
             tokenizer, spans, needed, self.name, max_tokens, mask_source=source, notes=notes
         )
@@ -133,15 +132,11 @@ class JinjaTemplate:
             JobDroppedError: If the template is closed.
         """
         results: list[MarkedText | ChatTemplateError] = []
-
-        def take(body: Message) -> None:
-            results.append(_read(self, body))
-
         n_timeouts = 0
         while len(results) < len(conversations):
             requests = partial(self._requests, conversations[len(results) :])
             try:
-                self._jobs.call(requests, take)
+                self._jobs.call(requests, lambda body: results.append(_read(self, body)))
             except JobDroppedError:
                 raise
             except TokvizError as error:
@@ -149,7 +144,7 @@ class JinjaTemplate:
                 results.append(failure)
                 n_timeouts += 1
                 if n_timeouts == _MAX_TIMEOUTS:
-                    results += [failure] * (len(conversations) - len(results))
+                    results.extend([failure] * (len(conversations) - len(results)))
         yield from results
 
     def close(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
@@ -39,8 +41,7 @@ class Finding:
     token_index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
+class Breach(NamedTuple):
     """What a rule found: in words, and where."""
 
     text: str
@@ -66,6 +67,10 @@ class Rule:
     of_messages: Callable[[Conversation, frozenset[str]], Iterable[Breach]] | None = None
     of_tokens: Callable[[Conversation, Rendering], Iterable[Breach]] | None = None
 
+    def findings(self, breaches: Iterable[Breach]) -> list[Finding]:
+        """Make findings of what it found."""
+        return [Finding(self.code, self.severity, *breach) for breach in breaches]
+
 
 def lint(
     conversation: Conversation,
@@ -88,10 +93,10 @@ def lint(
         specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
     findings = lint_messages(conversation, specials)
     if rendering is not None:
+        findings = [_with_token(finding, conversation, rendering) for finding in findings]
         for rule in RULES.values():
             if rule.of_tokens is not None:
-                findings += _findings(rule, rule.of_tokens(conversation, rendering))
-        findings = [_with_token(finding, conversation, rendering) for finding in findings]
+                findings += rule.findings(rule.of_tokens(conversation, rendering))
     if error is not None:
         findings.append(error_finding(NOT_RENDERED, error))
     return in_order(findings)
@@ -107,7 +112,7 @@ def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[
     findings: list[Finding] = []
     for rule in RULES.values():
         if rule.of_messages is not None:
-            findings += _findings(rule, rule.of_messages(conversation, specials))
+            findings += rule.findings(rule.of_messages(conversation, specials))
     return findings
 
 
@@ -119,13 +124,6 @@ def error_finding(code: str, error: ConversationError) -> Finding:
 def special_texts(*tables: Iterable[str]) -> frozenset[str]:
     """Gather special tokens."""
     return frozenset(text for table in tables for text in table)
-
-
-def _findings(rule: Rule, places: Iterable[Breach]) -> list[Finding]:
-    return [
-        Finding(rule.code, rule.severity, place.text, place.message_index, place.token_index)
-        for place in places
-    ]
 
 
 _SEVERITIES = {"error": 0, "warning": 1, "note": 2}
@@ -157,11 +155,9 @@ def roles_are_wrong(conversation: Conversation) -> bool:
 
 
 def _wrong_place(role: str, before: str, index: int) -> str | None:
-    if role in ("system", "developer"):
-        return (
-            None if before in ("", "system", "developer") else f"{role!r} is not at the beginning"
-        )
     first = before in ("", "system", "developer")
+    if role in ("system", "developer"):
+        return None if first else f"{role!r} is not at the beginning"
     if role == "user":
         return "two user messages in a row" if before == "user" else None
     if first:
@@ -232,16 +228,13 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
         for token in range(first, last)
         if rendering.message_of[token] == index and not rendering.from_structure[token]
     ]
-    if found is None or not tokens:
+    parts = [rendering.token_bytes(token) for token in tokens]
+    if found is None or not any(parts):
         return finding
-    data = b"".join(map(rendering.token_bytes, tokens))
-    offset = data.find(bytetext.to_bytes(found))
-    for token in tokens:
-        offset -= len(rendering.token_bytes(token))
-        if offset < 0:
-            text = f"{finding.message} (from token #{token})"
-            return Finding(finding.code, finding.severity, text, index, token)
-    return finding
+    offset = max(b"".join(parts).find(bytetext.to_bytes(found)), 0)
+    token = tokens[bisect_right(list(accumulate(map(len, parts))), offset)]
+    text = f"{finding.message} (from token #{token})"
+    return replace(finding, message=text, token_index=token)
 
 
 # -- rules of the tokens
@@ -277,8 +270,9 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
     if rendering.n_learned == 0:
         return  # said already
     with_end = set()
-    for token in _positions(rendering.reasons, Reason.END):
-        index = rendering.message_of[token]
+    for token, _, index, reason in rendering.runs:
+        if reason is not Reason.END or token >= rendering.n_kept:
+            continue
         with_end.add(index)
         if not rendering.mask[token]:
             yield Breach(
@@ -297,13 +291,6 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
             )
 
 
-def _positions(column: bytes, value: int) -> Iterator[int]:
-    position = column.find(value)
-    while position >= 0:
-        yield position
-        position = column.find(value, position + 1)
-
-
 def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     kept = rendering.n_kept
     if kept == len(rendering):
@@ -313,9 +300,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
         if conversation.messages[index].role != "assistant" or last <= kept:
             continue
         # A newline that the template writes behind the end token is no loss.
-        if all(rendering.from_structure[i] for i in range(kept, last)) and _ended(
-            rendering, first, kept
-        ):
+        if all(rendering.from_structure[kept:last]) and Reason.END in rendering.reasons[first:kept]:
             continue
         if first < kept:
             yield Breach(
@@ -332,12 +317,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
             f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last that is "
             f"kept, and is lost{others}",
             lost[0],
-            None,
         )
-
-
-def _ended(rendering: Rendering, first: int, last: int) -> bool:
-    return rendering.reasons.find(Reason.END, first, last) >= 0
 
 
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from tokviz.chat import harmony, nanochat, turns
@@ -12,9 +12,9 @@ from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
 from tokviz.chat.render import Rendering, render, render_spans
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
-from tokviz.chat.spans import Reason, Span
+from tokviz.chat.spans import Reason, Span, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer import Tokenizer, pattern_of_specials, segments
 
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
@@ -142,46 +142,22 @@ class _Reader:
     def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
         """Make the spans of a text; all special tokens in it are special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
-        pattern = re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
-        return self.assign(_stretches(text, pattern))
-
-
-def _stretches(text: str, pattern: re.Pattern[str]) -> Iterator[_Stretch]:
-    position = 0
-    for match in pattern.finditer(text):
-        if match.start() > position:
-            yield text[position : match.start()], False
-        yield match.group(), True
-        position = match.end()
-    if position < len(text):
-        yield text[position:], False
+        return self.assign(segments(text, pattern_of_specials(specials)))
 
 
 def _reader_of(text: str) -> _Reader | None:
     """Find the template whose mark comes first."""
-    found = []
-    for reader in _READERS:
-        places = [text.find(mark) for mark in reader.marks]
-        if max(places) >= 0:
-            found.append((min(place for place in places if place >= 0), reader))
-    return min(found, key=lambda item: item[0])[1] if found else None
-
-
-_ROLES = {
-    "system": Reason.SYSTEM_TEXT,
-    "developer": Reason.SYSTEM_TEXT,
-    "user": Reason.USER_TEXT,
-    "assistant": Reason.ASSISTANT_TEXT,
-}
+    reader_of = {mark: reader for reader in _READERS for mark in reader.marks if mark in text}
+    return reader_of[min(reader_of, key=text.index)] if reader_of else None
 
 
 def _reason_of(header: str) -> Reason:
-    """Give the reason of the text behind a header; who is nobody else is a tool."""
-    return _ROLES.get(header.split()[0] if header.split() else "", Reason.TOOL_OUTPUT)
+    """Give the reason of the text behind a header."""
+    return reason_of_role(header.split()[0] if header.split() else "")
 
 
 def _read_headers(
-    stretches: Iterator[_Stretch], start: str, header_end: str, ends: frozenset[str]
+    start: str, header_end: str, ends: frozenset[str], stretches: Iterator[_Stretch]
 ) -> Iterator[Span]:
     r"""Read turns of a start token, a header with the role, its end, the text, an end token.
 
@@ -194,19 +170,15 @@ def _read_headers(
     for text, is_special in stretches:
         if is_special and text == start:
             message, reason, in_header, header = message + 1, Reason.HEADER, True, ""
-            yield Span(text, Reason.HEADER, special=True, message=message)
+            yield special(text, message)
         elif is_special and text == header_end:
             in_header, reason = False, _reason_of(header)
-            yield Span(text, Reason.HEADER, special=True, message=message)
+            yield special(text, message)
         elif is_special:
             header += " "
             ended = reason is Reason.ASSISTANT_TEXT and text in ends
-            if ended:
-                reason = Reason.HEADER
-                yield Span(text, Reason.END, True, True, message=message)
-            else:
-                reason = Reason.HEADER if text in ends else reason
-                yield Span(text, Reason.HEADER, special=True, message=message)
+            reason = Reason.HEADER if text in ends else reason
+            yield end(text, message) if ended else special(text, message)
         elif in_header and header_end == "\n":
             line, newline, rest = text.partition("\n")
             header += line
@@ -232,13 +204,10 @@ def _said(text: str, reason: Reason, message: int) -> Span:
     return Span(text, reason, learned, False, structure, message, -1 if structure else 0)
 
 
-def _read_chatml(stretches: Iterator[_Stretch]) -> Iterator[Span]:
-    return _read_headers(stretches, turns.IM_START, "\n", frozenset({turns.IM_END}))
-
-
-def _read_llama3(stretches: Iterator[_Stretch]) -> Iterator[Span]:
-    ends = frozenset({turns.EOT, "<|eom_id|>"})
-    return _read_headers(stretches, turns.HEADER_START, turns.HEADER_END, ends)
+_read_chatml = partial(_read_headers, turns.IM_START, "\n", frozenset({turns.IM_END}))
+_read_llama3 = partial(
+    _read_headers, turns.HEADER_START, turns.HEADER_END, frozenset({turns.EOT, "<|eom_id|>"})
+)
 
 
 def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[Span]:
@@ -249,7 +218,7 @@ def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[Span]:
     ends = frozenset({harmony.END, harmony.RETURN, harmony.CALL})
     spans: list[Span] = []
     is_assistant = in_header = goes_on = False
-    for span in _read_headers(stretches, harmony.START, harmony.MESSAGE, ends):
+    for span in _read_headers(harmony.START, harmony.MESSAGE, ends, stretches):
         if span.special and span.text == harmony.START:
             in_header, is_assistant = True, False
             goes_on = bool(spans) and spans[-1][:2] == (harmony.END, Reason.END)
@@ -276,7 +245,7 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
         nanochat.AROUND["python"][0]: Reason.TOOL_CALL,
         nanochat.AROUND["python_output"][0]: Reason.TOOL_OUTPUT,
     }
-    inner_ends = {nanochat.AROUND["python"][1], nanochat.AROUND["python_output"][1]}
+    inner_ends = {last for _, last in nanochat.AROUND.values()}
     for text, is_special in stretches:
         if not is_special:
             yield _said(text, reason, message)
@@ -284,10 +253,10 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
             message += 1
             is_user = text == nanochat.USER_START
             speaker = reason = Reason.USER_TEXT if is_user else Reason.ASSISTANT_TEXT
-            yield Span(text, Reason.HEADER, special=True, message=message)
+            yield special(text, message)
         elif text == nanochat.ASSISTANT_END and speaker is Reason.ASSISTANT_TEXT:
             speaker = reason = Reason.HEADER
-            yield Span(text, Reason.END, True, True, message=message)
+            yield end(text, message)
         elif speaker is Reason.ASSISTANT_TEXT and text in inner:
             reason = inner[text]
             yield Span(text, reason, reason is Reason.TOOL_CALL, True, message=message)
@@ -297,7 +266,7 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
         else:
             if text == nanochat.USER_END:
                 speaker = reason = Reason.HEADER
-            yield Span(text, Reason.HEADER, special=True, message=message)
+            yield special(text, message)
 
 
 _READERS = (

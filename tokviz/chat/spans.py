@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from tokviz.chat.conversation import TOOL_ROLES
-
 
 class Reason(IntEnum):
     """Why a token is where it is."""
@@ -82,11 +80,14 @@ def end(text: str, message: int) -> Span:
     return Span(text, Reason.END, True, True, True, message)
 
 
+def turn_end(token: str, role: str, message: int) -> Span:
+    """Make the special token that ends anybody's turn."""
+    return end(token, message) if role == "assistant" else special(token, message)
+
+
 def reason_of_role(role: str) -> Reason:
-    """Give the reason of a role's text."""
-    if role in TOOL_ROLES:
-        return Reason.TOOL_OUTPUT
-    return _OF_ROLE[role]
+    """Give the reason of a role's text; who is nobody else is a tool."""
+    return _OF_ROLE.get(role, Reason.TOOL_OUTPUT)
 
 
 _OF_ROLE = {

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz.chat import tool_calls
 from tokviz.chat.conversation import Conversation, ConversationError, Message
-from tokviz.chat.spans import Reason, Span, content, end, header, special
+from tokviz.chat.spans import Reason, Span, content, header, special, turn_end
 
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
 BEGIN_OF_TEXT, EOT = "<|begin_of_text|>", "<|eot_id|>"
@@ -44,8 +43,7 @@ def write_llama3(conversation: Conversation) -> list[Span]:
         spans += [special(HEADER_START, index), header(message.role, index)]
         spans += [special(HEADER_END, index), header("\n\n", index)]
         spans += _trimmed(_texts(message, index, "llama3"))
-        last = end(EOT, index) if message.role == "assistant" else special(EOT, index)
-        spans.append(last)
+        spans.append(turn_end(EOT, message.role, index))
     return spans
 
 
@@ -80,8 +78,7 @@ def write_qwen(conversation: Conversation) -> list[Span]:
 
 
 def _im_end(message: Message, index: int) -> list[Span]:
-    last = end(IM_END, index) if message.role == "assistant" else special(IM_END, index)
-    return [last, header("\n", index)]
+    return [turn_end(IM_END, message.role, index), header("\n", index)]
 
 
 def _texts(message: Message, index: int, template: str) -> list[Span]:
@@ -115,8 +112,7 @@ def _qwen_system(conversation: Conversation) -> list[Span]:
     index = 0 if own else -1
     spans = [special(IM_START, index), header("system\n", index)]
     spans += _texts(first, 0, "qwen") if own else [header(QWEN_SYSTEM)]
-    tools = conversation.extra.get("tools")
-    if tools:
+    if tools := conversation.extra.get("tools"):
         spans.append(header(_qwen_tools(tools), index))
     return [*spans, special(IM_END, index), header("\n", index)]
 
@@ -147,14 +143,7 @@ def _qwen_tool_calls(message: Message, index: int) -> list[Span]:
             spans.append(content(part.text, "assistant", "text", index, number))
     for number, part in enumerate(message.parts):
         if part.kind == "tool_call":
-            call = tool_calls.parse(part.text)
-            if call is None:
-                raise ConversationError(
-                    'a tool call is JSON such as {"name": "add", "arguments": {}}',
-                    index,
-                    None,
-                    number,
-                )
+            call = part.call(index, number)
             written = f'{call["name"]}", "arguments": {_to_json(call.get("arguments"))}'
             # The model writes the tags too, so they are learned with the call.
             around = (f'{newline}<tool_call>\n{{"name": "', "}\n</tool_call>")

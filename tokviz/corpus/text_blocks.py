@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from tokviz import bytetext
 
@@ -21,7 +20,6 @@ Chunk = tuple[bytes, bool]
 _SEPARATOR = b"\xff"
 
 
-@dataclass(slots=True, eq=False)
 class TextBlock:
     """Texts that lie in one stretch of memory, in order.
 
@@ -33,11 +31,20 @@ class TextBlock:
         is_open: The last text goes on in the next block, as its first one.
     """
 
-    data: bytes
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    ends_document: list[bool] = field(default_factory=list)
-    is_open: bool = False
+    def __init__(
+        self,
+        data: bytes,
+        starts: Iterable[int] = (),
+        ends: Iterable[int] = (),
+        ends_document: Iterable[bool] = (),
+        is_open: bool = False,
+    ) -> None:
+        """Take the memory, and the texts in it."""
+        self.data = data
+        self.starts = list(starts)
+        self.ends = list(ends)
+        self.ends_document = list(ends_document)
+        self.is_open = is_open
 
     def add(self, start: int, end: int, ends_document: bool) -> None:
         """Add a text."""

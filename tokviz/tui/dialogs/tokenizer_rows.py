@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.listing import cleaned_path
 from tokviz.places import HUB, place_words
-from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 

@@ -17,8 +17,8 @@ from tokviz.tui.widgets.cursor_curve import Curve
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tokviz.replay.sources import Source
     from tokviz.replay.text import ReplayText
-    from tokviz.tui.screens.replay.sources import Source
 
 N_POINTS = 160
 """Points of a curve, evenly spread over its logarithmic scale."""
