@@ -7,8 +7,7 @@ import pytest
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_result import SplitResult
 from tokviz.tui.widgets.splits.heads import head_text, pieces_note
-from tokviz.tui.widgets.splits.history import RegexHistory
-from tokviz.tui.widgets.splits.regex_field import complaint, verdict
+from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdict
 
 
 @pytest.mark.parametrize(

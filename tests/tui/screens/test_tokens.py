@@ -18,7 +18,7 @@ from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.id_grid import IdGrid
-from tokviz.tui.widgets.splits import SplitsPanel
+from tokviz.tui.widgets.splits.panel import SplitsPanel
 
 NASTY = (
     b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "

@@ -47,7 +47,7 @@ def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
     """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
-    from tokviz.tui.widgets.splits import SplitsPanel
+    from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     return SplitsPanel(live, palette)
 
