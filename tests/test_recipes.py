@@ -108,7 +108,7 @@ def test_a_kind_of_corpus_file_is_one_entry(monkeypatch, tmp_path) -> None:
 
     monkeypatch.setitem(readers.READERS, ".csv", read)
     (tmp_path / "rows.csv").write_text("n,body\n1,abab\n2,ab\n")
-    run = tokviz.train(Corpus.open(tmp_path / "rows.csv", field="body"), 257)
+    run = tokviz.train(Corpus(tmp_path / "rows.csv", field="body"), 257)
     assert run.tokenizer.merges == [(b"a", b"b")]
     assert run.piece_counts.n_documents == 2
 

@@ -415,11 +415,8 @@ class Tokenizer:
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does."""
-        return (
-            None
-            if self._bytes_of(token_id) is None or self.is_special(token_id)
-            else (self._model.merge_of(token_id))
-        )
+        is_ordinary = self._bytes_of(token_id) is not None and not self.is_special(token_id)
+        return self._model.merge_of(token_id) if is_ordinary else None
 
     def _bytes_of(self, token_id: int) -> bytes | None:
         special = self._special_bytes.get(token_id)

@@ -138,7 +138,7 @@ def test_every_size_of_block_gives_the_same_counts(name: str) -> None:
 @BOTH
 def test_specials_are_cut_out_and_nothing_crosses_them(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
-    corpus = Corpus.open(["ab<|x|>ab<|x|><|x|>cd", "<|x|>"], delimiter=None)
+    corpus = Corpus(["ab<|x|>ab<|x|><|x|>cd", "<|x|>"], delimiter=None)
     result = count_pieces(corpus, SPLIT_PATTERNS["gpt2"], ["<|x|>", "<|x|><|x|>c"])
     assert list(result.pieces()) == [(b"ab", 2), (b"d", 1)]
     assert result.n_documents == 1
@@ -147,7 +147,7 @@ def test_specials_are_cut_out_and_nothing_crosses_them(engine: str, monkeypatch)
 @BOTH
 def test_a_special_token_does_not_cross_documents(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
-    result = count_pieces(Corpus.open(["a<|", "x|>b"]), SPLIT_PATTERNS["none"], ["<|x|>"])
+    result = count_pieces(Corpus(["a<|", "x|>b"]), SPLIT_PATTERNS["none"], ["<|x|>"])
     assert list(result.pieces()) == [(b"a<|", 1), (b"x|>b", 1)]
 
 
@@ -156,7 +156,7 @@ def test_line_ends_stay_as_they_are(engine: str, monkeypatch, tmp_path: Path) ->
     use(engine, monkeypatch)
     file = tmp_path / "a.txt"
     file.write_bytes(b"a\r\nb\rc\n")
-    result = count_pieces(Corpus.open(file), SPLIT_PATTERNS["gpt4"])
+    result = count_pieces(Corpus(file), SPLIT_PATTERNS["gpt4"])
     assert list(result.pieces()) == [
         (b"a", 1), (b"\r\n", 1), (b"b", 1), (b"\r", 1), (b"c", 1), (b"\n", 1),
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def test_bytes_that_are_not_utf8_are_counted_and_kept(engine: str, monkeypatch, 
     use(engine, monkeypatch)
     file = tmp_path / "a.txt"
     file.write_bytes(b"caf\xe9 \xff\xff caf\xe9 \xe4\xb8\x96")
-    result = count_pieces(Corpus.open(file), SPLIT_PATTERNS["gpt2"])
+    result = count_pieces(Corpus(file), SPLIT_PATTERNS["gpt2"])
     assert dict(result.pieces())[b"\xe9"] == 2
     assert (result.n_invalid, result.n_bytes, result.n_chars) == (4, 16, 14)
 
@@ -176,13 +176,13 @@ def test_bytes_that_are_not_utf8_are_counted_and_kept(engine: str, monkeypatch, 
 @pytest.mark.parametrize("source", [[], ["", ""], ["<|endoftext|>"]])
 def test_an_empty_corpus_has_no_pieces(engine: str, source: list[str], monkeypatch) -> None:
     use(engine, monkeypatch)
-    result = count_pieces(Corpus.open(source), SPLIT_PATTERNS["gpt4"])
+    result = count_pieces(Corpus(source), SPLIT_PATTERNS["gpt4"])
     assert (len(result), result.offsets.tolist(), result.n_documents) == (0, [0], 0)
 
 
 def test_documents_without_text_are_not_counted() -> None:
     source = ["<|endoftext|>a<|endoftext|><|endoftext|>b", "", "c<|endoftext|>"]
-    result = both_engines(lambda: Corpus.open(source), SPLIT_PATTERNS["gpt4"])
+    result = both_engines(lambda: Corpus(source), SPLIT_PATTERNS["gpt4"])
     assert result.n_documents == 3
 
 
@@ -190,7 +190,7 @@ def test_documents_without_text_are_not_counted() -> None:
 def test_an_empty_special_token_is_refused(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
     with pytest.raises(SpecialTokenError, match="empty"):
-        count_pieces(Corpus.open(["a"]), SPLIT_PATTERNS["gpt4"], ["<|x|>", ""])
+        count_pieces(Corpus(["a"]), SPLIT_PATTERNS["gpt4"], ["<|x|>", ""])
 
 
 @BOTH
@@ -200,7 +200,7 @@ def test_an_unreadable_file_in_the_middle_is_named(engine: str, monkeypatch, tmp
     for file in files:
         file.write_bytes(b"some text")
     with pytest.raises(InputFileError, match=r"b\.txt\.gz"):
-        count_pieces(Corpus.open(files), SPLIT_PATTERNS["gpt4"])
+        count_pieces(Corpus(files), SPLIT_PATTERNS["gpt4"])
 
 
 def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("tokviz.pretokenize.patterns._compile", lambda _: Failing())
     with pytest.raises(PatternError, match="memory"):
-        count_pieces(Corpus.open(["ab"]), get_split_pattern("(?:a|b)"))
+        count_pieces(Corpus(["ab"]), get_split_pattern("(?:a|b)"))
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", "none", r"\w+"])
@@ -227,7 +227,7 @@ def test_progress_is_reported_and_stopping_keeps_what_is_counted(
     file = tmp_path / "a.txt"
     file.write_text("one two three<|endoftext|>" * 200)
     seen: list[CountProgress] = []
-    whole = count_pieces(Corpus.open(file), get_split_pattern(pattern), on_progress=seen.append)
+    whole = count_pieces(Corpus(file), get_split_pattern(pattern), on_progress=seen.append)
     assert whole.complete
     assert seen[-1] == CountProgress(file.stat().st_size, file.stat().st_size, len(whole))
     assert [report.n_unique for report in seen] == sorted(report.n_unique for report in seen)
@@ -239,7 +239,7 @@ def test_progress_is_reported_and_stopping_keeps_what_is_counted(
         n_asked += 1
         return n_asked == 4
 
-    part = count_pieces(Corpus.open(file), get_split_pattern(pattern), should_stop=should_stop)
+    part = count_pieces(Corpus(file), get_split_pattern(pattern), should_stop=should_stop)
     assert n_asked == 4
     assert not part.complete
     assert 0 < part.n_bytes < whole.n_bytes
@@ -315,7 +315,7 @@ def test_a_small_corpus_needs_no_compiled_code() -> None:
         "from tokviz.bpe.counting import count_pieces\n"
         "from tokviz.corpus.corpus import Corpus\n"
         "from tokviz.pretokenize.patterns import get_split_pattern\n"
-        "count_pieces(Corpus.open(['hello ' * 1000]), get_split_pattern('gpt4'))"
+        "count_pieces(Corpus(['hello ' * 1000]), get_split_pattern('gpt4'))"
     )
     assert "numba" not in imported_by(code)
 
@@ -326,7 +326,7 @@ def test_waiting_for_the_compiler_is_announced(monkeypatch: pytest.MonkeyPatch) 
     for engine, expected in (("plain", []), ("compiled", ["compiling"])):
         use(engine, monkeypatch)
         count_pieces(
-            Corpus.open(["some text"]),
+            Corpus(["some text"]),
             SPLIT_PATTERNS["gpt4"],
             on_compile=lambda: said.append("compiling"),
         )
@@ -372,7 +372,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(PieceTable, "count", fail)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="no room"):
-        count_pieces(Corpus.open(["some text"] * 9), SPLIT_PATTERNS["gpt4"])
+        count_pieces(Corpus(["some text"] * 9), SPLIT_PATTERNS["gpt4"])
     assert threading.active_count() == before
 
 
@@ -384,7 +384,7 @@ def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Pa
     bad.write_bytes(b"no gzip")
     before = threading.active_count()
     with pytest.raises(InputFileError):
-        count_pieces(Corpus.open([good, bad]), SPLIT_PATTERNS["gpt4"])
+        count_pieces(Corpus([good, bad]), SPLIT_PATTERNS["gpt4"])
     assert threading.active_count() == before
 
 

@@ -102,7 +102,7 @@ def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine
     """
     theirs = by_hugging_face(text, 1_200)
     order = sorted(range(256), key=lambda byte: to_characters(bytes([byte])))
-    pieces = count_pieces(Corpus.open([text], delimiter=None), get_split_pattern("gpt2"))
+    pieces = count_pieces(Corpus([text], delimiter=None), get_split_pattern("gpt2"))
     pieces.memory["data"] = np.argsort(order).astype(np.uint8)[pieces.data]
     ours = finished(engine(pieces, settings("smallest_id", 1_200 - 256)))
     tokens = [bytes([byte]) for byte in order]

@@ -90,7 +90,7 @@ def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
         return result(self, n_documents, complete)
 
     monkeypatch.setattr(RegexCounter, "result", noting)
-    found = count_pieces(Corpus.open(["ab cd"] * 200), get_split_pattern(REGEX))
+    found = count_pieces(Corpus(["ab cd"] * 200), get_split_pattern(REGEX))
     assert dict(found.pieces()) == {b"ab": 200, b" ": 200, b"cd": 200}
     assert used
 
@@ -165,7 +165,7 @@ def test_stopping_keeps_what_is_counted() -> None:
         patch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
         patch.setattr(text_blocks, "BLOCK_BYTES", 400)
         texts = ["one two three"] * 10_000
-        part = count_pieces(Corpus.open(texts), get_split_pattern(REGEX), should_stop=should_stop)
+        part = count_pieces(Corpus(texts), get_split_pattern(REGEX), should_stop=should_stop)
     assert not part.complete
     assert 0 < part.n_bytes < 130_000
 

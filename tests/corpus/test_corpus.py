@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokviz
 from tests.oracles.nasty import byte_texts
 from tests.oracles.pieces import documents_of
 from tokviz import bytetext
@@ -48,7 +49,7 @@ def texts_of(blocks: Iterable[TextBlock]) -> list[list[bytes]]:
 
 def documents(source: Source, **options) -> list[bytes]:
     """Read the documents of a source that holds no special tokens."""
-    return [b"".join(texts) for texts in texts_of(Corpus.open(source, **options).text_blocks())]
+    return [b"".join(texts) for texts in texts_of(Corpus(source, **options).text_blocks())]
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\n\xff<|endoftext|>b")))
-    corpus = Corpus.open("-")
+    corpus = Corpus("-")
     assert corpus.n_bytes_total is None
     assert texts_of(corpus.text_blocks()) == [[b"a\r\n\xff"], [b"b"]]
     assert corpus.n_bytes_read == 18
@@ -134,8 +135,9 @@ def test_what_is_no_text_is_refused() -> None:
 
 
 def test_an_open_corpus_is_taken_as_it_is() -> None:
-    corpus = Corpus.open(["a"])
-    assert Corpus.open(corpus) is corpus
+    corpus = Corpus(["ab ab"])
+    assert tokviz.train(corpus, 257).tokenizer.merges == [(b"a", b"b")]
+    assert corpus.n_bytes_read == 5
 
 
 def jsonl(records: Iterable[object]) -> bytes:
@@ -181,7 +183,7 @@ def test_parquet(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     texts = [f"text {n} é" for n in range(1000)] + [None, ""]
     parquet.write_table(pyarrow.table({"text": texts, "n": range(1002)}), file)
-    corpus = Corpus.open(file)
+    corpus = Corpus(file)
     expected = [[(text or "").encode()] for text in texts]
     assert texts_of(corpus.text_blocks()) == expected
     assert corpus.n_bytes_read == corpus.n_bytes_total == file.stat().st_size
@@ -216,7 +218,7 @@ def test_compressed_files(ending: str, compress: Callable[[bytes], bytes], tmp_p
     plain.write_bytes(compress(data))
     lines.write_bytes(compress(jsonl([{"text": "x"}, {"text": "y"}])))
     twice.write_bytes(compress(b"one ") + compress(b"two"))
-    corpus = Corpus.open(plain)
+    corpus = Corpus(plain)
     assert texts_of(corpus.text_blocks()) == [[data]]
     assert corpus.n_bytes_read == corpus.n_bytes_total == plain.stat().st_size
     assert documents(lines) == [b"x", b"y"]
@@ -247,12 +249,12 @@ def test_missing_files_are_named_before_anything_is_read(tmp_path: Path) -> None
     there.write_text("x")
     for source in ([there, missing], [str(there), str(missing)], missing, str(missing)):
         with pytest.raises(InputFileError, match="b: there is no such file"):
-            Corpus.open(source)
+            Corpus(source)
 
 
 def test_a_list_of_names_without_any_file_is_no_list_of_texts() -> None:
     with pytest.raises(InputFileError, match=r"one\.txt: there is no such file"):
-        Corpus.open(["one.txt", "two.jsonl"])
+        Corpus(["one.txt", "two.jsonl"])
     assert documents(["one.txt", "see two.txt"]) == [b"one.txt", b"see two.txt"]
     assert documents(iter(["one.txt"])) == [b"one.txt"]
 
@@ -260,14 +262,14 @@ def test_a_list_of_names_without_any_file_is_no_list_of_texts() -> None:
 @pytest.mark.parametrize(("name", "reason"), [("*.txt", "matches no file"), ("", "holds no files")])
 def test_sources_without_any_file(name: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match=reason):
-        Corpus.open(os.path.join(tmp_path, name))
+        Corpus(os.path.join(tmp_path, name))
 
 
 def test_a_file_that_vanishes_is_named(tmp_path: Path) -> None:
     files = [tmp_path / "a", tmp_path / "b"]
     for file in files:
         file.write_text("x")
-    corpus = Corpus.open(files)
+    corpus = Corpus(files)
     files[1].unlink()
     with pytest.raises(InputFileError, match="b: there is no such file"):
         texts_of(corpus.text_blocks())
@@ -277,7 +279,7 @@ def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
     files = [tmp_path / "a", tmp_path / "b"]
     for file in files:
         file.write_bytes(b"some text " * 10)
-    corpus = Corpus.open(files)
+    corpus = Corpus(files)
     assert (corpus.n_bytes_total, corpus.n_bytes_read) == (200, 0)
     texts_of(corpus.text_blocks())
     assert corpus.n_bytes_read == 200
@@ -289,7 +291,7 @@ def test_what_has_been_read_grows_while_it_is_read(tmp_path: Path) -> None:
     plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.gz"
     plain.write_bytes(data)
     packed.write_bytes(gzip.compress(os.urandom(len(data))))
-    corpus = Corpus.open([plain, packed])
+    corpus = Corpus([plain, packed])
     size = plain.stat().st_size
     positions = [corpus.n_bytes_read for _ in corpus.text_blocks()]
     assert positions == sorted(positions)
@@ -301,7 +303,7 @@ def test_what_has_been_read_grows_while_it_is_read(tmp_path: Path) -> None:
 def test_a_named_pipe_has_no_size(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    corpus = Corpus.open(pipe)
+    corpus = Corpus(pipe)
     assert corpus.n_bytes_total is None
     writer = threading.Thread(target=pipe.write_bytes, args=[b"some text"])
     writer.start()
@@ -324,7 +326,7 @@ def test_caps_are_those_of_nanochat() -> None:
 def test_a_document_without_an_end_is_capped_by_the_total(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"ab" * 3_000_000)
-    corpus = Corpus.open(file, max_chars=1001)
+    corpus = Corpus(file, max_chars=1001)
     assert texts_of(corpus.text_blocks()) == [[b"ab" * 500 + b"a"]]
     assert corpus.n_bytes_read < 3_000_000
 
@@ -366,7 +368,7 @@ def test_caps_in_any_blocks(
 @pytest.mark.parametrize("option", ["max_chars", "max_doc_chars"])
 def test_a_cap_that_leaves_nothing_is_refused(option: str) -> None:
     with pytest.raises(ValueError, match="a cap of 0 characters"):
-        Corpus.open(["a"], **{option: 0})
+        Corpus(["a"], **{option: 0})
 
 
 def test_an_open_text_ends_between_characters() -> None:

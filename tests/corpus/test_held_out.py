@@ -44,7 +44,7 @@ def test_every_line_is_either_learned_from_or_held_out(tmp_path: Path, n_lines: 
     path = tmp_path / "corpus.txt"
     lines = [f"line {n}\n" for n in range(n_lines)]
     path.write_text("".join(lines))
-    corpus = HeldOutCorpus.open(path)
+    corpus = HeldOutCorpus(path)
     learned = b"".join(text for block in corpus.text_blocks() for text in texts_of(block))
     held_out = b"".join(corpus.held_out)
     assert sorted((learned + held_out).decode().splitlines(keepends=True)) == sorted(lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tokviz.vocabulary.query import (
-    BytesTerm,
     FlagTerm,
     RangeTerm,
     RegexTerm,
@@ -30,8 +29,6 @@ def _holds(term: Term, token_id: int, token: bytes, script: int, special: bool) 
             if at_start:
                 return where.startswith(data)
             return where.endswith(data) if at_end else data in where
-        case BytesTerm(data):
-            return data in token
         case RegexTerm(pattern, ignore_case):
             return re.search(pattern, text, re.IGNORECASE if ignore_case else 0) is not None
         case RangeTerm(what, low, high):

@@ -81,6 +81,8 @@ class CountingScreen(TokvizScreen):
 
 
 class CountingApp(App[None]):
+    DEFAULT_MODE = "counting"
+
     def __init__(self) -> None:
         super().__init__()
         self.session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
@@ -151,11 +153,12 @@ async def test_a_screen_that_is_not_seen_follows_the_tokenizer_when_it_is() -> N
     async with app.run_test() as pilot:
         app.session.use_tokenizer(tokviz.load("cl100k_base"), "gpt-4")
         assert app.first.tokenizers == ["cl100k_base"]
-        app.push_screen(Screen())
-        await pilot.pause()
+        app.add_mode("counting", app.get_default_screen)
+        app.add_mode("other", Screen)
+        await app.switch_mode("other")
         app.session.use_tokenizer(tokviz.load("o200k_base"), "gpt-4o")
         assert app.first.tokenizers == ["cl100k_base"]
-        app.pop_screen()
+        await app.switch_mode("counting")
         await pilot.pause()
         assert app.first.tokenizers == ["cl100k_base", "o200k_base"]
 

@@ -13,7 +13,7 @@ from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.tui.widgets.editor import breaks as breaks_module
 from tokviz.tui.widgets.editor.breaks import breaks, fits, safe_cut, width_bound
 from tokviz.tui.widgets.editor.cells import lay_out
-from tokviz.tui.widgets.editor.long_line import FlatLongLine, Part, WrappedLongLine
+from tokviz.tui.widgets.editor.long_line import FlatLongLine, LinePart, WrappedLongLine
 
 TABLES = st.sampled_from([SHOWN, HIDDEN])
 lines = st.one_of(texts, byte_texts).map(lambda text: text.replace("\n", " "))
@@ -199,7 +199,7 @@ def test_an_edit_of_a_long_line_lays_out_only_the_parts_around_it():
             super().__init__(text, 100, SHOWN)
             plain = self._measure
 
-            def measure(part: str) -> Part:
+            def measure(part: str) -> LinePart:
                 measured.append(len(part))
                 return plain(part)
 

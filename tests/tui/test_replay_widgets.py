@@ -11,6 +11,7 @@ from textual.app import App, ComposeResult
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets import cursor_curve, scrubber
 from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve, curve_line
+from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
 from tokviz.tui.widgets.flow import Row, Span, ToMerge
 from tokviz.tui.widgets.lists import PickList
@@ -112,11 +113,8 @@ class Shown(App[None]):
     def on_token_text_picked(self, event: TokenText.Picked) -> None:
         self.heard.append(event.token_id)
 
-    def on_scrubber_moved(self, event: Scrubber.Moved) -> None:
+    def on_dragged_moved(self, event: Dragged.Moved) -> None:
         self.heard.append(event.value)
-
-    def on_cursor_curve_moved(self, event: CursorCurve.Moved) -> None:
-        self.heard.append(event.x)
 
     def on_rows_view_picked(self, event: RowsView.Picked) -> None:
         self.heard.append(event.action)

@@ -9,13 +9,13 @@ from tokviz.tui.widgets.splits.frame import BLOCK_CHARS, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import Look, Spans
 from tokviz.tui.widgets.splits.rows import NamedRow
 
-LOOK = Look.from_palette(token_palette(True, "truecolor", False))
+LOOK = Look(token_palette(True, "truecolor", False))
 TEXT = st.text("ab 1中\n", max_size=200)
 
 
 def _gloss(text: str, width: int = 30) -> Gloss:
     live = LiveDocument(text)
-    rows = [NamedRow(live, name, lambda *_: None) for name in ("gpt2", "gpt4")]
+    rows = [NamedRow(live, name, lambda: None) for name in ("gpt2", "gpt4")]
     return Gloss(live, rows, width)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tokviz.tui.widgets.splits.layout import stretches
+from tokviz.tui.widgets.splits.gloss import stretches
 
 TEXT = st.text("ab 中\t\n\u200b\u0301\x1b\udcff🙂", max_size=40)
 

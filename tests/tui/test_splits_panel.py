@@ -7,10 +7,10 @@ from textual.widgets import ContentSwitcher, Static
 from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.splits import PieceClicked, SplitsPanel
 from tokviz.tui.widgets.splits.heads import PatternHead
+from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
-from tokviz.tui.widgets.splits.view import GlossView
+from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
 
 TEXT = "It costs 123456 dollars.\nDON'T worry\n"
 

@@ -13,8 +13,7 @@ from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.pretokenize.split import split
-from tokviz.tui.widgets.splits.known import KnownPieces
-from tokviz.tui.widgets.splits.named import pieces_near
+from tokviz.tui.widgets.splits.pieces import KnownPieces, pieces_near
 from tokviz.tui.widgets.splits.rows import CustomRow, NamedRow
 
 TEXT = st.text("aB1 \n\r\t'!/.s中\u0301é", max_size=60)
@@ -55,12 +54,12 @@ def test_a_text_without_safe_cuts_nearby_is_left_to_a_thread() -> None:
 
 
 def test_a_named_row_asks_once_and_uses_the_answer() -> None:
-    asked: list[tuple[str, int]] = []
+    asked: list[int | None] = []
     live = LiveDocument("a" * 50_000)
-    row = NamedRow(live, "gpt2", lambda name, offset: asked.append((name, offset)))
+    row = NamedRow(live, "gpt2", lambda: asked.append(row.wanted))
     assert row.pieces_in(25_000, 25_010) == []
     assert row.pieces_in(26_000, 26_010) == []
-    assert asked == [("gpt2", 25_000)]
+    assert asked == [25_000]
     row.take_far(live.revision, _result(row.pattern, live.text))
     assert row.pieces_in(25_000, 25_010) == [Piece(0, 50_000)]
 
@@ -119,7 +118,7 @@ def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
     live = LiveDocument("one two")
     row = CustomRow(live)
     row.begin()
-    row.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
+    row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
     row.finish()
     assert len(row.pieces_in(0, 7)) == 3
     live.set_text("other text")
@@ -131,10 +130,10 @@ def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
     live = LiveDocument("one two")
     row = CustomRow(live)
     row.begin()
-    row.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
+    row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
     row.finish()
     row.begin()
-    row.add(SplitPart(0, array("I", [1, 2]), (), 0))
+    row.result.add(SplitPart(0, array("I", [1, 2]), (), 0))
     assert row.pieces_in(0, 2) == [Piece(0, 1), Piece(1, 2)]
     assert row.pieces_in(0, 7) == [Piece(0, 3), Piece(3, 4), Piece(4, 7)]
     row.fail()

@@ -7,8 +7,7 @@ import pytest
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_result import SplitResult
 from tokviz.tui.widgets.splits.heads import head_text, pieces_note
-from tokviz.tui.widgets.splits.history import History
-from tokviz.tui.widgets.splits.regex_field import complaint, verdict
+from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdict
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_a_head_fills_its_line(width: int) -> None:
 
 
 def test_history_goes_back_and_returns_to_what_was_being_written() -> None:
-    history = History(["one", "two"])
+    history = RegexHistory(["one", "two"])
     assert [history.older("draft"), history.older("two"), history.older("one")] == [
         "two",
         "one",
@@ -64,10 +63,10 @@ def test_history_goes_back_and_returns_to_what_was_being_written() -> None:
 
 
 def test_history_skips_the_entry_that_is_already_there() -> None:
-    assert History(["one", "two"]).older("two") == "one"
+    assert RegexHistory(["one", "two"]).older("two") == "one"
 
 
 def test_an_entry_that_is_used_again_becomes_the_newest() -> None:
-    history = History(["one", "two"])
+    history = RegexHistory(["one", "two"])
     history.add("one")
     assert [history.older("x"), history.older("one")] == ["one", "two"]

@@ -91,10 +91,10 @@ def train(
         tie_break=tie_break,
         min_count=min_count,
     )
-    corpus = Corpus.open(
-        source, delimiter=delimiter, field=field, max_chars=max_chars, max_doc_chars=max_doc_chars
-    )
-    return _Training(corpus, settings, on_progress, should_stop).run()
+    if not isinstance(source, Corpus):
+        caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
+        source = Corpus(source, delimiter=delimiter, field=field, **caps)
+    return _Training(source, settings, on_progress, should_stop).run()
 
 
 def train_bpe(

@@ -21,7 +21,7 @@ from tokviz.errors import InputFileError
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the app, without FILE."""
     options.add_tokenizer(parser, otherwise="the one used last")
-    options.add_specials(parser, options.SPECIALS_HELP)
+    options.add_specials(parser)
     parser.add_argument("--version", action="version", version=f"tokviz {__version__}")
 
 

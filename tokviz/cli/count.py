@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
-    options.add_files(parser, "a text to count")
-    options.add_tokenizer(parser)
-    options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
-    options.add_json(parser)
+    options.add_texts(parser, "a text to count")
     parser.add_argument(
         "--cost", action="store_true", help="what it costs with the models of your price table"
     )

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
-    options.add_files(parser, "a text to encode")
-    options.add_tokenizer(parser)
-    options.add_split_pattern(parser)
-    options.add_specials(parser, options.SPECIALS_HELP)
-    options.add_json(parser)
+    options.add_texts(parser, "a text to encode")
     parser.add_argument(
         "--spans",
         action="store_true",

@@ -26,6 +26,15 @@ def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add all that commands take which turn texts into tokens."""
+    add_files(parser, what)
+    add_tokenizer(parser)
+    add_split_pattern(parser)
+    add_specials(parser)
+    add_json(parser)
+
+
 def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_TOKENIZER) -> None:
     """Add `-t`; `otherwise` names what is used where neither it nor the environment says."""
     parser.add_argument(
@@ -47,7 +56,10 @@ def add_split_pattern(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_specials(parser: argparse.ArgumentParser, help_text: str) -> None:
+_SPECIALS = "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
+
+
+def add_specials(parser: argparse.ArgumentParser, help_text: str = _SPECIALS) -> None:
     """Add `--specials`."""
     parser.add_argument("--specials", choices=("parsed", "text"), default="parsed", help=help_text)
 
@@ -72,11 +84,6 @@ def tokenizer_name(arguments: argparse.Namespace) -> str:
 def input_names(files: Sequence[str]) -> list[str]:
     """The inputs to read: standard input, as `-`, where no file is given."""
     return list(files) or ["-"]
-
-
-SPECIALS_HELP = (
-    "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
-)
 
 
 def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
@@ -16,7 +16,7 @@ from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import input_error, looks_binary
 
 Path: TypeAlias = str | os.PathLike[str]
-Source: TypeAlias = "Path | Iterable[Path] | Corpus"
+Source: TypeAlias = Path | Iterable[Path]
 
 STANDARD_INPUT = "-"
 
@@ -37,43 +37,13 @@ class Corpus:
 
     def __init__(
         self,
-        files: Sequence[str],
-        texts: Iterable[str] = (),
-        *,
-        delimiter: str | None = DELIMITER,
-        field: str = "text",
-        max_chars: int | None = None,
-        max_doc_chars: int | None = None,
-    ) -> None:
-        """Take what `open` found.
-
-        Raises:
-            InputFileError: If a file is missing or a folder.
-        """
-        for cap in (max_chars, max_doc_chars):
-            if cap is not None and cap < 1:
-                raise ValueError(f"a cap of {cap} characters leaves nothing to read")
-        self.files = tuple(files)
-        self._sizes = [_size_of(file) for file in self.files]
-        known = [size for size in self._sizes if size is not None]
-        self.n_bytes_total = sum(known) if files and len(known) == len(files) else None
-        self.n_bytes_read = 0
-        self._texts = texts
-        self._delimiter = delimiter or ""
-        self._field = field
-        self._max_chars = max_chars
-        self._max_doc_chars = max_doc_chars
-
-    @classmethod
-    def open(
-        cls,
         source: Source,
         *,
         delimiter: str | None = DELIMITER,
         field: str = "text",
         max_chars: int | None = None,
         max_doc_chars: int | None = None,
-    ) -> Corpus:
+    ) -> None:
         """Find the files of a source; nothing is read yet.
 
         Args:
@@ -82,7 +52,6 @@ class Corpus:
                 `data/**/*.txt`, or "-". A list of str is taken for paths if one of its first
                 hundred items is a file or pattern of files, if all of them are folders, or if all
                 of them end as files do; give `Path` objects, or an iterator for texts, to be sure.
-                An open corpus is returned as it is.
             delimiter: Text between documents; it is cut out. None or "" for none.
             field: The field of JSON lines and the column of tables that holds the text.
             max_chars: Enough characters in total: the document that exceeds it is the last one.
@@ -91,18 +60,19 @@ class Corpus:
         Raises:
             InputFileError: If there is no such file, or a folder or pattern without any.
         """
-        if isinstance(source, Corpus):
-            return source
-        paths, texts = _paths_or_texts(source)
-        files = [file for path in paths for file in _files_of(path)]
-        return cls(
-            files,
-            texts,
-            delimiter=delimiter,
-            field=field,
-            max_chars=max_chars,
-            max_doc_chars=max_doc_chars,
-        )
+        paths, self._texts = _paths_or_texts(source)
+        self.files = tuple(file for path in paths for file in _files_of(path))
+        for cap in (max_chars, max_doc_chars):
+            if cap is not None and cap < 1:
+                raise ValueError(f"a cap of {cap} characters leaves nothing to read")
+        self._sizes = [_size_of(file) for file in self.files]
+        known = [size for size in self._sizes if size is not None]
+        self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
+        self.n_bytes_read = 0
+        self._delimiter = delimiter or ""
+        self._field = field
+        self._max_chars = max_chars
+        self._max_doc_chars = max_doc_chars
 
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
         """Read all texts between special tokens and delimiters; only once.
@@ -143,29 +113,18 @@ class Corpus:
             yield data, ends_document
 
 
-def _paths_or_texts(
-    source: Path | Iterable[Path],
-) -> tuple[list[Path], Iterable[str]]:
+def _paths_or_texts(source: Source) -> tuple[list[Path], Iterable[str]]:
     if isinstance(source, (str, os.PathLike)):
         return [source], ()
-    if not isinstance(source, (list, tuple, set, frozenset)):
-        return _paths_or_texts_of_iterator(iter(source))
-    items = list(source)
-    return (items, ()) if _are_paths(items) else ([], items)
-
-
-def _paths_or_texts_of_iterator(items: Iterator[Path]) -> tuple[list[Path], Iterable[str]]:
-    """Tell paths from texts by the type of the first item: an iterator's str are texts."""
+    if isinstance(source, (list, tuple, set, frozenset)):
+        listed = list(source)
+        return (listed, ()) if _are_paths(listed) else ([], listed)
+    # The first item tells: an iterator's str are texts.
+    items = iter(source)
     head = list(islice(items, 1))
     if head and isinstance(head[0], os.PathLike):
         return [*head, *items], ()
-    return [], _chain(head, items)
-
-
-def _chain(head: Iterable[Path], rest: Iterable[Path]) -> Iterator[str]:
-    for items in (head, rest):
-        for item in items:
-            yield item if isinstance(item, str) else os.fspath(item)
+    return [], (os.fspath(item) for item in chain(head, items))
 
 
 def _are_paths(items: Sequence[Path]) -> bool:

@@ -113,10 +113,9 @@ def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
 def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputFileError(path, f"line {number} is no JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise InputFileError(path, f"line {number} is no JSON: {error}") from None
+        reason = getattr(error, "msg", error)
+        raise InputFileError(path, f"line {number} is no JSON: {reason}") from None
 
 
 def _fields_of(record: object) -> str:

@@ -31,8 +31,6 @@ class TextBlock:
         is_open: The last text goes on in the next block, as its first one.
     """
 
-    __slots__ = ("data", "ends", "ends_document", "is_open", "starts")
-
     def __init__(
         self,
         data: bytes,

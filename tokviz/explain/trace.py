@@ -26,7 +26,7 @@ MAX_EXPLAINED_BYTES = 65_536
 """Longer stretches of text are not split to see why they are no token."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LineageNode:
     """A token and the two tokens that a merge made it from.
 
@@ -47,18 +47,6 @@ class LineageNode:
     note: str = ""
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A node of a lineage whose children are still being found."""
-
-    token: bytes
-    id: int | None
-    depth: int
-    merge: tuple[bytes, bytes] | None
-    children: list[_Draft]
-    note: str
-
-
 def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
     """Trace a token back through its merges down to bytes.
 
@@ -68,31 +56,20 @@ def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
     Raises:
         TokenIdError: If no token has this id.
     """
-    root = _draft(tok, tok.token_bytes(token_id), token_id, 0)
-    drafts = [root]
-    for draft in drafts:
-        if draft.merge is None:
+    root = _node(tok, tok.token_bytes(token_id), token_id)
+    found = [(root, 0)]
+    for node, depth in found:
+        if node.merge is None:
             continue
-        if len(drafts) + 2 > MAX_LINEAGE_NODES or draft.depth >= MAX_LINEAGE_DEPTH:
-            draft.merge, draft.note = None, f"{len(draft.token):,} bytes, not taken apart further"
+        if len(found) + 2 > MAX_LINEAGE_NODES or depth >= MAX_LINEAGE_DEPTH:
+            node.merge, node.note = None, f"{len(node.token):,} bytes, not taken apart further"
             continue
-        for part in draft.merge:
-            draft.children.append(_draft(tok, part, tok.token_id(part), draft.depth + 1))
-        drafts.extend(draft.children)
-    nodes: dict[int, LineageNode] = {}
-    for draft in reversed(drafts):
-        nodes[id(draft)] = LineageNode(
-            draft.token,
-            draft.id,
-            None if draft.id is None else tok.rank(draft.id),
-            draft.merge,
-            tuple(nodes[id(child)] for child in draft.children),
-            draft.note,
-        )
-    return nodes[id(root)]
+        node.children = tuple(_node(tok, part, tok.token_id(part)) for part in node.merge)
+        found.extend((child, depth + 1) for child in node.children)
+    return root
 
 
-def _draft(tok: Tokenizer, token: bytes, token_id: int | None, depth: int) -> _Draft:
+def _node(tok: Tokenizer, token: bytes, token_id: int | None) -> LineageNode:
     merge, note = None, ""
     if token_id is not None and tok.is_special(token_id):
         note = "a special token: no merge makes it"
@@ -103,7 +80,8 @@ def _draft(tok: Tokenizer, token: bytes, token_id: int | None, depth: int) -> _D
     else:
         merge = None if token_id is None else tok.merge_of(token_id)
         note = "" if merge is not None else "no merge makes it"
-    return _Draft(token, token_id, depth, merge, [], note)
+    rank = None if token_id is None else tok.rank(token_id)
+    return LineageNode(token, token_id, rank, merge, note=note)
 
 
 @dataclass(frozen=True, slots=True)

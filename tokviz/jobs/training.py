@@ -169,7 +169,7 @@ def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
 
 def _open_corpus(request: TrainRequest) -> Corpus:
     kind = HeldOutCorpus if request.compare else Corpus
-    return kind.open(
+    return kind(
         # A list of names could be taken for texts.
         [Path(source) for source in request.sources],
         delimiter=request.delimiter,

@@ -38,17 +38,6 @@ class Backlog:
             Its tokens stay unknown until it is edited.
     """
 
-    __slots__ = (
-        "_done",
-        "_lengths",
-        "_parse_specials",
-        "_tokenizer",
-        "_uncounted",
-        "_waiting",
-        "counts",
-        "failure",
-    )
-
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
         """Take the tokenizer, and whether it is to recognise special tokens."""
         self._tokenizer = tokenizer

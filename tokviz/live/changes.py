@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import reduce
 from typing import NamedTuple
 
 _REMEMBERED = 1024
@@ -59,8 +60,5 @@ class ChangeLog:
         """
         if revision < self._known_from:
             return None
-        total: Change | None = None
-        for number, change in self._changes:
-            if number > revision:
-                total = change if total is None else total.followed_by(change)
-        return Change(0, 0, 0) if total is None else total
+        changes = [change for number, change in self._changes if number > revision]
+        return reduce(Change.followed_by, changes) if changes else Change(0, 0, 0)

@@ -74,8 +74,7 @@ class ChunkTokens:
 
     def prepare(self) -> None:
         """Do now, in a thread that may take its time, what is long for a large chunk."""
-        if self._borders is None:
-            self._borders = _borders(self.ids, self._lengths)
+        self._borders = self.borders
         self.counts = Counter()
         for first in range(0, len(self.ids), _SLICE):
             self.counts.update(self.ids[first : first + _SLICE])

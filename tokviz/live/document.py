@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from itertools import accumulate, chain, islice
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
 
-from tokviz import bytetext
 from tokviz.live.chunked_text import ChunkedText
 from tokviz.live.chunks import Chunk, ChunkTokens
-from tokviz.live.occurrences import TokenSearch
+from tokviz.live.occurrences import numbers_in
 from tokviz.live.spans import (
     TextSize,
     TokenInfo,
@@ -22,8 +21,8 @@ from tokviz.live.spans import (
 )
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, BlockPlace
 
-if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenization
+TokenSearch = Callable[[Chunk], list[int]]
+"""Gives a token's numbers among those of a chunk, ascending."""
 
 
 class LiveDocument(ChunkedText):
@@ -204,7 +203,7 @@ class LiveDocument(ChunkedText):
         place = self._chunks.locate(TOKENS, start)
         index = self._chunks.start(place, TOKENS)
         for chunk in self._chunks.walk(place):
-            for number in search.numbers_in(chunk):
+            for number in search(chunk):
                 if index + number >= start:
                     yield index + number
             index += chunk.n_tokens
@@ -216,13 +215,17 @@ class LiveDocument(ChunkedText):
         index = self._chunks.start(place, TOKENS) + last.n_tokens
         for chunk in chain((last,), self._chunks.walk_back(place)):
             index -= chunk.n_tokens
-            for number in reversed(search.numbers_in(chunk)):
+            for number in reversed(search(chunk)):
                 if index + number < stop:
                     yield index + number
 
     def _search(self, token_id: int) -> TokenSearch:
+        """Make what finds a token in a chunk."""
         assert self.tokenizer is not None
-        return TokenSearch(token_id, self.tokenizer.token_bytes(token_id))
+        token = self.tokenizer.token_bytes(token_id)
+        # ASCII bytes are always ASCII characters of the text, which is faster to search than ids.
+        text = token.decode("ascii") if token.isascii() else ""
+        return partial(numbers_in, token_id, text)
 
     # -- places in the text
 
@@ -258,51 +261,13 @@ class LiveDocument(ChunkedText):
         Raises:
             TokvizError: If something cannot be encoded.
         """
+        self._take_finished()
         ids = array("I")
-        for chunk in self._complete_chunks():
+        for chunk in self._chunks:
+            if chunk.tokens is None and self._backlog is not None:
+                self._encode_now(self._backlog, chunk)
             if chunk.tokens is not None:
                 ids.extend(chunk.tokens.ids)
+            elif self.failure is not None:
+                raise self.failure
         return ids
-
-    def tokenization(self) -> Tokenization:
-        """Give all tokens and pieces; what is not known yet is encoded now.
-
-        Raises:
-            ValueError: If there is no tokenizer.
-            TokvizError: If something cannot be encoded.
-        """
-        import numpy as np
-
-        from tokviz.tokenizer import Tokenization
-
-        if self.tokenizer is None:
-            raise ValueError("a document without a tokenizer has no tokens")
-        token_ends, piece_ends = [0], [0]
-        byte = 0
-        for chunk in self._complete_chunks():
-            assert chunk.tokens is not None
-            token_ends.extend(byte + border for border in chunk.tokens.borders[1:])
-            pieces = self.tokenizer.split_byte_text(chunk.text, self.parse_specials)
-            sizes = (bytetext.n_bytes(chunk.text[start:end]) for start, end in pieces)
-            piece_ends += list(accumulate(sizes, initial=byte))[1:]
-            byte += chunk.n_bytes
-        ids = self.ids()
-        special_ids = list(self.tokenizer.special_tokens.values())
-        return Tokenization(
-            ids=ids.tolist(),
-            byte_spans=np.array([token_ends[:-1], token_ends[1:]], dtype=np.int64).T.copy(),
-            pieces=np.array([piece_ends[:-1], piece_ends[1:]], dtype=np.int64).T.copy(),
-            special=np.isin(np.frombuffer(ids, dtype=np.uint32), special_ids),
-        )
-
-    def _complete_chunks(self) -> list[Chunk]:
-        """Encode whatever is not known yet, on this thread."""
-        self._take_finished()
-        chunks = list(self._chunks)
-        if self._backlog is not None:
-            for chunk in chunks:
-                if chunk.tokens is None:
-                    self._encode_now(self._backlog, chunk)
-                if chunk.tokens is None and self._backlog.failure is not None:
-                    raise self._backlog.failure
-        return chunks

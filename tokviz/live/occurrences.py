@@ -58,22 +58,17 @@ class TokenCounts:
                     del counts[token_id]
 
 
-class TokenSearch:
-    """Finds one token in chunks."""
+def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:
+    """Give a token's numbers among those of a chunk, ascending.
 
-    __slots__ = ("_ascii", "_token_id")
-
-    def __init__(self, token_id: int, token: bytes) -> None:
-        """Take the token's id and bytes."""
-        self._token_id = token_id
-        # ASCII bytes are always ASCII characters of the text, which is faster to search than ids.
-        self._ascii = token.decode("ascii") if token.isascii() else ""
-
-    def numbers_in(self, chunk: Chunk) -> list[int]:
-        """Give the token's numbers among the chunk's tokens, ascending."""
-        if chunk.tokens is None or self._ascii not in chunk.text:
-            return []
-        return numbers_of(chunk.tokens.ids, self._token_id)
+    Args:
+        token_id: The token.
+        text: Text that the chunk must hold if it holds the token.
+        chunk: The chunk.
+    """
+    if chunk.tokens is None or text not in chunk.text:
+        return []
+    return numbers_of(chunk.tokens.ids, token_id)
 
 
 def numbers_of(ids: array[int], token_id: int) -> list[int]:

@@ -45,8 +45,7 @@ _FLAGS = {
 
 def flags_of_code_points() -> bytearray:
     """Give the flags of every code point, from the table of classes; 0 for surrogates."""
-    names = ["", *CLASSES]
-    flags = stored_classes(names).translate(
+    flags = stored_classes().translate(
         bytes([SYMBOL, *(_FLAGS[name] for name in CLASSES)]).ljust(256, b"\0")
     )
     flags[0xD800:0xE000] = bytes(0x800)

@@ -70,10 +70,8 @@ def _agreed_only() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _stand_ins() -> dict[int, str]:
-    names = ["", *CLASSES]
     stand_ins = [OTHER, *CLASSES.values()]
-    theirs = stored_classes(names)
-    ours = _classes_of_regex(names)
+    theirs, ours = stored_classes(), _classes_of_regex()
     return {
         code: stand_ins[theirs[code]]
         for code in range(0x80, N_CODE_POINTS)
@@ -81,12 +79,12 @@ def _stand_ins() -> dict[int, str]:
     }
 
 
-def stored_classes(names: list[str]) -> bytearray:
-    """Read tiktoken's classes: one index into `names` for each code point, 0 for none.
+def stored_classes() -> bytearray:
+    """Read tiktoken's classes: the number of one of `CLASSES`, from 1, for each code point.
 
-    Args:
-        names: An empty string, then every name of `CLASSES`.
+    It is 0 for none.
     """
+    number_of = {name: number for number, name in enumerate(CLASSES, 1)}
     classes = bytearray(N_CODE_POINTS)
     for line in asset_path(TABLE).read_text("ascii").splitlines():
         if line.startswith("#"):
@@ -94,18 +92,18 @@ def stored_classes(names: list[str]) -> bytearray:
         span, name = line.split()
         first, _, last = span.partition("-")
         start, stop = int(first, 16), int(last or first, 16) + 1
-        classes[start:stop] = bytes([names.index(name)]) * (stop - start)
+        classes[start:stop] = bytes([number_of[name]]) * (stop - start)
     return classes
 
 
-def _classes_of_regex(names: list[str]) -> bytearray:
+def _classes_of_regex() -> bytearray:
     """Ask the installed `regex` package for its classes, in the same form."""
     import regex
 
     # Surrogates are left as they are in a str; they belong to no class in either.
     everything = array("I", range(N_CODE_POINTS)).tobytes().decode("utf-32", "surrogatepass")
     classes = bytearray(N_CODE_POINTS)
-    for index, name in enumerate(names[1:], 1):
+    for index, name in enumerate(CLASSES, 1):
         for match in regex.finditer(rf"\p{{{name}}}+", everything):
             start, stop = match.span()
             classes[start:stop] = bytes([index]) * (stop - start)

@@ -34,7 +34,7 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
         tie_break: The name of the rule of the training; None if it is not known.
     """
     if step.count is None:
-        return MergeReason(_without_counts(step))
+        return MergeReason((_without_counts(step),))
     pair = step.pair.words
     if step.n_tied is not None and step.n_tied > 1 and tie_break is not None:
         rule = get_tie_break(tie_break)
@@ -49,17 +49,11 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     return MergeReason(((*pair, ahead, *step.runner_up.words, follows),))
 
 
-def _without_counts(step: MergeStep) -> tuple[Sentence, ...]:
+def _without_counts(step: MergeStep) -> Sentence:
     if not step.is_reached:
-        return (
-            ("No merge makes ", step.token, ": it is used where it is a whole piece, or never."),
-        )
-    return (
-        (
-            *step.pair.words,
-            " was recovered from the vocabulary; how often it occurred is not known.",
-        ),
-    )
+        return "No merge makes ", step.token, ": it is used where it is a whole piece, or never."
+    unknown = " was recovered from the vocabulary; how often it occurred is not known."
+    return *step.pair.words, unknown
 
 
 def times(n: int) -> str:

@@ -24,7 +24,10 @@ from tokviz.vocabulary.scripts import SCRIPTS
 ExportKind = Literal["csv", "jsonl", "txt"]
 EXPORT_KINDS: tuple[ExportKind, ...] = ("csv", "jsonl", "txt")
 _FIELDS = ("id", "text", "bytes", "length", "characters", "script", "special")
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_NO_TEXT = (*range(0x20), 0x7F, *range(0xDC80, 0xDD00))
+_ESCAPES = {code: f"\\x{code & 0xFF:02x}" for code in _NO_TEXT} | str.maketrans(
+    {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+)
 
 
 def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> bytes:
@@ -63,14 +66,4 @@ def escaped(token: bytes) -> str:
     >>> escaped(b" a\n\xe4")
     ' a\\n\\xe4'
     """
-    parts = []
-    for char in bytetext.from_bytes(token):
-        if "\udc80" <= char <= "\udcff":
-            parts.append(f"\\x{ord(char) - 0xDC00:02x}")
-        elif char in _ESCAPES:
-            parts.append(_ESCAPES[char])
-        elif char < " " or char == "\x7f":
-            parts.append(f"\\x{ord(char):02x}")
-        else:
-            parts.append(char)
-    return "".join(parts)
+    return bytetext.from_bytes(token).translate(_ESCAPES)

@@ -39,21 +39,13 @@ SYNTAX: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TextTerm:
-    """The token holds some bytes, given as text."""
+    """The token holds some bytes."""
 
     data: bytes
     folded: bool
     """Whether case is set aside; `data` is folded then."""
     at_start: bool = False
     at_end: bool = False
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BytesTerm:
-    """The token holds some bytes."""
-
-    data: bytes
     negated: bool = False
 
 
@@ -92,7 +84,7 @@ class FlagTerm:
     negated: bool = False
 
 
-Term = TextTerm | BytesTerm | RegexTerm | RangeTerm | ScriptTerm | FlagTerm
+Term = TextTerm | RegexTerm | RangeTerm | ScriptTerm | FlagTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +183,11 @@ def _term(word: Word) -> Term:
         case "is":
             return FlagTerm(_flag(value))
         case "bytes":
-            return BytesTerm(_hex(value.strip('"').removeprefix("0x"), "bytes:"))
+            return TextTerm(_hex(value.strip('"').removeprefix("0x"), "bytes:"), False)
     if value.startswith("#") and len(value) > 1 and not value[1:].strip("0123456789-<>=_,"):
         return RangeTerm("id", *_range(value[1:], "#498, #0-255 or #1000-"))
     if found := _HEX.fullmatch(value):
-        return BytesTerm(_hex(found[1], "0x"))
+        return TextTerm(_hex(found[1], "0x"), False)
     if value.startswith("/") and len(value) > 1:
         return _regex(value)
     return _text(value)
@@ -209,16 +201,12 @@ def _range(value: str, example: str) -> tuple[int, int]:
     if number is None:
         return _number(low, 0), _number(high, _MAX_NUMBER)
     bound = _number(number, 0)
-    match sign:
-        case ">":
-            return bound + 1, _MAX_NUMBER
-        case ">=":
-            return bound, _MAX_NUMBER
-        case "<":
-            return 0, bound - 1
-        case "<=":
-            return 0, bound
-    return bound, bound
+    return {
+        ">": (bound + 1, _MAX_NUMBER),
+        ">=": (bound, _MAX_NUMBER),
+        "<": (0, bound - 1),
+        "<=": (0, bound),
+    }.get(sign, (bound, bound))
 
 
 def _number(digits: str | None, otherwise: int) -> int:

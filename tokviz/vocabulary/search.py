@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.vocabulary.query import (
-    BytesTerm,
     FlagTerm,
     Query,
     RangeTerm,
@@ -174,8 +173,6 @@ class Searcher:
         match term:
             case TextTerm():
                 return self._text_mask(term)
-            case BytesTerm():
-                return index.rows.containing(term.data)
             case RegexTerm():
                 return regex_mask(index, term, cancelled)
             case RangeTerm():
@@ -184,11 +181,7 @@ class Searcher:
             case ScriptTerm():
                 return np.isin(index.scripts, np.array(term.scripts, np.uint8))
             case FlagTerm():
-                known = {
-                    "special": index.special,
-                    "partial": index.partial,
-                    "unreachable": index.unreachable,
-                }.get(term.flag)
+                known: npt.NDArray[np.bool_] | None = getattr(index, term.flag)
                 return np.zeros(len(index), bool) if known is None else known
 
     def _text_mask(self, term: TextTerm) -> npt.NDArray[np.bool_]:

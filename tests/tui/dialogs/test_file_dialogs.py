@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.listing import FolderEntry
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
-from tokviz.tui.dialogs.folder import FolderEntry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
+from tokviz.live.find import FindQuery
 from tokviz.tui.dialogs.find import FindDialog, FindResult
-from tokviz.tui.dialogs.find_text import FindQuery
 
 TEXT = "one two one\u200b Two one"
 

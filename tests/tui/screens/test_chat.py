@@ -253,6 +253,44 @@ async def test_a_finding_leads_to_its_message_and_its_token() -> None:
         assert screen.rendered.rendering.message_of[pin] == 3
 
 
+async def test_the_list_of_findings_is_walked_by_keys_and_leads_to_the_messages() -> None:
+    app = make_app()
+    empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": ""}]
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": empty * 2})
+        await findings(pilot, screen)
+        places = [finding.message_index for finding in screen.rendered.findings]
+        await pilot.press("alt+g", "f5")
+        assert screen.views.findings.has_focus
+        for index in (0, 1):
+            await pilot.press("down", "enter")
+            await settle(pilot)
+            assert screen.chat.place == PartPlace(places[index] or 0)
+            assert screen.messages.editor.has_focus
+            await pilot.press("f5")
+        await pilot.press("f3")
+        assert screen.chat.place == PartPlace(places[2] or 0), "F3 goes on from there"
+
+
+async def test_the_keyboard_goes_between_the_messages_and_the_tokens() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        editor = screen.messages.editor
+        assert editor.has_focus
+        for back in ("f5", "escape"):
+            await pilot.press("f5")
+            assert screen.views.has_focus_within
+            await pilot.press(back)
+            assert editor.has_focus
+        await pilot.press("f5", "f9")
+        assert not screen.views.display
+        assert editor.has_focus
+        await pilot.press("f2")
+        assert screen.views.display
+        assert screen.views.turns.shown == "ids"
+
+
 async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -415,6 +453,11 @@ async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> N
         assert screen.chat.modified, "it is in no file yet"
         await pilot.press("ctrl+z")
         assert len(contents(screen)) == 4
+        screen.messages.editor.post_message(PartEditor.Pasted(pasted))
+        await settle(pilot)
+        await pilot.press("down", "enter")
+        assert contents(screen)[-2:] == ["See you", "new"]
+        assert screen.chat.place == PartPlace(4)
 
 
 async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from tokviz.tui.screens.train.corpus_entry import CorpusEntry
+from tokviz.corpus.entries import CorpusEntry
 from tokviz.tui.screens.train.corpus_list import MOST_ROWS, CorpusList
 
 

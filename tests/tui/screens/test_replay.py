@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tests.oracles.bpe import encode_by_merges
+from tests.tui.waiting import settle, until
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
@@ -24,15 +24,14 @@ from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
-WAIT = 60.0
-"""Seconds after which a test gives up; never how long it takes."""
-
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the user's folders out of the tests, and the compiler too."""
+    """Keep the user's folders out of the tests, the desktop's clipboard and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Compiling, "begin", lambda self: None)
 
 
@@ -55,23 +54,6 @@ def make_app(request: ReplayRequest | None, text: str = "abab the theory") -> To
     settings, first = Settings(tokenizer="gpt2"), request or ShowScreen("replay")
     tokenizer = tokviz.load("gpt2")
     return TokvizApp(Session(Opened(text), tokenizer, settings, remember=False, first=first))
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Let workers end, and those that they start."""
-    for _ in range(3):
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-
-
-async def until(pilot: Pilot[None], reached: Callable[[], bool]) -> None:
-    """Let the app work until something is true."""
-
-    async def wait() -> None:
-        while not reached():
-            await pilot.pause()
-
-    await asyncio.wait_for(wait(), WAIT)
 
 
 async def opened(pilot: Pilot[None]) -> ReplayScreen:
@@ -305,11 +287,9 @@ async def test_merges_that_change_the_text_are_found(words: str) -> None:
             await pilot.press("full_stop")
             await settle(pilot)
             stops.append(screen.state.position.number)
-        changes = [
-            k
-            for k in range(1, replay.n_merges + 1)
-            if len(replay.encode("theory", k)) < len(replay.encode("theory", k - 1))
-        ]
+        merges, ends = replay.tokenizer.merges, range(replay.n_merges + 1)
+        lengths = [len(encode_by_merges(b"theory", merges[:k])) for k in ends]
+        changes = [k for k in ends[1:] if lengths[k] < lengths[k - 1]]
         assert stops[: len(changes)] == changes[:4]
         await pilot.press("home", "comma")
         assert "No earlier merge" in told(app)
@@ -345,6 +325,19 @@ async def test_the_list_scrubs_with_its_keys(words: str) -> None:
         await settle(pilot)
         await pilot.press("down", "down", "down")
         assert screen.state.position == Position(3, False)
+
+
+async def test_escape_leaves_the_search_and_then_pauses(words: str) -> None:
+    app = make_app(ReplayRequest(words))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space", "ctrl+f", *"ite")
+        await settle(pilot)
+        await pilot.press("escape")
+        assert screen.focused is screen.scrubber and screen.merges.field.value == ""
+        assert screen.state.player.playing, "to look for something is not to stop"
+        await pilot.press("escape")
+        assert not screen.state.player.playing
 
 
 # -- the user's text
@@ -387,6 +380,31 @@ async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:
         await until(pilot, lambda: screen.state.prepared is not None)
 
 
+# -- what is taken elsewhere
+
+
+async def test_a_merge_is_copied_by_its_key_and_an_id_by_a_click(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny, at=1))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("alt+c")
+        await settle(pilot)
+        assert app.clipboard == "merge 1: b'a' + b'b' -> b'ab', id 256, count 3"
+        said = "".join(span.text for span in screen.card.rows[0])
+        await pilot.click("#card", offset=(said.index("256") + 2, 1))
+        await settle(pilot)
+        assert app.clipboard == "256"
+
+
+async def test_the_tokenizer_that_is_replayed_is_used_on_the_tokens_screen() -> None:
+    app = make_app(ReplayRequest("cl100k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await app.screen.run_action("use_replayed")
+        await until(pilot, lambda: app.session.tokenizer.name == "cl100k_base")
+        assert isinstance(app.screen, TokensScreen)
+
+
 # -- from a training
 
 
@@ -404,14 +422,16 @@ async def test_a_training_is_replayed(tmp_path: Path) -> None:
         train.query_one("#vocab_size", Input).value = "270"
         await settle(pilot)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: train.phase != "running")
-        assert train.phase == "done", told(app)
+        await until(pilot, lambda: train.state.phase != "running")
+        assert train.state.phase == "done", told(app)
         await settle(pilot)
         await pilot.click("#replay")
         screen = await opened(pilot)
-        assert train.summary is not None and screen.state.replay is not None
-        assert screen.state.replay.name == train.summary.run_folder
-        assert screen.state.n_merges == train.summary.n_merges and screen.state.replay.has_counts
+        assert train.state.summary is not None and screen.state.replay is not None
+        assert screen.state.replay.name == train.state.summary.run_folder
+        assert (
+            screen.state.n_merges == train.state.summary.n_merges and screen.state.replay.has_counts
+        )
 
 
 # -- the whole
@@ -567,6 +587,8 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
             assert widget.is_on_screen and widget.size.height > 2, view
             if size == (120, 40):
                 assert screen.merges.is_on_screen != screen.diff.is_on_screen
+        await pilot.press("shift+f2")
+        assert screen.views.front == "diff"
 
 
 async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Path) -> None:

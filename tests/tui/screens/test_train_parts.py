@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from tokviz.corpus.entries import CorpusEntry, full_source, look_at
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
-from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.live_view import curve_cells

@@ -17,8 +17,7 @@ from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
-from tokviz.tui.dialogs.folder import (
+from tokviz.listing import (
     UP,
     FolderEntry,
     completion,
@@ -29,6 +28,7 @@ from tokviz.tui.dialogs.folder import (
     split_typed,
     time_label,
 )
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit, fit_end

@@ -16,8 +16,8 @@ from textual.style import Style
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE
+from tokviz.live.find import FindQuery, Matches, escaped, find_all
 from tokviz.tui.dialogs.base import Dialog, Field, Hint
-from tokviz.tui.dialogs.find_text import FindQuery, Matches, escaped, find_all
 from tokviz.tui.tasks import in_thread
 
 

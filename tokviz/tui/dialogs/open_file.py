@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tokviz.listing import check_readable, typed_path
 from tokviz.tui.dialogs.file_dialog import FileDialog
-from tokviz.tui.dialogs.folder import check_readable, typed_path
 from tokviz.tui.tasks import in_thread
 
 

@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 from textual.binding import Binding, BindingType
 
 from tokviz.glyphs import safe
+from tokviz.listing import typed_path
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import FileDialog
-from tokviz.tui.dialogs.folder import typed_path
 from tokviz.tui.widgets.turns import neighbour
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.listing import cleaned_path
 from tokviz.places import HUB, place_words
-from tokviz.tui.dialogs.folder import cleaned_path
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 
@@ -54,10 +54,10 @@ def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
     found: list[tuple[int, int, Match]] = []
     for tokenizer in tokenizers:
         names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
-        fits = [(fit, len(name), name) for name in names if (fit := _fit(wanted, _folded(name)))]
+        fits = [(how, len(name), name) for name in names if (how := _fit(wanted, _folded(name)))]
         if fits:
-            fit, length, name = min(fits)
-            found.append((fit, length, Match(tokenizer, name)))
+            how, length, name = min(fits)
+            found.append((how, length, Match(tokenizer, name)))
     return [match for _, _, match in sorted(found, key=lambda item: item[:2])]
 
 
@@ -129,12 +129,8 @@ def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
         ending = [(size.removesuffix("tokens"), "muted")]
     room -= sum(len(text) for text, _ in ending)
     if room > 4:
-        cells += [("  ", ""), (_cut(title, room).ljust(room), ""), *ending]
+        cells += [("  ", ""), (fit(title, room).ljust(room), ""), *ending]
     return cells
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:

@@ -38,10 +38,6 @@ class SavedTerminal(NamedTuple):
             os.write(self.fd, RESET)
         except OSError:
             return
-        self.restore_attributes()
-
-    def restore_attributes(self) -> None:
-        """Put the terminal's attributes back."""
         if sys.platform == "win32" or self.attributes is None:
             return
         import termios
@@ -81,10 +77,4 @@ def save_terminal(fd: int) -> SavedTerminal:
 
 def terminal_fd() -> int | None:
     """Find the standard stream that is a terminal to write to: stdout, then stderr."""
-    for fd in (1, 2):
-        try:
-            if os.isatty(fd):
-                return fd
-        except OSError:
-            continue
-    return None
+    return next((fd for fd in (1, 2) if os.isatty(fd)), None)

@@ -18,7 +18,8 @@ class NativeStderr:
     def __init__(self) -> None:
         """Change nothing yet."""
         self._real: int | None = None
-        self._last_words = b""
+        self.last_words = ""
+        """The end of what was written while it was held. Not safe for a terminal."""
 
     def hold(self) -> None:
         """Lead it away from the terminal. Where it is none, or nothing can be opened, leave it."""
@@ -38,12 +39,8 @@ class NativeStderr:
             return
         size = os.lseek(2, 0, os.SEEK_END)
         os.lseek(2, max(0, size - _LAST_BYTES), os.SEEK_SET)
-        self._last_words = os.read(2, _LAST_BYTES) or self._last_words
+        words = os.read(2, _LAST_BYTES).decode("utf-8", "replace")
+        self.last_words = words or self.last_words
         os.dup2(self._real, 2)
         os.close(self._real)
         self._real = None
-
-    @property
-    def last_words(self) -> str:
-        """The end of what was written while it was held. Not safe for a terminal."""
-        return self._last_words.decode("utf-8", "replace")

@@ -8,7 +8,6 @@ import sys
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import MAX_FILE_BYTES
 
-_BLOCK_BYTES = 1 << 20
 _STDIN = "standard input"
 
 
@@ -21,23 +20,20 @@ def read_piped_stdin(*, limit: int = MAX_FILE_BYTES) -> bytes | None:
     Raises:
         InputFileError: If it cannot be read, or holds more than `limit` bytes.
     """
+    if os.isatty(0):
+        return None
     try:
-        if os.isatty(0):
-            return None
         os.fstat(0)
     except OSError:
         return None
-    blocks: list[bytes] = []
-    total = 0
     try:
-        while block := os.read(0, _BLOCK_BYTES):
-            blocks.append(block)
-            total += len(block)
-            if total > limit:
-                raise InputFileError(_STDIN, f"more than {limit:,} bytes, which is the limit")
+        with open(0, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
     except OSError as error:
         raise InputFileError(_STDIN, error.strerror or str(error)) from None
-    return b"".join(blocks)
+    if len(data) > limit:
+        raise InputFileError(_STDIN, f"more than {limit:,} bytes, which is the limit")
+    return data
 
 
 def reopen_terminal() -> None:
@@ -46,22 +42,15 @@ def reopen_terminal() -> None:
     Raises:
         TokvizError: If there is no terminal to show the app on or to read keys from.
     """
-    if not _is_terminal(1):
+    if not os.isatty(1):
         raise _no_terminal()
-    if _is_terminal(0) and sys.__stdin__ is not None:
+    if os.isatty(0) and sys.__stdin__ is not None:
         return
     fd = _open_terminal()
     if fd != 0:
         os.dup2(fd, 0)
         os.close(fd)
     sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="replace", closefd=False)  # type: ignore[misc]  # noqa: SIM115
-
-
-def _is_terminal(fd: int) -> bool:
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
 
 
 def _open_terminal() -> int:

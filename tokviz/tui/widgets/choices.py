@@ -72,10 +72,7 @@ class Choices(Widget, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "choices--chosen",
-        "choices--other",
-        "choices--mark",
-        "choices--focused",
+        f"choices--{look}" for look in ("chosen", "other", "mark", "focused")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", show=False),
@@ -97,11 +94,6 @@ class Choices(Widget, can_focus=True):
             super().__init__()
             self.choices = choices
             self.value = value
-
-        @property
-        def control(self) -> Choices:
-            """The widget, for selectors of handlers."""
-            return self.choices
 
     def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
         """Take the words, and the value of the one that is marked first."""

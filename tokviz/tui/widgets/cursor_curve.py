@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.geometry import Region
-from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.widgets.curve import curve_rows
 from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import flow, words_of
 from tokviz.tui.widgets.roles import role_strip
 
 AXIS_COLUMNS = 7
@@ -56,18 +56,6 @@ class CursorCurve(Dragged):
     """
     ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis", "value")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"cursor-curve--{role}" for role in ROLES}
-
-    class Moved(Message):
-        """The user pointed out a place."""
-
-        def __init__(self, x: int) -> None:
-            """Take the x of the place."""
-            super().__init__()
-            self.x = x
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest place matters."""
-            return isinstance(message, CursorCurve.Moved)
 
     def __init__(self, *, id: str | None = None) -> None:
         """Begin without a curve."""
@@ -133,8 +121,8 @@ def curve_line(
     if y == 0:
         return [(fit(curve.title, width), "axis"), (f"  {value}" if value else "", "value")]
     if not curve.points:
-        words = curve.nothing.split(" ")
-        return [(line, "axis") for line in _wrapped(words, width)[y - 1 : y]]
+        rows = flow(words_of(curve.nothing), width)
+        return [(span.text, "axis") for row in rows[y - 1 : y] for span in row]
     if height < 3 or width <= AXIS_COLUMNS + 4:
         return []
     if y == height - 1:
@@ -151,15 +139,6 @@ def curve_line(
         (mark, "cursor"),
         (row[column + 1 :], "future"),
     ]
-
-
-def _wrapped(words: Sequence[str], width: int) -> list[str]:
-    lines = [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return lines
 
 
 def column_of(x: int, last_x: int, width: int) -> int:

@@ -5,11 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from textual import events
+from textual.message import Message
 from textual.widget import Widget
 
 
 class Dragged(Widget):
-    """Turns presses and drags into columns."""
+    """Turns presses and drags into columns, and tells what stands there."""
+
+    class Moved(Message):
+        """The user pointed out another place."""
+
+        def __init__(self, value: int) -> None:
+            """Take the number of the place."""
+            super().__init__()
+            self.value = value
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place matters."""
+            return isinstance(message, Dragged.Moved)
 
     _is_dragged = False
 

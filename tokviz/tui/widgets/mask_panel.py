@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from textual.widgets import Static
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import MaskedText, mask_text
 from tokviz.glyphs import safe
+from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
@@ -25,9 +26,6 @@ from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.look import MARKS
 from tokviz.tui.widgets.mask.why import why_content
-
-if TYPE_CHECKING:
-    from tokviz.live.document import LiveDocument
 
 PAUSE_SECONDS = 0.15
 """How long nothing must have changed before the mask is made anew."""
@@ -150,18 +148,11 @@ class MaskPanel(Vertical):
             self.sync()
 
     def _show(self, masked: MaskedText | None, problem: str) -> None:
-        before, self.masked = self.masked, masked
+        self.masked = masked
         rendering = None if masked is None else masked.rendering
-        old = None if before is None else before.rendering
-        changed = (
-            rendering is None
-            or old is None
-            or old.tokenizer is not rendering.tokenizer
-            or old.virtual_specials != rendering.virtual_specials
-        )
         pin = self._pin
         pin = pin if rendering and pin is not None and pin < len(rendering) else None
-        self.flow.show(rendering, ids_changed=changed, pin=pin)
+        self.flow.show(rendering, pin=pin)
         self._about.update(self._about_content(masked, problem))
         self._set_pin(pin)
 
@@ -169,11 +160,12 @@ class MaskPanel(Vertical):
         if masked is None:
             return Content(safe(problem))
         rendering = masked.rendering
-        parts: list[Content | tuple[str, str]] = []
         share = percent(rendering.supervised_share)
-        parts.append((f"{MARKS[1]} {rendering.n_learned:,} learned", "bold $foreground"))
-        parts.append((f" of {rendering.n_kept:,} tokens ({share}). ", ""))
-        parts.append((safe(masked.sentence), ""))
+        parts: list[Content | tuple[str, str]] = [
+            (f"{MARKS[1]} {rendering.n_learned:,} learned", "bold $foreground"),
+            (f" of {rendering.n_kept:,} tokens ({share}). ", ""),
+            (safe(masked.sentence), ""),
+        ]
         n_virtual = len(rendering.virtual_specials)
         if n_virtual:
             tokens = "special token is" if n_virtual == 1 else "special tokens are"
@@ -193,13 +185,11 @@ class MaskPanel(Vertical):
     def _set_pin(self, index: int | None, *, scroll: bool = False) -> None:
         self._pin = index
         self.flow.set_pin(index, scroll=scroll)
-        masked = self.masked
-        rendering = None if masked is None else masked.rendering
-        conversation = None if masked is None else masked.conversation
+        conversation = None if self.masked is None else self.masked.conversation
         roles = [] if conversation is None else [m.role for m in conversation.messages]
         width = self._why.content_size.width or 40
         brief = self.has_class("-low")
-        self._why.update(why_content(rendering, index, roles, width, brief=brief))
+        self._why.update(why_content(self.flow.tokens, index, roles, width, brief=brief))
 
     def on_mask_token_picked(self, event: MaskTokenPicked) -> None:
         """Explain a token, and go to it in the text if it is one of the text's own."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.widgets.dragged import Dragged
@@ -30,23 +29,8 @@ class Scrubber(Dragged, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "scrubber--done",
-        "scrubber--rest",
-        "scrubber--mark",
-        "scrubber--handle",
+        f"scrubber--{role}" for role in ("done", "rest", "mark", "handle")
     }
-
-    class Moved(Message):
-        """The user moved the handle."""
-
-        def __init__(self, value: int) -> None:
-            """Take the value under the handle."""
-            super().__init__()
-            self.value = value
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest place matters."""
-            return isinstance(message, Scrubber.Moved)
 
     def __init__(self, *, id: str | None = None) -> None:
         """Begin with the range 0 to 0."""

@@ -96,21 +96,19 @@ def status_text(state: StatusState, width: int) -> list[StatusSegment]:
     parts = list(_parts(state))
     segments: list[StatusSegment] = []
     for squeeze in range(_MOST_SQUEEZED + 1):
-        segments = list(_joined(parts, squeeze))
+        segments = _joined(parts, squeeze)
         if sum(cell_len(segment.text) for segment in segments) <= width:
             return segments
     return [StatusSegment(fit(segments[0].text, width), segments[0].role)]
 
 
-def _joined(parts: list[_Part], squeeze: int) -> Iterator[StatusSegment]:
-    first = True
+def _joined(parts: list[_Part], squeeze: int) -> list[StatusSegment]:
+    segments: list[StatusSegment] = []
     for part in parts:
         text = part.at(squeeze)
         if text:
-            if not first:
-                yield StatusSegment(SEPARATOR, None)
-            yield StatusSegment(text, part.role)
-            first = False
+            segments += [StatusSegment(SEPARATOR, None), StatusSegment(text, part.role)]
+    return segments[1:]
 
 
 def _parts(state: StatusState) -> Iterator[_Part]:
@@ -215,13 +213,9 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         """Start with the numbers of an empty document."""
         super().__init__(id=id)
-        self._state = StatusState()
-        self._laid_out: tuple[int, list[StatusSegment]] | None = None
-
-    @property
-    def state(self) -> StatusState:
+        self.state = StatusState()
         """What the line shows."""
-        return self._state
+        self._laid_out: tuple[int, list[StatusSegment]] | None = None
 
     @property
     def text(self) -> str:
@@ -230,10 +224,10 @@ class StatusLine(Widget):
 
     def show(self, state: StatusState) -> None:
         """Show these numbers, drawing only if the line reads differently."""
-        if state == self._state:
+        if state == self.state:
             return
         before = self._segments()
-        self._state = state
+        self.state = state
         self._laid_out = None
         if self._segments() != before:
             self.refresh()
@@ -263,5 +257,5 @@ class StatusLine(Widget):
     def _segments(self) -> list[StatusSegment]:
         width = self.size.width
         if self._laid_out is None or self._laid_out[0] != width:
-            self._laid_out = width, status_text(self._state, width)
+            self._laid_out = width, status_text(self.state, width)
         return self._laid_out[1]

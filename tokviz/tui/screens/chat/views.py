@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
@@ -180,10 +180,8 @@ class ChatViews(Container):
         """Bring the view in sight up to date."""
         view = self.current
         if isinstance(view, MaskView):
-            before = cast("Rendering | None", view.tokens)
-            if before is not self.rendering:
-                changed = _meaning(before) != _meaning(self.rendering)
-                view.show(self.rendering, ids_changed=changed, pin=self.pin)
+            if view.tokens is not self.rendering:
+                view.show(self.rendering, pin=self.pin)
             view.set_pin(self.pin)
         elif view is self.findings:
             self.findings.show_findings(self._findings)
@@ -231,10 +229,3 @@ class ChatViews(Container):
         why = why_content(self.rendering, self.pin, self._roles, width, brief=brief)
         # Its height is given, so no layout is needed.
         self.why.update(why, layout=False)
-
-
-def _meaning(rendering: Rendering | None) -> object:
-    """Give what the ids of a rendering depend on."""
-    if rendering is None:
-        return None
-    return rendering.tokenizer, tuple(rendering.virtual_specials.items())

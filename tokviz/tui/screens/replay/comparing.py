@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
+from tokviz.replay.sources import Source, source_at_hand
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
@@ -15,7 +16,6 @@ from tokviz.tui.screens.replay.comparison import (
     waiting_rows,
 )
 from tokviz.tui.screens.replay.opened import Opened
-from tokviz.tui.screens.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views

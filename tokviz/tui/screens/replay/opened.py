@@ -17,16 +17,11 @@ from tokviz.tui.widgets.cursor_curve import Curve
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tokviz.replay.sources import Source
     from tokviz.replay.text import ReplayText
-    from tokviz.tui.screens.replay.sources import Source
 
 N_POINTS = 160
 """Points of a curve, evenly spread over its logarithmic scale."""
-
-NO_COUNTS = (
-    "This vocabulary came without the corpus that it was trained on: no counts, no candidates and "
-    "no ties are known. What is shown is your text."
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from tokviz.glyphs import safe
 from tokviz.jobs.train_client import LIMITS
 from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
+from tokviz.replay.sources import Source, source_at_hand
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.opened import Opened, open_source
-from tokviz.tui.screens.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import BarItem, Role

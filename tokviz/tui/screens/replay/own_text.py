@@ -34,15 +34,6 @@ class _Tokens(TokenText):
 class OwnText(Vertical):
     """A text with its tokens after any merge; an editor takes its place while it is edited."""
 
-    DEFAULT_CSS = """
-    OwnText {
-        #own-head { height: 1; }
-        #own-tokens { height: 1fr; }
-        TokenEditor, TokenEditor:focus { height: 1fr; border: none; }
-        &.-editing #own-tokens { display: none; }
-    }
-    """
-
     def __init__(
         self, state: ReplayState, palette: TokenPalette, *, show_invisibles: bool, id: str
     ) -> None:

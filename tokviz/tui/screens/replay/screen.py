@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from tokviz.replay.request import ReplayRequest
+from tokviz.replay.sources import source_named
 from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
@@ -24,7 +25,6 @@ from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
-from tokviz.tui.screens.replay.sources import source_named
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views

@@ -33,16 +33,6 @@ _MOST_FOUND = 100_000
 class MergesPanel(Vertical):
     """A field and the merges: all of them, or those that fit what is typed."""
 
-    DEFAULT_CSS = """
-    MergesPanel {
-        #search-row { height: 1; }
-        #search-row .prompt { width: 2; color: $text-accent; }
-        #search { width: 1fr; }
-        #found { width: auto; color: $text-muted; }
-        #merges { height: 1fr; }
-    }
-    """
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_list", show=False)]
 
     def __init__(self, state: ReplayState, *, id: str) -> None:

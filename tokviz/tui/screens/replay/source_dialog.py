@@ -15,18 +15,18 @@ from textual.widgets import Input, Static
 
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
-from tokviz.runs import runs_folder
-from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
-from tokviz.tui.dialogs.folder import cleaned_path
-from tokviz.tui.dialogs.list_dialog import ListDialog
-from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.screens.replay.sources import (
+from tokviz.listing import cleaned_path
+from tokviz.replay.sources import (
     Source,
     builtin_sources,
     fitting,
     source_named,
     trained_sources,
 )
+from tokviz.runs import runs_folder
+from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell, RowList

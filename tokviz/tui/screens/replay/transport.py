@@ -22,7 +22,7 @@ from tokviz.tui.screens.replay.position import (
 )
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.cursor_curve import CursorCurve
+from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.flow import ToMerge, ToToken
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -220,15 +220,10 @@ class Transport(Controller):
 
     # -- by the mouse
 
-    @on(Scrubber.Moved)
-    def _scrubbed(self, event: Scrubber.Moved) -> None:
+    @on(Dragged.Moved)
+    def _scrubbed(self, event: Dragged.Moved) -> None:
         event.stop()
         self._go_to_number(event.value)
-
-    @on(CursorCurve.Moved)
-    def _curve_scrubbed(self, event: CursorCurve.Moved) -> None:
-        event.stop()
-        self._go_to_number(event.x)
 
     @on(TokenText.Picked)
     def _token_picked(self, event: TokenText.Picked) -> None:

@@ -11,8 +11,8 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
 if TYPE_CHECKING:
+    from tokviz.live.find import FindQuery
     from tokviz.tui.dialogs.find import FindResult
-    from tokviz.tui.dialogs.find_text import FindQuery
     from tokviz.tui.dialogs.goto import GotoTarget
 
 

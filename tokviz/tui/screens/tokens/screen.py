@@ -36,7 +36,7 @@ from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusSt
 
 if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
-    from tokviz.tui.widgets.splits.messages import PieceClicked
+    from tokviz.tui.widgets.splits.view import PieceClicked
 
 AUTOSAVE_DELAY = 2.0
 """Seconds until texts of an earlier run are looked for: not while the user first looks."""

@@ -10,9 +10,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tokviz.corpus.entries import CorpusEntry
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.folder import home_label, size_label
-from tokviz.tui.screens.train.corpus_entry import CorpusEntry
+from tokviz.listing import home_label, size_label
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 

@@ -15,10 +15,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.corpus.entries import CorpusEntry, full_source, look_at
 from tokviz.glyphs import safe
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.dialogs.base import Field
-from tokviz.tui.screens.train.corpus_entry import CorpusEntry, full_source, look_at
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
 from tokviz.tui.tasks import Task, in_thread

@@ -11,7 +11,7 @@ from textual.content import Content
 from tokviz.bpe.progress import NewMerge
 from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
-from tokviz.tui.dialogs.folder import size_label
+from tokviz.listing import size_label
 from tokviz.tui.screens.train.plan import N_BYTES
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from textual.content import Content
 
+from tokviz.corpus.entries import CorpusEntry
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
+from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.tui.dialogs.folder import home_label, size_label
-from tokviz.tui.screens.train.corpus_entry import CorpusEntry
 
 N_BYTES = 256
 """The tokens that every vocabulary begins with."""

@@ -32,10 +32,10 @@ class TrainScreen(TokvizScreen):
         """Lay out the screen."""
         self.state = state = TrainState()
         self.form, self.side = TrainForm(FormValues()), Side()
-        self._compiling = Compiling(self)
+        self.compiling = Compiling(self)
         self.result = Result(self, state, self.side)
-        self._training = Training(self, state, self.form, self.side, self.result.show)
-        self.answer_with(Corpus(self, state, self.form), self._training, self.result)
+        self.training = Training(self, state, self.form, self.side, self.result.show)
+        self.answer_with(Corpus(self, state, self.form), self.training, self.result)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -44,15 +44,15 @@ class TrainScreen(TokvizScreen):
 
     def on_mount(self) -> None:
         """Show the form, and get the compiler's work out of the way."""
-        self._training.enter("form")
-        self._compiling.begin()
+        self.training.enter("form")
+        self.compiling.begin()
 
     def on_unmount(self) -> None:
         """End the children."""
-        self._compiling.end()
-        self._training.end()
+        self.compiling.end()
+        self.training.end()
 
     def fitted(self) -> None:
         """Set the words for the width there is."""
         self.result.show_summary()
-        self._training.show_plan()
+        self.training.show_plan()

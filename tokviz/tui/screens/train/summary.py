@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
-from tokviz.tui.dialogs.folder import home_label, size_label
+from tokviz.listing import home_label, size_label
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit

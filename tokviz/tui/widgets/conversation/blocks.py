@@ -13,7 +13,6 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.conversation.header import (
     LOOKS,
     Words,
@@ -72,7 +71,7 @@ class Blocks(DiffedScroll, can_focus=False):
         self.blocks: Sequence[MessageBlock] = ()
         self.live: PartPlace | None = None
         self.roles: Sequence[str] = ()
-        self.glyphs: Glyphs = glyph_table(True)
+        self.show_invisibles = True
         self.cells = 0
         """The columns of a row, told with the rows: asking for them at every row takes time."""
         self.rows: BlockRows | None = None
@@ -86,29 +85,29 @@ class Blocks(DiffedScroll, can_focus=False):
     def line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
-        width = self.cells
         if self.rows is None or number >= self.rows.n_rows:
             return self._raw_row(number)
         row = self.rows.row(number)
         hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
         if row.kind in _WORDED:
-            key: object = (tuple(self._words(row)), hovered, width)
+            key: object = (tuple(self._words(row)), hovered, self.cells)
         else:
             part = self.blocks[row.message].parts[row.part]
-            key = (part.text[row.start : row.end], row.kind, part.learned, width, id(self.glyphs))
+            shown = part.text[row.start : row.end]
+            key = (shown, row.kind, part.learned, self.cells, self.show_invisibles)
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._strips[key] = self._draw(row, hovered, width)
+            strip = self._strips[key] = self._draw(self._words(row), hovered)
         return strip
 
     def _raw_row(self, number: int) -> Strip:
         at = number - self.rows.n_rows - 1 if self.rows is not None and not self.blocks else -1
-        text = ""
-        if 0 <= at < len(self.raw_rows):
-            start, end = self.raw_rows[at]
-            text = "".join(lay_out(self.raw[start:end], self.glyphs).glyphs)
-        segments = [Segment(" " * GUTTER, self.rich_style), Segment(text, self._style("muted"))]
-        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
+        start, end = self.raw_rows[at] if 0 <= at < len(self.raw_rows) else (0, 0)
+        text = self._glyphs(self.raw[start:end])
+        return self._draw([Words(" " * GUTTER, "text"), Words(text, "muted")])
+
+    def _glyphs(self, text: str) -> str:
+        return "".join(lay_out(text, glyph_table(self.show_invisibles)).glyphs)
 
     def _words(self, row: BlockRow) -> list[Words]:
         width = self.cells
@@ -118,35 +117,23 @@ class Blocks(DiffedScroll, can_focus=False):
         if row.kind == "header":
             is_live = self.live is not None and self.live.message == row.message
             return header_words(block, row.message, width, is_live=is_live)
-        is_live = self.live == (row.message, row.part)
-        gutter = self._gutter(row)
-        return [gutter, *kind_words(block.parts[row.part].kind, width - GUTTER, is_live=is_live)]
-
-    def _gutter(self, row: BlockRow) -> Words:
-        learned = self.blocks[row.message].parts[row.part].learned
-        return Words(_SIGNS[learned], "learned" if learned else "other")
-
-    def _draw(self, row: BlockRow, hovered: str, width: int) -> Strip:
-        base = self.rich_style
-        if row.kind in _WORDED:
-            segments = [
-                Segment(
-                    word.text,
-                    self._style(word.look)
-                    + Style(underline=bool(hovered) and word.action == hovered),
-                )
-                for word in self._words(row)
-            ]
-            return Strip(segments).adjust_cell_length(self.size.width, base)
-        part = self.blocks[row.message].parts[row.part]
-        gutter = self._gutter(row)
-        sign = Segment(gutter.text, self._style(gutter.look))
+        part = block.parts[row.part]
+        gutter = Words(_SIGNS[part.learned], "learned" if part.learned else "other")
+        if row.kind == "kind":
+            is_live = self.live == (row.message, row.part)
+            return [gutter, *kind_words(part.kind, width - GUTTER, is_live=is_live)]
         if row.kind == "more":
-            text = Segment("… there is more: click to see it all", self._style("muted"))
-        else:
-            shown = "".join(lay_out(part.text[row.start : row.end], self.glyphs).glyphs)
-            text = Segment(shown, self._style("text"))
-        return Strip([sign, text]).adjust_cell_length(self.size.width, base)
+            return [gutter, Words("… there is more: click to see it all", "muted")]
+        return [gutter, Words(self._glyphs(part.text[row.start : row.end]), "text")]
+
+    def _draw(self, words: Sequence[Words], hovered: str = "") -> Strip:
+        underline = Style(underline=True)
+        segments = []
+        for word in words:
+            style = self._style(word.look)
+            is_hovered = hovered and word.action == hovered
+            segments.append(Segment(word.text, style + underline if is_hovered else style))
+        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
 
     def _style(self, look: str) -> Style:
         style = self._styles.get(look)
@@ -168,13 +155,10 @@ class Blocks(DiffedScroll, can_focus=False):
             return None
         return place.y, self.rows.row(place.y), place.x
 
-    def _action_at(self, row: BlockRow, x: int) -> str:
-        return action_at(self._words(row), x) if row.kind in _WORDED else ""
-
     def point_at(self, place: Offset | None) -> None:
         """Underline what a click would do."""
         at = self._at(place)
-        action = "" if at is None else self._action_at(*at[1:])
+        action = "" if at is None else action_at(self._words(at[1]), at[2])
         hovered = (at[0], action) if at is not None and action else None
         if hovered != self._hovered:
             self._hovered = hovered
@@ -185,4 +169,4 @@ class Blocks(DiffedScroll, can_focus=False):
         at = self._at(self.place_at(event))
         if at is not None:
             _, row, x = at
-            self.post_message(self.Clicked(self._action_at(row, x), row, x - GUTTER))
+            self.post_message(self.Clicked(action_at(self._words(row), x), row, x - GUTTER))

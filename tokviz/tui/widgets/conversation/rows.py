@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from textual.cache import LRUCache
-
-from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.breaks import breaks
+from tokviz.tui.widgets.editor.cells import glyph_table
 
 RowKind = Literal["header", "kind", "text", "more", "editor", "add"]
 
@@ -85,29 +84,14 @@ class WrappedText(NamedTuple):
     """Whether the rows show all of the text."""
 
 
-class Wrapper:
-    """Wraps texts, and keeps what it has wrapped."""
+@lru_cache(maxsize=_KEPT)
+def wrap_text(text: str, width: int, show_invisibles: bool) -> WrappedText:
+    r"""Break a text into rows of at most `width` cells, as the editor does.
 
-    def __init__(self) -> None:
-        """Begin with nothing wrapped."""
-        self._kept: LRUCache[tuple[str, int, bool], WrappedText] = LRUCache(_KEPT)
-
-    def wrap(self, text: str, width: int, glyphs: Glyphs) -> WrappedText:
-        """Break a text into rows of at most `width` cells, as the editor does."""
-        key = (text, width, glyphs.style.blanks)
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = wrap_text(text, width, glyphs)
-        return found
-
-
-def wrap_text(text: str, width: int, glyphs: Glyphs) -> WrappedText:
-    r"""Break a text into rows.
-
-    >>> from tokviz.glyphs import HIDDEN
-    >>> wrap_text("one two\nx", 4, HIDDEN).rows
+    >>> wrap_text("one two\nx", 4, False).rows
     ((0, 4), (4, 7), (8, 9))
     """
+    glyphs = glyph_table(show_invisibles)
     rows: list[tuple[int, int]] = []
     start = 0
     while len(rows) < MOST_ROWS:
@@ -133,8 +117,7 @@ class BlockRows:
         live: PartPlace | None,
         editor_height: int,
         width: int,
-        glyphs: Glyphs,
-        wrapper: Wrapper,
+        show_invisibles: bool,
     ) -> None:
         """Lay the messages out.
 
@@ -143,71 +126,49 @@ class BlockRows:
             live: The part that is edited.
             editor_height: The rows of the editor.
             width: The cells of a row of text.
-            glyphs: How characters are drawn.
-            wrapper: Wraps the texts.
+            show_invisibles: Whether invisible characters are drawn as glyphs.
         """
-        self._blocks = blocks
-        self._live = live
-        self._editor_height = editor_height
-        self._wrapped: list[list[WrappedText | None]] = []
-        heights: list[int] = []
-        for number, block in enumerate(blocks):
-            wrapped = [
-                None if live == (number, index) else wrapper.wrap(part.text, width, glyphs)
-                for index, part in enumerate(block.parts)
-            ]
-            self._wrapped.append(wrapped)
-            heights.append(1 + sum(map(self._part_height, block.parts, wrapped)))
-        self._tops = [0, *accumulate(heights)]
-        self.n_rows = self._tops[-1] + 1
+        self.n_rows = 0
         """The number of rows, that for adding a message included."""
+        self._headers: list[int] = []
+        self._tops: dict[tuple[int, int], int] = {}
+        # Rows that are about the same, with the characters of each if they have any.
+        self._starts: list[int] = []
+        self._same: list[tuple[BlockRow, WrappedText | None]] = []
+        for message, block in enumerate(blocks):
+            self._headers.append(self.n_rows)
+            self._add(BlockRow("header", message))
+            for index, part in enumerate(block.parts):
+                if part.kind:
+                    self._add(BlockRow("kind", message, index))
+                self._tops[message, index] = self.n_rows
+                if live == (message, index):
+                    self._add(BlockRow("editor", message, index), editor_height)
+                    continue
+                wrapped = wrap_text(part.text, width, show_invisibles)
+                self._add(BlockRow("text", message, index), len(wrapped.rows), wrapped)
+                if not wrapped.complete:
+                    self._add(BlockRow("more", message, index))
+        self._add(BlockRow("add", len(blocks)))
 
-    def _part_height(self, part: PartBlock, wrapped: WrappedText | None) -> int:
-        return bool(part.kind) + self._text_height(wrapped)
-
-    def _text_height(self, wrapped: WrappedText | None) -> int:
-        if wrapped is None:
-            return self._editor_height
-        return len(wrapped.rows) + (not wrapped.complete)
+    def _add(self, row: BlockRow, n_rows: int = 1, wrapped: WrappedText | None = None) -> None:
+        self._starts.append(self.n_rows)
+        self._same.append((row, wrapped))
+        self.n_rows += n_rows
 
     def row(self, number: int) -> BlockRow:
         """Say what a row is about."""
-        message = bisect_right(self._tops, number) - 1
-        if message >= len(self._blocks):
-            return BlockRow("add", message)
-        below = number - self._tops[message]
-        if below == 0:
-            return BlockRow("header", message)
-        below -= 1
-        for index, (part, wrapped) in enumerate(
-            zip(self._blocks[message].parts, self._wrapped[message], strict=True)
-        ):
-            height = self._part_height(part, wrapped)
-            if below >= height:
-                below -= height
-                continue
-            if part.kind and below == 0:
-                return BlockRow("kind", message, index)
-            below -= bool(part.kind)
-            if wrapped is None:
-                return BlockRow("editor", message, index, below)
-            if below == len(wrapped.rows):
-                return BlockRow("more", message, index)
-            return BlockRow("text", message, index, *wrapped.rows[below])
-        raise IndexError(number)
+        place = bisect_right(self._starts, number) - 1
+        row, wrapped = self._same[place]
+        if wrapped is None:
+            return row
+        start, end = wrapped.rows[number - self._starts[place]]
+        return row._replace(start=start, end=end)
 
     def top_of(self, place: PartPlace) -> int:
         """Give the first row of a part's text."""
-        row = self._tops[place.message] + 1
-        parts, wrapped = self._blocks[place.message].parts, self._wrapped[place.message]
-        for part, lines in zip(parts[: place.part], wrapped, strict=False):
-            row += self._part_height(part, lines)
-        return row + bool(parts[place.part].kind)
+        return self._tops[place]
 
     def header_of(self, message: int) -> int:
         """Give the row of a message's header."""
-        return self._tops[message]
-
-    def end_of(self, message: int) -> int:
-        """Give the row behind a message."""
-        return self._tops[message + 1]
+        return self._headers[message]

@@ -21,7 +21,6 @@ from tokviz.tui.widgets.conversation.rows import (
     BlockRows,
     MessageBlock,
     PartPlace,
-    Wrapper,
     end_of,
     wrap_text,
 )
@@ -65,12 +64,11 @@ class MessageList(Container):
         """Take the document of the part that is edited, and how its tokens look."""
         super().__init__(id=id)
         self.list = Blocks()
-        self.list.glyphs = glyph_table(show_invisibles)
+        self.list.show_invisibles = show_invisibles
         self.editor = PartEditor(
             live, palette, show_invisibles=show_invisibles, id="message-editor"
         )
         self.editor.styles.position = "absolute"
-        self._wrapper = Wrapper()
         self._fitted: object = None
 
     def compose(self) -> ComposeResult:
@@ -100,12 +98,12 @@ class MessageList(Container):
             live: The part that is edited; the editor takes its text.
             roles: What can be added at the end, the role whose turn it is first.
         """
-        self.list.blocks, self.list.live, self.list.roles = blocks, live, roles
+        self.list.live = live
         if live is not None:
             text = blocks[live.message].parts[live.part].text
             if text != self.editor.live.text:
                 self.editor.load_byte_text(text)
-        self._lay_out()
+        self.edited(blocks, roles)
 
     def edited(self, blocks: Sequence[MessageBlock], roles: Sequence[str]) -> None:
         """Show messages whose live part has become what is in the editor; see `show`."""
@@ -123,7 +121,7 @@ class MessageList(Container):
     def set_invisibles(self, show: bool) -> None:
         """Draw invisible characters as glyphs, or not."""
         self.editor.show_invisibles = show
-        self.list.glyphs = glyph_table(show)
+        self.list.show_invisibles = show
         self._lay_out()
 
     # -- layout
@@ -140,11 +138,11 @@ class MessageList(Container):
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
         blocks.cells = width
         blocks.rows = BlockRows(
-            blocks.blocks, blocks.live, height, text_width, blocks.glyphs, self._wrapper
+            blocks.blocks, blocks.live, height, text_width, blocks.show_invisibles
         )
         n_rows = blocks.rows.n_rows
         if not blocks.blocks and blocks.raw:
-            blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.glyphs).rows
+            blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.show_invisibles).rows
             n_rows += 1 + len(blocks.raw_rows)
         blocks.set_row_count(n_rows)
         blocks.refresh_changed()
@@ -255,7 +253,7 @@ class MessageList(Container):
             self.go_to(place, (0, 0) if row.kind != "more" else None)
             return
         text = self.list.blocks[row.message].parts[row.part].text
-        cells = lay_out(text[row.start : row.end], self.list.glyphs)
+        cells = lay_out(text[row.start : row.end], glyph_table(self.list.show_invisibles))
         offset = min(row.start + cells.index_at(max(0, x)), row.end)
         self.go_to(place, end_of(text[:offset]))
 

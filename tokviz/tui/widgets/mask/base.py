@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tokviz.chat.render import Rendering
+from tokviz.glyphs import token_label
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
-from tokviz.tui.widgets.mask.tokens import Labels, MaskedTokens
 from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 from tokviz.tui.widgets.token_view import TokenView
+
+_LABELS_KEPT = 65_536
 
 
 class MaskTokenPicked(Message):
@@ -38,32 +42,24 @@ class MaskView(TokenView, DiffedScroll):
     def __init__(self, palette: TokenPalette, *, id: str | None = None) -> None:
         """Take the colours; there are no tokens yet."""
         super().__init__(id=id)
-        self.tokens: MaskedTokens | None = None
-        self.labels = Labels()
+        self.tokens: Rendering | None = None
+        self._labels: dict[int, tuple[str, int]] = {}
         self._palette = palette
         self._styles: MaskStyles | None = None
 
     # -- what is shown
 
-    def show(
-        self,
-        tokens: MaskedTokens | None,
-        *,
-        ids_changed: bool = False,
-        pin: int | None = None,
-    ) -> None:
-        """Show other tokens.
-
-        Args:
-            tokens: The tokens, None for none.
-            ids_changed: Whether the same ids may stand for other tokens than before.
-            pin: The token that is explained.
-        """
+    def show(self, tokens: Rendering | None, *, pin: int | None = None) -> None:
+        """Show other tokens, None for none, of which one is explained."""
+        if _meaning(tokens) != _meaning(self.tokens):
+            self.forget()
         self._pin = pin
-        if ids_changed:
-            self.labels.clear()
         self.tokens = tokens
         self.sync()
+
+    def forget(self) -> None:
+        """Forget what was drawn for ids: they stand for other tokens from now on."""
+        self._labels.clear()
 
     @abstractmethod
     def sync(self) -> None:
@@ -101,13 +97,23 @@ class MaskView(TokenView, DiffedScroll):
             self._styles = MaskStyles(self._palette, self.rich_style)
         return self._styles
 
-    def look(self, index: int, special: bool) -> int:
+    def label(self, tokens: Rendering, index: int) -> tuple[str, int]:
+        """Give a token's label and its width in cells, worked out once per id."""
+        token_id = tokens.ids[index]
+        found = self._labels.get(token_id)
+        if found is None:
+            if len(self._labels) > _LABELS_KEPT:
+                self._labels.clear()
+            label = token_label(tokens.token_bytes(index))
+            found = self._labels[token_id] = (label, cell_len(label))
+        return found
+
+    def look(self, tokens: Rendering, index: int) -> int:
         """Say how a token looks."""
-        assert self.tokens is not None
-        look = LEARNED if self.tokens.mask[index] else 0
-        if special:
+        look = LEARNED if tokens.mask[index] else 0
+        if tokens.is_special(index):
             look |= SPECIAL
-        if index >= self.tokens.n_kept:
+        if index >= tokens.n_kept:
             look |= CUT
         if index == self._pin:
             look |= PINNED
@@ -136,8 +142,7 @@ class MaskView(TokenView, DiffedScroll):
         if self.tokens is None:
             return
         mask = self.tokens.mask
-        index = -1 if self._pin is None else self._pin
-        index += step
+        index = step + (-1 if self._pin is None else self._pin)
         while 0 <= index < len(mask):
             if mask[index] and (index == 0 or not mask[index - 1]):
                 self._pick(index)
@@ -150,3 +155,10 @@ class MaskView(TokenView, DiffedScroll):
             self.action_move(0)
         else:
             self.enter()
+
+
+def _meaning(tokens: Rendering | None) -> object:
+    """Give what the ids of a rendering depend on."""
+    if tokens is None:
+        return None
+    return tokens.tokenizer, tuple(tokens.virtual_specials.items())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from textual.content import Content
 
+from tokviz.chat.render import Rendering
 from tokviz.glyphs import safe
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS
-
-if TYPE_CHECKING:
-    from tokviz.chat.render import Rendering
 
 
 class MaskCounts(NamedTuple):
@@ -135,7 +133,6 @@ def roles_content(
     for message, count in sorted(counts.by_message.items()):
         role = roles[message] if 0 <= message < len(roles) else "no message"
         by_role[role] = by_role.get(role, MaskCounts()).plus(*count)
-    total = MaskCounts(rendering.n_kept, rendering.n_learned)
     lines = [Content.assemble((f"{'':<12}{'tokens':>9}{'learned':>10}", "$text-muted"))]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)
@@ -157,8 +154,8 @@ def roles_content(
     lines.append(
         Content.assemble(
             (f"{'all':<12}", "bold"),
-            f"{total.tokens:>9,}",
-            (f"{total.learned:>10,}", "bold"),
+            f"{rendering.n_kept:>9,}",
+            (f"{rendering.n_learned:>10,}", "bold"),
             f" {MARKS[1]} {percent(rendering.supervised_share)} learned",
         )
     )

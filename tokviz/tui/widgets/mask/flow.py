@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.strip import Strip
 
+from tokviz.chat.render import Rendering
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.flow_layout import FlowLayout, FlowRow
-from tokviz.tui.widgets.mask.tokens import MaskedTokens
+from tokviz.tui.widgets.mask.flow_layout import FlowLayout
 
 Shown = Literal["text", "ids"]
 _STRIPS_KEPT = 512
@@ -31,17 +33,10 @@ class MaskFlow(MaskView):
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._laid_out: tuple[object, int] = (self, 0)
 
-    def show(
-        self,
-        tokens: MaskedTokens | None,
-        *,
-        ids_changed: bool = False,
-        pin: int | None = None,
-    ) -> None:
-        """Show other tokens."""
-        if ids_changed:
-            self._layout.forget()
-        super().show(tokens, ids_changed=ids_changed, pin=pin)
+    def forget(self) -> None:
+        """Forget what was drawn for ids, and how it was laid out."""
+        super().forget()
+        self._layout.forget()
 
     def sync(self) -> None:
         """Lay out what changed, and draw it."""
@@ -52,7 +47,8 @@ class MaskFlow(MaskView):
             self.set_row_count(0)
         else:
             width = max(1, self.row_width - self._gutter)
-            self._layout.lay_out(tokens.ids, tokens.message_of, width, self._cells)
+            cells = partial(self._cells, tokens)
+            self._layout.lay_out(tokens.ids, tokens.message_of, width, cells)
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
         self.refresh_changed()
@@ -74,14 +70,11 @@ class MaskFlow(MaskView):
         last = message_of[len(message_of) - 1] if len(message_of) else 0
         return len(str(last + 1)) + 1
 
-    def _cells(self, first: int, stop: int) -> list[tuple[str, int]]:
-        tokens = self.tokens
-        assert tokens is not None
+    def _cells(self, tokens: Rendering, first: int, stop: int) -> list[tuple[str, int]]:
         if self.shown == "ids":
             digits = [str(tokens.ids[index]) for index in range(first, stop)]
             return [(text, len(text)) for text in digits]
-        of = self.labels.of
-        return [of(tokens, index)[:2] for index in range(first, stop)]
+        return [self.label(tokens, index) for index in range(first, stop)]
 
     # -- rows
 
@@ -104,7 +97,9 @@ class MaskFlow(MaskView):
         x -= self._gutter
         if x < 0:
             return None
-        for index, (_, width) in enumerate(self._cells(row.first, row.stop), row.first):
+        for index, (_, width) in enumerate(
+            self._cells(self.tokens, row.first, row.stop), row.first
+        ):
             x -= width + 1
             if x < 0:
                 return index
@@ -123,36 +118,26 @@ class MaskFlow(MaskView):
         if self._laid_out[0] is not self.tokens:
             self.sync()
         number = self.top_row + y
-        styles = self.styles_of
-        if self.tokens is None or number >= self._layout.n_rows:
+        tokens, styles = self.tokens, self.styles_of
+        if tokens is None or number >= self._layout.n_rows:
             return Strip.blank(self.size.width, styles.base)
         row = self._layout.row(number)
-        key = self._key(row)
+        looks = tuple(self.look(tokens, index) for index in range(row.first, row.stop))
+        ids = tuple(tokens.ids[row.first : row.stop])
+        message = row.message if row.begins else -1
+        key = (ids, looks, message, self.size.width, self._gutter, id(styles))
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._strips[key] = self._draw(row)
+            cells = self._cells(tokens, row.first, row.stop)
+            strip = self._strips[key] = self._draw(message, cells, looks)
         return strip
 
-    def _key(self, row: FlowRow) -> object:
-        tokens = self.tokens
-        assert tokens is not None
-        looks = tuple(
-            self.look(index, tokens.is_special(index)) for index in range(row.first, row.stop)
-        )
-        ids = tuple(tokens.ids[row.first : row.stop])
-        number = row.message if row.begins else -1
-        return ids, looks, number, self.size.width, self._gutter, id(self.styles_of)
-
-    def _draw(self, row: FlowRow) -> Strip:
-        tokens, styles = self.tokens, self.styles_of
-        assert tokens is not None
-        gutter = self._gutter
-        number = str(row.message + 1) if row.begins and row.message >= 0 else ""
+    def _draw(self, message: int, cells: Sequence[tuple[str, int]], looks: Sequence[int]) -> Strip:
+        styles, gutter = self.styles_of, self._gutter
+        number = str(message + 1) if message >= 0 else ""
         parts = [Segment(f"{number:<{gutter}}", styles.muted)]
         room = max(1, self._laid_out[1] - gutter)
-        cells = self._cells(row.first, row.stop)
-        for index, (text, width) in enumerate(cells, row.first):
-            look = self.look(index, tokens.is_special(index))
+        for (text, width), look in zip(cells, looks, strict=True):
             parts.append(Segment(fit(text, room) if width > room else text, styles[look]))
             parts.append(Segment(" ", styles.base))
         return Strip(parts).adjust_cell_length(self.size.width, styles.base)

@@ -10,18 +10,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from tokviz.chat.render import Rendering
 from tokviz.glyphs import safe
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.look import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
 
 Listed = Literal["mask", "targets"]
-
-_HEADINGS: dict[Listed, tuple[str, str, str]] = {
-    "mask": ("token", "message", "reason"),
-    "targets": ("sees up to", "predicts", "learned"),
-}
 
 
 class MaskRows(MaskView):
@@ -92,17 +88,17 @@ class MaskRows(MaskView):
     def line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
-        styles = self.styles_of
+        tokens, styles = self.tokens, self.styles_of
         width = self.size.width
-        if self.tokens is None or number > self._n_rows or not self._n_rows:
+        if tokens is None or number > self._n_rows or not self._n_rows:
             return Strip.blank(width, styles.base)
         index_width = len(str(max(0, self.n_tokens - 1))) + 1
         if number == 0:
             segments = self._heading(index_width)
         elif self.listed == "mask":
-            segments = self._mask_row(number - 1, index_width)
+            segments = self._mask_row(tokens, number - 1, index_width)
         else:
-            segments = self._target_row(number, index_width)
+            segments = self._target_row(tokens, number, index_width)
         return Strip(segments).adjust_cell_length(width, styles.base)
 
     def _columns(self, index_width: int) -> tuple[int, int]:
@@ -115,29 +111,27 @@ class MaskRows(MaskView):
         return half, half
 
     def _heading(self, index_width: int) -> list[Segment]:
-        first, second, third = _HEADINGS[self.listed]
         left, right = self._columns(index_width)
-        lead = " " * (index_width + 2)
+        text = " " * index_width
         if self.listed == "mask":
-            text = f"{lead}{fit(first, left):<{left}} {fit(third, right)}"
+            text += f"  {column('token', left)} {fit('reason', right)}"
         else:
-            text = f"{' ' * index_width}{fit(first, left):<{left}}  → {fit(second, right):<{right}}"
+            text += f"{column('sees up to', left)}  → {column('predicts', right)}"
         return [Segment(fit(text, self.row_width), self.styles_of.muted)]
 
-    def _token(self, index: int, width: int, *, marked: bool = True) -> list[Segment]:
+    def _token(
+        self, tokens: Rendering, index: int, width: int, *, marked: bool = True
+    ) -> list[Segment]:
         """Draw the label of a token and fill its column."""
-        assert self.tokens is not None
-        label, _, special = self.labels.of(self.tokens, index)
-        label = fit(label, width)
-        look = self.look(index, special)
+        label = fit(self.label(tokens, index)[0], width)
+        look = self.look(tokens, index)
         if not marked:
             look &= ~(LEARNED | CUT | PINNED | HOVERED)
         gap = " " * max(0, width - cell_len(label))
         return [Segment(label, self.styles_of[look]), Segment(gap, self.styles_of.base)]
 
-    def _mask_row(self, index: int, index_width: int) -> list[Segment]:
-        tokens, styles = self.tokens, self.styles_of
-        assert tokens is not None
+    def _mask_row(self, tokens: Rendering, index: int, index_width: int) -> list[Segment]:
+        styles = self.styles_of
         left, right = self._columns(index_width)
         learned = bool(tokens.mask[index])
         sign = CUT_MARK if index >= tokens.n_kept else MARKS[learned]
@@ -145,20 +139,19 @@ class MaskRows(MaskView):
         return [
             Segment(f"{index:>{index_width - 1}} ", styles.muted),
             Segment(f"{sign} ", styles.base + Style(bold=learned)),
-            *self._token(index, left),
+            *self._token(tokens, index, left),
             Segment(f" {reason}", styles.base if learned else styles.muted),
         ]
 
-    def _target_row(self, target: int, index_width: int) -> list[Segment]:
-        tokens, styles = self.tokens, self.styles_of
-        assert tokens is not None
+    def _target_row(self, tokens: Rendering, target: int, index_width: int) -> list[Segment]:
+        styles = self.styles_of
         left, right = self._columns(index_width)
         learned = bool(tokens.mask[target])
         sign = f" {MARKS[learned]} {'learned' if learned else ''}"
         return [
             Segment(f"{target - 1:>{index_width - 1}} ", styles.muted),
-            *self._token(target - 1, left, marked=False),
+            *self._token(tokens, target - 1, left, marked=False),
             Segment("  → ", styles.base if learned else styles.muted),
-            *self._token(target, right),
+            *self._token(tokens, target, right),
             Segment(sign, styles.base + Style(bold=True) if learned else styles.muted),
         ]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from textual.content import Content
 
+from tokviz.chat.render import Rendering
 from tokviz.chat.spans import REASON_NAMES, Reason
 from tokviz.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.look import MARKS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokviz.chat.render import Rendering
 
 HINT = "Click a token, or move to it with the cursor keys, to see why it is learned or not."
 

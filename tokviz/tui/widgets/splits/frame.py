@@ -20,12 +20,13 @@ from tokviz.tui.widgets.splits.gloss import (
     GlossRow,
     Look,
     Spans,
+    Stretch,
     begins,
     difference_strip,
     label_columns,
     row_strip,
+    stretches,
 )
-from tokviz.tui.widgets.splits.layout import Stretch, stretches
 from tokviz.tui.widgets.splits.rows import Row
 
 BLOCK_CHARS = 1024

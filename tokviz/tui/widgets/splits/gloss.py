@@ -1,19 +1,26 @@
-"""Draw a stretch of text once for every way to split it, one below the other."""
+"""Draw a stretch of text once for every way to split it, one below the other.
+
+All patterns share the columns: wherever any of them begins a piece, a column is kept free for the
+mark, in every row. So the same text stands at the same columns in each row, and a boundary that
+one pattern has and another lacks is seen at once.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from tokviz.glyphs import SHOWN, display
 from tokviz.jobs.split_result import Piece
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.splits.layout import Stretch
 
 MARK = "▏"
 """Where a piece begins in every row."""
@@ -29,41 +36,124 @@ DIFFERENCE = "▲"
 MOST_LABEL_COLUMNS = 9
 
 
+class Cell(NamedTuple):
+    """What stands at a column: a character's glyph, or (glyph "") the room for a mark before it."""
+
+    column: int
+    char: int
+    """Its number in the text that was laid out."""
+    glyph: str
+
+
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """As many characters as fit into one row.
+
+    Attributes:
+        start: Number of the first character.
+        end: Number behind the last one.
+        cells: What stands in the row, from left to right.
+    """
+
+    start: int
+    end: int
+    cells: tuple[Cell, ...]
+
+    def char_at(self, column: int) -> int | None:
+        """Find the character whose glyph, or mark, is at a column; None beside the text."""
+        for cell in reversed(self.cells):
+            if cell.column <= column:
+                return cell.char if column < cell.column + max(1, cell_len(cell.glyph)) else None
+        return None
+
+
+def stretches(
+    text: str, marks: Collection[int], breaks: Collection[int], width: int
+) -> list[Stretch]:
+    """Lay out a text in rows.
+
+    A row that is full ends before the last break if that leaves it at least half full.
+
+    Args:
+        text: A line or a part of one.
+        marks: Numbers of the characters before which any pattern begins a piece.
+        breaks: Those of them at which a row ends well: where all patterns begin a piece.
+        width: Columns of a row.
+
+    Returns:
+        One stretch per row; at least one, also for an empty text.
+    """
+    glyphs = display(text, SHOWN)
+    sizes = [cell_len(glyph) + (index in marks) for index, glyph in enumerate(glyphs)]
+    rows = [
+        Stretch(first, last, _cells(glyphs, marks, first, last))
+        for first, last in _wrap(sizes, breaks, width)
+    ]
+    return rows or [Stretch(0, 0, ())]
+
+
+def _wrap(sizes: Sequence[int], breaks: Collection[int], width: int) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    first = column = 0
+    good_end = 0
+    for index, size in enumerate(sizes):
+        while column + size > width and index > first:
+            last = good_end if good_end > first else index
+            rows.append((first, last))
+            first = last
+            column = sum(sizes[first:index])
+        if index in breaks and column >= width // 2:
+            good_end = index
+        column += size
+    if sizes:
+        rows.append((first, len(sizes)))
+    return rows
+
+
+def _cells(
+    glyphs: Sequence[str], marks: Collection[int], first: int, last: int
+) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    column = 0
+    for index in range(first, last):
+        if index in marks:
+            cells.append(Cell(column, index, ""))
+            column += 1
+        cells.append(Cell(column, index, glyphs[index]))
+        column += cell_len(glyphs[index])
+    return tuple(cells)
+
+
 class Look:
-    """The styles of the gloss, derived from the palette for tokens."""
+    """The styles of the gloss, derived from the palette for tokens: two hues and the accents.
 
-    base: Style
-    label: Style
-    tints: tuple[Style, Style]
-    glyphs: tuple[Style, Style]
-    """For glyphs that stand for other characters, on each tint."""
-    mark: Style
-    lone_mark: Style
-    gap: Style
-    pending: Style
-    difference: Style
-    hover: Style
-    pin: Style
+    Attributes:
+        base: Beside the text.
+        label: For the name of a row.
+        tints: For the pieces in turn.
+        glyphs: For glyphs that stand for other characters, on each tint.
+        pending: For text whose pieces are not known.
+        gap: For text that the regex does not match.
+        mark: Over a boundary of every row.
+        lone_mark: Over any other boundary.
+        difference: For what points at boundaries that the named patterns do not share.
+        hover: Over the token under the pointer.
+        pin: Over the token at the cursor.
+    """
 
-    @classmethod
-    def from_palette(cls, palette: TokenPalette) -> Look:
-        """Choose two hues and the accents."""
+    def __init__(self, palette: TokenPalette) -> None:
+        """Choose the styles."""
         first, second = (0, 1) if palette.mono else (0, 2)
-        accent = Style(color=palette.pin.bgcolor, bold=True)
-        return cls(
-            base=palette.base,
-            label=palette.pending,
-            tints=(palette.hues[first], palette.hues[second]),
-            glyphs=(palette.dim[first], palette.dim[second]),
-            mark=Style(color=palette.pending.color, dim=palette.mono),
-            lone_mark=accent,
-            gap=palette.gap,
-            pending=palette.pending,
-            difference=palette.base + accent,
-            hover=palette.hover,
-            pin=palette.pin,
-        )
+        self.base = palette.base
+        self.label = self.pending = palette.pending
+        self.tints = (palette.hues[first], palette.hues[second])
+        self.glyphs = (self.tints[0] + palette.dim[first], self.tints[1] + palette.dim[second])
+        self.gap = palette.gap
+        self.mark = Style(color=palette.pending.color, dim=palette.mono)
+        self.lone_mark = Style(color=palette.pin.bgcolor, bold=True)
+        self.difference = palette.base + self.lone_mark
+        self.hover = palette.hover
+        self.pin = palette.pin
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,47 +240,34 @@ def row_strip(
     """
     label = fit(row.label, label_width - 1).ljust(label_width)
     segments = [Segment(label, look.label)]
-    for cell in stretch.cells:
-        index = row.piece_of(cell.char)
-        if cell.glyph:
-            segments.append(_glyph(cell.glyph, index, row, cell.char, spans, look))
-        else:
-            segments.append(_mark(index, row, cell.char, shared, look))
+    segments += [_drawn(cell, row, shared, spans, look) for cell in stretch.cells]
     return Strip(Segment.simplify(segments))
-
-
-def _ground(index: int | None, row: GlossRow, look: Look) -> Style:
-    if index is None:
-        return look.pending
-    return look.gap if row.pieces[index].gap else look.tints[index % 2]
-
-
-def _glyph(
-    glyph: str, index: int | None, row: GlossRow, char: int, spans: Spans, look: Look
-) -> Segment:
-    style = _ground(index, row, look)
-    if glyph in _STAND_INS and index is not None and not row.pieces[index].gap:
-        style += look.glyphs[index % 2]
-    overlay = spans.style(char, look)
-    return Segment(glyph, style if overlay is None else style + overlay)
 
 
 _STAND_INS = frozenset("·→⏎␍")
 
 
-def _mark(
-    index: int | None, row: GlossRow, char: int, shared: Collection[int], look: Look
-) -> Segment:
-    """Draw the room before a character: a boundary of this row, or one of another row."""
-    ground = _ground(index, row, look)
-    if index is None:
+def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, look: Look) -> Segment:
+    """Draw a glyph, or the room before a character: a boundary of this row, or of another one."""
+    index = row.piece_of(cell.char)
+    piece = None if index is None else row.pieces[index]
+    if index is None or piece is None:
+        ground = faint = look.pending
+    elif piece.gap:
+        ground = faint = look.gap
+    else:
+        ground, faint = look.tints[index % 2], look.glyphs[index % 2]
+    if cell.glyph:
+        style = faint if cell.glyph in _STAND_INS else ground
+        overlay = spans.style(cell.char, look)
+        return Segment(cell.glyph, style if overlay is None else style + overlay)
+    if piece is None:
         return Segment(" ", ground)
-    piece = row.pieces[index]
-    if piece.start != char:
-        return Segment(JOINT, ground if piece.gap else ground + look.glyphs[index % 2])
+    if piece.start != cell.char:
+        return Segment(JOINT, faint)
     if piece.gap:
         return Segment(GAP_MARK, ground)
-    if char in shared:
+    if cell.char in shared:
         return Segment(MARK, ground + look.mark)
     return Segment(LONE_MARK, ground + look.lone_mark)
 

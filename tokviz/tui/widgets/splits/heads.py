@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.splits.messages import PatternChosen
-from tokviz.tui.widgets.splits.rows import title_of
 from tokviz.tui.widgets.turns import neighbour
 
 _TITLE_COLUMNS = 8
-_PREVIOUS_AT = 0
 
 
 def head_text(title: str, note: str, width: int) -> str:
@@ -31,6 +29,16 @@ def pieces_note(n_pieces: int, complete: bool) -> str:
     """Say how many pieces there are, or are known of yet."""
     noun = "piece" if n_pieces == 1 else "pieces"
     return f"{n_pieces:,} {noun}" if complete else f"{n_pieces:,}… {noun}"
+
+
+class PatternChosen(Message):
+    """The user chose another named pattern in one of the heads."""
+
+    def __init__(self, row: int, name: str) -> None:
+        """Take the row of the head and the pattern's name."""
+        super().__init__()
+        self.row = row
+        self.name = name
 
 
 class PatternHead(Widget, can_focus=True):
@@ -49,56 +57,38 @@ class PatternHead(Widget, can_focus=True):
         Binding("right,enter,space", "turn(1)", "Next pattern", key_display="→"),
     ]
 
-    def __init__(self, row: int, title: str, name: str | None) -> None:
+    title: reactive[str] = reactive("")
+    """What the row is called."""
+    note: reactive[str] = reactive("")
+    """What stands on the right."""
+
+    def __init__(self, row: int, title: str, pattern: str | None = None) -> None:
         """Make a head.
 
         Args:
             row: The row's number, for `PatternChosen`.
             title: What to call the row.
-            name: The named pattern the row shows, None if it shows another one.
+            pattern: Name of the pattern the row shows, None if it shows another one.
         """
         super().__init__()
+        self.set_reactive(PatternHead.title, title)
+        self.pattern = pattern
         self._row = row
-        self._title = title
-        self._pattern = name
-        self._note = ""
 
-    @property
-    def pattern(self) -> str | None:
-        """Name of the pattern the row shows, None if it shows another one."""
-        return self._pattern
-
-    @property
-    def title(self) -> str:
-        """What the row is called."""
-        return self._title
-
-    @property
-    def note(self) -> str:
-        """What stands on the right."""
-        return self._note
-
-    def set_note(self, note: str) -> None:
-        """Say something else on the right."""
-        if note != self._note:
-            self._note = note
-            self.refresh()
-
-    def set_pattern(self, title: str, name: str | None) -> None:
+    def show(self, title: str, pattern: str | None) -> None:
         """Name another pattern."""
-        self._title, self._pattern = title, name
-        self.refresh()
+        self.title, self.pattern = title, pattern
 
     def render_line(self, y: int) -> Strip:
         """Draw the head."""
         width = self.size.width
-        style: Style = self.rich_style
-        return Strip([Segment(head_text(self._title, self._note, width), style)]).crop(0, width)
+        text = head_text(self.title, self.note, width)
+        return Strip([Segment(text, self.rich_style)]).crop(0, width)
 
     def action_turn(self, step: int) -> None:
         """Choose the next named pattern, or the one before."""
         names = list(SPLIT_PATTERNS)
-        pattern = self._pattern
+        pattern = self.pattern
         if pattern is None:
             # As if the row's own pattern stood at the end of the ring.
             pattern = names[-1] if step > 0 else names[0]
@@ -106,9 +96,4 @@ class PatternHead(Widget, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Step back by the left arrow, on by anything else near the name."""
-        self.action_turn(-1 if event.x <= _PREVIOUS_AT + 1 else 1)
-
-
-def named_head(row: int, name: str) -> PatternHead:
-    """Make the head of a named pattern's row."""
-    return PatternHead(row, title_of(name), name)
+        self.action_turn(-1 if event.x <= 1 else 1)

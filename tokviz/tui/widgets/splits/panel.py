@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from array import array
 from collections.abc import Sequence
 from functools import partial
 from typing import Self
@@ -18,13 +20,12 @@ from tokviz.jobs.split_result import SplitPart, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.pretokenize.split import split
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.splits.counting import Counting
+from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.splits.gloss import Spans
-from tokviz.tui.widgets.splits.heads import PatternHead, named_head, pieces_note
-from tokviz.tui.widgets.splits.messages import PatternChosen, RegexEdited
-from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField
+from tokviz.tui.widgets.splits.heads import PatternChosen, PatternHead, pieces_note
+from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexEdited, RegexField
 from tokviz.tui.widgets.splits.rows import CUSTOM, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView
 
@@ -39,6 +40,10 @@ SHORT_LINES = 18
 
 TINY_LINES = 10
 """A panel of fewer lines goes without the heads."""
+
+_SLICE_SECONDS = 0.01
+_REST_SECONDS = 0.004
+"""Between two slices of counting the thread leaves the interpreter to the keys."""
 
 _PATTERNS = ("gpt2", "gpt4")
 """The named patterns to begin with."""
@@ -65,34 +70,27 @@ class SplitsPanel(Vertical):
     }
     """
 
-    def __init__(
-        self,
-        live: LiveDocument,
-        palette: TokenPalette,
-    ) -> None:
+    def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
         """Take the document, and the colours of tokens, two of which tint the pieces."""
         super().__init__()
         self._live = live
         self._active = False
         self._edit_timer: Timer | None = None
         self._edited_first_at = 0.0
-        self._far_wanted: dict[str, int] = {}
-        self._far_running: set[str] = set()
         self._named = [self._named_row(name) for name in _PATTERNS]
         self._custom = CustomRow(live)
-        self._counting = Counting()
+        self._one_counts = threading.Lock()
+        """Counters are worked on from one thread at a time."""
         self._regex = self._good_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
         # The client answers from a thread of its own.
         self._client = SplitClient(
-            lambda run, part: self.call_later(self._take_part, run, part),
-            lambda run: self.call_later(self._take_end, run),
-            lambda run, error: self.call_later(self._give_up, run, error),
+            later(self, self._take_part), later(self, self._take_end), later(self, self._give_up)
         )
         self._heads = [
-            *(named_head(row, name) for row, name in enumerate(_PATTERNS)),
-            PatternHead(_CUSTOM_ROW, CUSTOM, None),
+            *(PatternHead(row, title_of(name), name) for row, name in enumerate(_PATTERNS)),
+            PatternHead(_CUSTOM_ROW, CUSTOM),
         ]
         self._view = GlossView(live, [*self._named, self._custom], palette)
         self._field = RegexField(DEFAULT_REGEX)
@@ -208,23 +206,30 @@ class SplitsPanel(Vertical):
         chunks = self._live.chunk_texts()
         counters = [row.counter for row in self._named]
         in_thread(self, "count", partial(self._count, counters, chunks))
-        for row in self._named:
-            if row.pattern.name in self._far_wanted:
-                self._find_far_pieces(row)
+        self._find_wanted()
         if self._split_for != (self._live.revision, self._regex):
             self._split_for = (self._live.revision, self._regex)
             self._custom.begin()
             self._run = self._client.split(self._regex, chunks)
 
     def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str], task: Task) -> None:
-        self._counting.count(
-            counters, chunks, lambda: task.cancelled, lambda: task.tell(self._show_counted)
-        )
+        """Count the pieces of a text, in slices, until all are counted or nobody wants them."""
+        with self._one_counts:
+            for counter in counters:
+                if task.cancelled:
+                    return
+                counter.update(chunks)
+                task.tell(self._show_counted)
+            for counter in counters:
+                while not task.cancelled and not counter.advance(_SLICE_SECONDS):
+                    task.tell(self._show_counted)
+                    time.sleep(_REST_SECONDS)
+            task.tell(self._show_counted)
 
     def _show_counted(self) -> None:
         """Show how far the counting has come."""
         for row, head in zip(self._named, self._heads, strict=False):
-            head.set_note(pieces_note(row.counter.n_pieces, row.counter.complete))
+            head.note = pieces_note(row.counter.n_pieces, row.counter.complete)
         self._show_counts()
 
     def _show_counts(self) -> None:
@@ -234,60 +239,50 @@ class SplitsPanel(Vertical):
 
     # -- very long stretches without a safe cut
 
-    def _want_far_pieces(self, name: str, offset: int) -> None:
-        """Called while drawing: the pieces around a character need a thread."""
-        self._far_wanted[name] = offset
-        self.call_later(self._find_wanted)
-
     def _find_wanted(self) -> None:
+        """Find the pieces in threads that drawing found no other way to."""
         if self._edit_timer is None and self._active:
             for row in self._named:
-                if row.pattern.name in self._far_wanted:
-                    self._find_far_pieces(row)
+                if row.wanted is not None and not row.busy:
+                    self._find_far_pieces(row, row.wanted)
 
-    def _find_far_pieces(self, row: NamedRow) -> None:
-        name = row.pattern.name
-        if name not in self._far_running:
-            self._far_running.add(name)
-            offset = self._far_wanted.pop(name)
-            chunks, revision = self._live.chunk_texts(), self._live.revision
-            in_thread(
-                self,
-                "far",
-                lambda task: self._counting.split_around(row.counter, chunks, offset),
-                lambda result: self._take_far(name, revision, result),
-                exclusive=False,
-            )
+    def _find_far_pieces(self, row: NamedRow, offset: int) -> None:
+        row.wanted, row.busy = None, True
+        chunks, revision = self._live.chunk_texts(), self._live.revision
 
-    def _take_far(self, name: str, revision: int, result: SplitResult) -> None:
-        """Show the pieces of a long stretch."""
-        self._far_running.discard(name)
-        for row in self._named:
-            if row.pattern.name == name:
-                row.take_far(revision, result)
-        self._view.sync()
-        self._find_wanted()
+        def split_around(task: Task) -> SplitResult:
+            with self._one_counts:
+                row.counter.update(chunks)
+                start, text = row.counter.group_at(offset)
+            result = SplitResult()
+            result.add(SplitPart(start, array("I", split(row.pattern, text).ends), (), 0))
+            return result
+
+        def take(result: SplitResult) -> None:
+            row.take_far(revision, result)
+            self._view.sync()
+            self._find_wanted()
+
+        in_thread(self, "far", split_around, take, exclusive=False)
 
     # -- the custom regex
 
     def on_regex_edited(self, message: RegexEdited) -> None:
         """Split by another regex; the old pieces stay until it has done so."""
         self._regex = message.regex
-        custom_head = self._heads[_CUSTOM_ROW]
-        if (
-            custom_head.pattern is not None
-            and SPLIT_PATTERNS[custom_head.pattern].regex != self._regex
-        ):
-            custom_head.set_pattern(CUSTOM, None)
+        head = self._heads[_CUSTOM_ROW]
+        if head.pattern is not None and SPLIT_PATTERNS[head.pattern].regex != self._regex:
+            head.show(CUSTOM, None)
         self._split_now()
 
     def _is_wanted(self, run: int) -> bool:
-        return run == self._run and self._custom.running
+        return run == self._run and self._custom.incoming is not None
 
     def _take_part(self, run: int, part: SplitPart) -> None:
         """Take more pieces of the newest run from the child process."""
         if self._is_wanted(run):
-            if self._custom.add(part) <= self._view.end:
+            self._custom.result.add(part)
+            if part.start <= self._view.end:
                 self._view.sync()
             self._show_custom_count()
 
@@ -306,18 +301,18 @@ class SplitsPanel(Vertical):
         if not self._is_wanted(run):
             return
         self._custom.fail()
-        known = self._custom.result.complete
-        self._field.blame(error, self._good_regex if known else None)
+        known = self._custom.known
+        self._field.blame(error, self._good_regex if known.result.complete else None)
         failed, self._regex = self._regex, self._good_regex
         self._split_for = None
-        if failed != self._good_regex and self._custom.outdated:
+        if failed != self._good_regex and known.revision != self._live.revision:
             self._split_now()
         self._show_custom_count()
 
     def _show_custom_count(self) -> None:
-        shown = self._custom.progress or self._custom.result
+        shown = self._custom.result
         if shown.n_pieces or shown.complete:
-            self._heads[_CUSTOM_ROW].set_note(pieces_note(shown.n_pieces, shown.complete))
+            self._heads[_CUSTOM_ROW].note = pieces_note(shown.n_pieces, shown.complete)
             self._show_counts()
 
     # -- other patterns
@@ -325,15 +320,16 @@ class SplitsPanel(Vertical):
     def on_pattern_chosen(self, message: PatternChosen) -> None:
         """Show another named pattern in a row, or write its regex into the field."""
         message.stop()
+        head, title = self._heads[message.row], title_of(message.name)
         if message.row == _CUSTOM_ROW:
-            regex = SPLIT_PATTERNS[message.name].regex
-            self._heads[_CUSTOM_ROW].set_pattern(f"= {title_of(message.name)}", message.name)
-            self._field.use(regex)
+            head.show(f"= {title}", message.name)
+            self._field.use(SPLIT_PATTERNS[message.name].regex)
             return
+        head.show(title, message.name)
         self._named[message.row] = self._named_row(message.name)
-        self._heads[message.row].set_pattern(title_of(message.name), message.name)
         self._view.set_rows([*self._named, self._custom])
         self._split_now()
 
     def _named_row(self, name: str) -> NamedRow:
-        return NamedRow(self._live, name, self._want_far_pieces)
+        # It is called while drawing.
+        return NamedRow(self._live, name, lambda: self.call_later(self._find_wanted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 from rich.text import Text
@@ -9,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -17,8 +19,6 @@ from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.splits.history import RegexHistory
-from tokviz.tui.widgets.splits.messages import RegexEdited
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
 
@@ -54,6 +54,55 @@ def complaint(error: TokvizError, shown: str | None) -> str:
     else:
         words = f"✗ {error}"
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
+
+
+class RegexEdited(Message):
+    """The custom regex is another one now."""
+
+    def __init__(self, regex: str) -> None:
+        """Take the regex."""
+        super().__init__()
+        self.regex = regex
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest regex matters."""
+        return isinstance(message, RegexEdited)
+
+
+class RegexHistory:
+    """A list of entries with a place in it, as shells have it."""
+
+    def __init__(self, entries: Iterable[str] = ()) -> None:
+        """Take the first entries, the oldest first."""
+        self._entries = list(dict.fromkeys(entries))
+        self._place = len(self._entries)
+        self._draft = ""
+
+    def add(self, entry: str) -> None:
+        """Make an entry the newest one, and go there."""
+        if entry:
+            self._entries = [old for old in self._entries if old != entry] + [entry]
+        self._place = len(self._entries)
+
+    def older(self, current: str) -> str:
+        """Step back; what was being written is kept in front of the list."""
+        if self._place == len(self._entries):
+            self._draft = current
+            if self._entries and self._entries[-1] == current:
+                self._place -= 1
+        if self._place > 0:
+            self._place -= 1
+            return self._entries[self._place]
+        return current
+
+    def newer(self, current: str) -> str:
+        """Step forward, at last to what was being written."""
+        if self._place >= len(self._entries):
+            return current
+        self._place += 1
+        if self._place == len(self._entries):
+            return self._draft
+        return self._entries[self._place]
 
 
 class RegexInput(Input):
@@ -105,16 +154,11 @@ class RegexField(Vertical):
     def __init__(self, regex: str) -> None:
         """Take the regex to begin with."""
         super().__init__()
-        self._regex = regex
+        self.regex = self._tried = regex
+        """The regex as it is written now."""
         self._timer: Timer | None = None
-        self._written = regex
         self._verdict = Static("", classes="verdict")
         self._counts = Static("", classes="counts")
-
-    @property
-    def regex(self) -> str:
-        """The regex as it is written now."""
-        return self._written
 
     @property
     def message(self) -> str:
@@ -124,7 +168,7 @@ class RegexField(Vertical):
     def compose(self) -> ComposeResult:
         """Put the regex between slashes."""
         # An `Input` needs a running app, so it is not made earlier.
-        self._input = RegexInput(self._regex)
+        self._input = RegexInput(self.regex)
         with Horizontal():
             yield Static("/", classes="slash")
             yield self._input
@@ -169,7 +213,7 @@ class RegexField(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Wait until the keys rest."""
         event.stop()
-        self._written = event.value
+        self.regex = event.value
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
@@ -178,14 +222,14 @@ class RegexField(Vertical):
         """Try the regex at once, also once more, and remember it."""
         event.stop()
         self._input.remember()
-        self._regex = self._written
-        self.post_message(RegexEdited(self._regex))
+        self._tried = self.regex
+        self.post_message(RegexEdited(self._tried))
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         """Remember the regex that the user was done with."""
         self._input.remember()
 
     def _tell(self) -> None:
-        if self._written != self._regex:
-            self._regex = self._written
-            self.post_message(RegexEdited(self._regex))
+        if self.regex != self._tried:
+            self._tried = self.regex
+            self.post_message(RegexEdited(self._tried))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
+from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tui.widgets.splits.known import NO_CHANGE, KnownPieces
-from tokviz.tui.widgets.splits.named import pieces_near
+from tokviz.tui.widgets.splits.pieces import NO_CHANGE, KnownPieces, pieces_near
 
 TITLES = {
     "gpt2": "GPT-2",
@@ -34,9 +33,8 @@ def title_of(name: str) -> str:
 class Row(Protocol):
     """What the gloss asks of a row."""
 
-    @property
-    def title(self) -> str:
-        """The label beside the row."""
+    title: str
+    """The label beside the row."""
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
@@ -46,26 +44,24 @@ class NamedRow:
     """The pieces of a named pattern.
 
     Attributes:
+        title: The pattern's short title.
         pattern: The pattern.
         counter: Counts all its pieces, in a thread.
+        wanted: The character around which pieces must be found in a thread, None for nowhere.
+        busy: Whether a thread is at it.
     """
 
-    def __init__(self, live: LiveDocument, name: str, want: Callable[[str, int], object]) -> None:
-        """Take the document, the pattern's name and whom to ask for pieces that need a thread.
-
-        `want` is called with the name and an offset; `take_far` is the answer.
-        """
+    def __init__(self, live: LiveDocument, name: str, want: Callable[[], object]) -> None:
+        """Take the document, the pattern's name and whom to tell that pieces are `wanted`."""
+        self.title = title_of(name)
         self.pattern = SPLIT_PATTERNS[name]
         self.counter = PieceCounter(self.pattern)
+        self.wanted: int | None = None
+        self.busy = False
         self._live = live
         self._want = want
         self._asked_at = -1
         self._far: KnownPieces | None = None
-
-    @property
-    def title(self) -> str:
-        """The pattern's short title."""
-        return title_of(self.pattern.name)
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
@@ -77,11 +73,13 @@ class NamedRow:
             return near
         if self._asked_at != live.revision:
             self._asked_at = live.revision
-            self._want(self.pattern.name, lo)
+            self.wanted = lo
+            self._want()
         return [] if far is None else far.pieces_in(lo, hi)
 
     def take_far(self, revision: int, result: SplitResult) -> None:
         """Take the pieces that a thread found around a wanted place."""
+        self.busy = False
         self._far = KnownPieces(revision, result)
         self._asked_at = revision
         self.note_changes()
@@ -96,71 +94,47 @@ class CustomRow:
     """The pieces of the custom regex, as the child process gives them.
 
     Attributes:
-        running: Whether more pieces are on their way.
+        known: The pieces of the last text that was split to its end.
+        incoming: Those of the text that is being split, None if none is.
     """
+
+    title = CUSTOM
 
     def __init__(self, live: LiveDocument) -> None:
         """Take the document."""
-        self.running = False
         self._live = live
-        self._known = KnownPieces(live.revision)
-        self._incoming: KnownPieces | None = None
-
-    @property
-    def title(self) -> str:
-        """The label of the row."""
-        return CUSTOM
+        self.known = KnownPieces(live.revision)
+        self.incoming: KnownPieces | None = None
 
     @property
     def result(self) -> SplitResult:
-        """The newest result that is complete, or the one on its way if there is none yet."""
-        if self._incoming is not None and not self._known.result.complete:
-            return self._incoming.result
-        return self._known.result
-
-    @property
-    def outdated(self) -> bool:
-        """Whether the text is not the one any more that was split."""
-        return self._known.revision != self._live.revision
-
-    @property
-    def progress(self) -> SplitResult | None:
-        """The result that is on its way."""
-        return None if self._incoming is None else self._incoming.result
+        """The newest result, which may still be on its way."""
+        return (self.incoming or self.known).result
 
     def begin(self) -> None:
         """Expect the pieces of the text as it is now; the old ones stay until then."""
-        self._incoming = KnownPieces(self._live.revision)
-        self.running = True
-
-    def add(self, part: SplitPart) -> int:
-        """Take more pieces and return the offset of the first one."""
-        if self._incoming is not None:
-            self._incoming.result.add(part)
-        return part.start
+        self.incoming = KnownPieces(self._live.revision)
 
     def finish(self) -> None:
         """Use the new pieces from now on."""
-        if self._incoming is not None:
-            self._incoming.result.complete = True
-            self._known, self._incoming = self._incoming, None
-        self.running = False
+        if self.incoming is not None:
+            self.incoming.result.complete = True
+            self.known, self.incoming = self.incoming, None
 
     def fail(self) -> None:
         """Keep the old pieces."""
-        self._incoming = None
-        self.running = False
+        self.incoming = None
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
-        incoming = self._incoming
+        incoming = self.incoming
         if incoming and incoming.change == NO_CHANGE and incoming.result.covers(lo, hi):
             return incoming.pieces_in(lo, hi)
-        old = self._known if incoming is None or self._known.result.complete else incoming
+        old = self.known if incoming is None or self.known.result.complete else incoming
         return old.pieces_in(lo, hi)
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""
-        for known in (self._known, self._incoming):
+        for known in (self.known, self.incoming):
             if known is not None:
                 known.change = self._live.changes.since(known.revision)

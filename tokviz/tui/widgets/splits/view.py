@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -14,8 +15,17 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import Look, Spans
-from tokviz.tui.widgets.splits.messages import PieceClicked
 from tokviz.tui.widgets.splits.rows import Row
+
+
+class PieceClicked(Message):
+    """The user pointed at a piece: the editor goes there."""
+
+    def __init__(self, offset: int, end: int) -> None:
+        """Take the characters of the piece."""
+        super().__init__()
+        self.offset = offset
+        self.end = end
 
 
 class GlossView(Widget, can_focus=True):
@@ -41,7 +51,7 @@ class GlossView(Widget, can_focus=True):
         super().__init__()
         self._live = live
         self._rows = rows
-        self._look = Look.from_palette(palette)
+        self._look = Look(palette)
         self._spans = Spans()
         self._anchor = 0
         self._revision = live.revision
@@ -52,7 +62,7 @@ class GlossView(Widget, can_focus=True):
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw in other colours."""
-        self._look = Look.from_palette(palette)
+        self._look = Look(palette)
         self._redraw()
 
     def sync(self) -> None:
@@ -85,12 +95,14 @@ class GlossView(Widget, can_focus=True):
             self._anchor = offset
             return
         gloss = self._current_gloss()
-        lines = self._current_lines()
-        first, last = self._anchor_start(), self._whole_end(lines)
+        first = gloss.stretch_at(self._anchor).start
+        # Behind the last stretch of which all rows are in view.
+        whole = (line for line in self._current_lines() if line.row == len(self._rows) - 1)
+        last = max((line.place.end for line in whole), default=0)
         if first <= offset < last or offset == last == self._live.n_chars:
             return
         above = 0 if offset < first else self._stretches_in_view() // 2
-        self._move_to(gloss.step(offset, -above))
+        self.action_go(gloss.step(offset, -above))
 
     @property
     def end(self) -> int:
@@ -115,14 +127,6 @@ class GlossView(Widget, can_focus=True):
             self._lines = frame(gloss, self._anchor, height, self._spans, self._look)
         return self._lines
 
-    def _anchor_start(self) -> int:
-        return self._current_gloss().stretch_at(self._anchor).start
-
-    def _whole_end(self, lines: list[FrameLine]) -> int:
-        """Offset behind the last stretch of which all rows are in view."""
-        n_rows = len(self._rows)
-        return max((line.place.end for line in lines if line.row == n_rows - 1), default=0)
-
     def _stretches_in_view(self) -> int:
         return max(1, self.size.height // self._current_gloss().lines_per_stretch)
 
@@ -146,13 +150,9 @@ class GlossView(Widget, can_focus=True):
 
     # -- moving and pointing
 
-    def _move_to(self, offset: int) -> None:
-        self._anchor = offset
-        self._redraw()
-
     def action_step(self, n_stretches: int) -> None:
         """Scroll by stretches."""
-        self._move_to(self._current_gloss().step(self._anchor, n_stretches))
+        self.action_go(self._current_gloss().step(self._anchor, n_stretches))
 
     def action_page(self, n_pages: int) -> None:
         """Scroll by views."""
@@ -160,12 +160,13 @@ class GlossView(Widget, can_focus=True):
 
     def action_go(self, offset: int) -> None:
         """Scroll to a character."""
-        self._move_to(offset)
+        self._anchor = offset
+        self._redraw()
 
     def action_end(self) -> None:
         """Scroll to the end of the text."""
         above = self._stretches_in_view() - 1
-        self._move_to(self._current_gloss().step(self._live.n_chars, -above))
+        self.action_go(self._current_gloss().step(self._live.n_chars, -above))
 
     def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()

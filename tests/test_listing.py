@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tokviz.errors import InputFileError
-from tokviz.tui.dialogs.folder import (
+from tokviz.listing import (
     FolderEntry,
     check_readable,
     cleaned_path,

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.dialogs.find_text import MAX_MATCHES, FindQuery, Matches, escaped, find_all
+from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What a folder holds and what a typed path means; no widgets here."""
+"""What a folder holds and what a typed path means."""
 
 from __future__ import annotations
 

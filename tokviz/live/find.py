@@ -1,4 +1,4 @@
-"""Searching a text for words or a regular expression; no widgets here."""
+"""Searching a text for words or a regular expression."""
 
 from __future__ import annotations
 

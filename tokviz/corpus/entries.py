@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tokviz.corpus.corpus import files_of_text
-from tokviz.tui.dialogs.folder import cleaned_path
+from tokviz.listing import cleaned_path
 
 
 @dataclass(frozen=True, slots=True)

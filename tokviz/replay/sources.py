@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import builtin_names
 from tokviz.formats.run import is_run, read_about
-from tokviz.tui.dialogs.folder import size_label, time_label
+from tokviz.listing import size_label, time_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable

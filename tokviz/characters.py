@@ -1,4 +1,4 @@
-"""Finding a Unicode character by its number or its name; no widgets here."""
+"""Finding a Unicode character by its number or its name."""
 
 from __future__ import annotations
 
