@@ -15,7 +15,6 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
@@ -310,7 +309,10 @@ def _with_marks(
     messages: list[Json], marks: _Marks, cut: Cut, places: list[tuple[int, int]]
 ) -> list[Json]:
     """Put marks into the contents and note whose they are; blank ones stay without."""
-    wrapped = deepcopy(messages)
+    wrapped = [dict(message) for message in messages]
+    for message in wrapped:
+        if isinstance(message.get("content"), list):
+            message["content"] = list(message["content"])
     for text, index, number in _contents_of(messages):
         if not text.strip():
             continue
@@ -318,10 +320,11 @@ def _with_marks(
         begin = f"{marks.begin}{len(places)}{marks.number_end}"
         places.append((index, number))
         marked = f"{text[:start]}{begin}{text[start:end]}{marks.end}{text[end:]}"
-        if isinstance(wrapped[index]["content"], str):
+        content = wrapped[index]["content"]
+        if isinstance(content, str):
             wrapped[index]["content"] = marked
         else:
-            wrapped[index]["content"][number]["text"] = marked
+            content[number] = {**content[number], "text": marked}
     return wrapped
 
 
