@@ -9,11 +9,14 @@ from pathlib import Path
 
 from tokviz.errors import InputFileError, OutputFileError
 
+StrPath = str | os.PathLike[str]
+"""A path as callers may give it."""
+
 MAX_FILE_BYTES = 200_000_000
 """Largest file that is read into memory whole."""
 
 
-def read_file(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> bytes:
+def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     """Read a whole file.
 
     Raises:
@@ -32,7 +35,7 @@ def read_file(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> b
     return data
 
 
-def input_error(path: str | os.PathLike[str], error: OSError | ValueError) -> InputFileError:
+def input_error(path: StrPath, error: OSError | ValueError) -> InputFileError:
     """Say in words why a file could not be opened or read."""
     if isinstance(error, IsADirectoryError):
         return InputFileError(path, "is a folder, not a file")
@@ -43,7 +46,7 @@ def input_error(path: str | os.PathLike[str], error: OSError | ValueError) -> In
     return InputFileError(path, _reason(error))
 
 
-def decode_utf8(data: bytes, path: str | os.PathLike[str], more: str = "") -> str:
+def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
     """Decode a file's content, a byte order mark left out.
 
     Raises:
@@ -68,7 +71,7 @@ def looks_binary(data: bytes) -> bool:
     return broken > max(4, len(head) // 10)
 
 
-def write_file(path: str | os.PathLike[str], data: bytes, *, private: bool = False) -> None:
+def write_file(path: StrPath, data: bytes, *, private: bool = False) -> None:
     """Replace a file's content in one step: a temporary neighbour is written, synced and renamed.
 
     An existing file keeps its permissions and, where it is a link, stays one (its target is

@@ -203,8 +203,7 @@ class Session:
     @property
     def tokenizer_source(self) -> str:
         """What the tokenizer at hand was loaded by, as far as that is known."""
-        name = self.tokenizer.name
-        return name if name in builtin_names() else self.settings.tokenizer
+        return source_of(self.tokenizer, self.settings.tokenizer)
 
     # -- choices
 
@@ -260,14 +259,10 @@ class Session:
 # -- opening
 
 
-def builtin_names() -> list[str]:
-    """List the names of the tokenizers that ship with tokviz."""
-    return [builtin.name for builtin in BUILTIN_TOKENIZERS]
-
-
 def source_of(tokenizer: Tokenizer, asked: str) -> str:
     """Give what loads a tokenizer again: the canonical name of one that ships with tokviz."""
-    return tokenizer.name if tokenizer.name in builtin_names() else asked
+    is_builtin = any(tokenizer.name == builtin.name for builtin in BUILTIN_TOKENIZERS)
+    return tokenizer.name if is_builtin else asked
 
 
 def load_remembered(source: str) -> tuple[Tokenizer, str]:
@@ -288,14 +283,13 @@ def read_text(path: Path) -> Opened:
     Raises:
         InputFileError: If it cannot be read.
     """
-    data = read_file(path)
-    return opened_bytes(data, path)
+    return opened_bytes(read_file(path), path)
 
 
 def opened_bytes(data: bytes, path: Path | None = None) -> Opened:
     """Take bytes as a text, with what there is to say about them."""
     text = bytetext.from_bytes(data)
-    return Opened(text, path, notes=tuple(_notes_about(data, text)))
+    return Opened(text, path, notes=_notes_about(data, text))
 
 
 def sample_text() -> str:
@@ -303,11 +297,9 @@ def sample_text() -> str:
     return asset_path("samples/welcome.txt").read_text("utf-8")
 
 
-def _notes_about(data: bytes, text: str) -> list[str]:
+def _notes_about(data: bytes, text: str) -> tuple[str, ...]:
     if looks_binary(data):
-        return ["This looks like a binary file. Its bytes are shown and kept as they are."]
+        return ("This looks like a binary file. Its bytes are shown and kept as they are.",)
     n_raw = bytetext.n_raw_bytes(text)
-    if n_raw:
-        subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
-        return [f"{subject} not valid UTF-8: shown as ‹hex› and kept."]
-    return []
+    subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
+    return (f"{subject} not valid UTF-8: shown as ‹hex› and kept.",) if n_raw else ()

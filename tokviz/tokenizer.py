@@ -105,6 +105,7 @@ class Tokenizer:
         special_bytes = {token_id: text.encode() for text, token_id in specials.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
         model = MergeListModel(ordinary, merges, pattern, ignore_merges=ignore_merges)
+        model.check()
         self.ignore_merges = ignore_merges
         self._set(model, specials, pattern, name)
 
@@ -342,11 +343,12 @@ class Tokenizer:
                 encoded = self._model.encode(segment)
                 ids.extend(encoded)
                 token_lengths.extend(len(self.token_bytes(i)) for i in encoded)
-                pieces = split(self.split_pattern, segment).spans()
-                piece_lengths.extend(bytetext.n_bytes(segment[a:b]) for a, b in pieces)
+                cuts = split(self.split_pattern, segment).spans()
+                piece_lengths.extend(bytetext.n_bytes(segment[a:b]) for a, b in cuts)
         flags = np.zeros(len(ids), dtype=bool)
         flags[special_indexes] = True
-        return Tokenization(ids, _spans(token_lengths), _spans(piece_lengths), flags, n_replaced)
+        spans, pieces = spans_of(token_lengths), spans_of(piece_lengths)
+        return Tokenization(ids, spans, pieces, flags, n_replaced)
 
     def _pattern_of(self, allowed: AllowedSpecial) -> re.Pattern[str] | None:
         if allowed == "all":
@@ -464,7 +466,8 @@ def _special_ids(
     return ids
 
 
-def _spans(lengths: list[int]) -> npt.NDArray[np.int64]:
+def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Give start and end of every thing, side by side, by their lengths; shape (n, 2)."""
     import numpy as np
 
     edges = np.fromiter(accumulate(lengths, initial=0), dtype=np.int64, count=len(lengths) + 1)

@@ -10,12 +10,13 @@ from hypothesis import given
 from tiktoken.load import load_tiktoken_bpe
 
 import tokviz
+from tests.formats.packing import to_tiktoken
 from tests.formats.samples import TEXT, shuffled, trained
 from tests.oracles.nasty import texts
 from tests.reference import tiktoken_encoding
 from tokviz.assets import asset_path
 from tokviz.formats.known_vocabularies import _llama3, _qwen
-from tokviz.formats.packed import PackedRanks, to_tiktoken
+from tokviz.formats.packed import PackedRanks
 from tokviz.formats.tiktoken import read_tiktoken
 
 

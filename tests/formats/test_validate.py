@@ -11,8 +11,9 @@ import tokviz
 from tests.formats.samples import shuffled, trained
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.library import LibraryTokenizer
+from tokviz.formats.rank_order import unmerged
 from tokviz.formats.report import FileFinding, Report
-from tokviz.formats.validate import unmerged_ids, validate
+from tokviz.formats.validate import validate
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
 CONTENT = json.loads(to_tokenizer_json(trained("gpt4", ("<|endoftext|>",))))
@@ -98,9 +99,9 @@ def test_unmerged_tokens_are_exactly_those_whose_bytes_do_not_give_them():
     tok = tokviz.Tokenizer(BASE | {256: b"ab", 257: b"bc", 258: b"abc"}, [
         (b"b", b"c"), (b"a", b"b"), (b"ab", b"c")
     ], split_pattern="none")  # fmt: skip
-    assert unmerged_ids(tok) == [258]
+    assert [tok.token_id(token) for token in unmerged(tok)] == [258]
     assert tok.encode("abc") != [258]
-    assert unmerged_ids(shuffled()) == []
+    assert list(unmerged(shuffled())) == []
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
@@ -132,10 +131,9 @@ def _show(datas: Iterable[bytes]) -> None:
     """Print bytes on a terminal, through the sanitizer, and end the last line."""
     from tokviz.glyphs import safe_lines
 
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     end = "\n"
-    for data in chain(datas, [None]):
-        shown = safe_lines(decoder.decode(data or b"", final=data is None))
+    for text in codecs.iterdecode(datas, "utf-8", "surrogateescape"):
+        shown = safe_lines(text)
         sys.stdout.write(shown)
         end = shown[-1:] or end
     if end != "\n":

@@ -230,13 +230,9 @@ def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
     if rules[0] == rules[1]:
         same = f"Both have the rule “{rules[0]}”: their texts, or their tokens' ids, differ."
         return [tie, (same,)]
-    return [
-        tie,
-        *(
-            (f"The rule of {which}, “{rule}”, takes {TIE_BREAKS[rule].title}.",)
-            for which, rule in zip("AB", rules, strict=True)
-        ),
-    ]
+    which = zip("AB", rules, strict=True)
+    takes = (f"The rule of {one}, “{rule}”, takes {TIE_BREAKS[rule].title}." for one, rule in which)
+    return [tie, *((sentence,) for sentence in takes)]
 
 
 def _tie_of_one(view: _View, k: int) -> list[Sentence]:
@@ -247,23 +243,15 @@ def _tie_of_one(view: _View, k: int) -> list[Sentence]:
     rule = TIE_BREAKS[view.replay.tie_break or "first"]
     own = f"The rule of {view.which}, “{rule.name}”, takes {rule.title}."
     state = view.replay.state(k - 1)
-    best = {name: state.top_pairs(1, name)[0] for name in TIE_BREAKS}
-    wanted = view.other.left, view.other.right
-    takers = [name for name, pair in best.items() if (pair.left, pair.right) == wanted]
-    if not takers:
-        return [(tie,), (own,), (*view.other.pair.words, " is what no known rule takes.")]
-    return [
-        (tie,),
-        (own,),
-        *(
-            (
-                *view.other.pair.words,
-                f" is what the rule “{name}” takes: {TIE_BREAKS[name].title} "
-                f"(as {TIE_BREAKS[name].source}).",
-            )
-            for name in takers
-        ),
-    ]
+    sentences: list[Sentence] = [(tie,), (own,)]
+    for name, rule in TIE_BREAKS.items():
+        best = state.top_pairs(1, name)[0]
+        if (best.left, best.right) == (view.other.left, view.other.right):
+            taken = f" is what the rule “{name}” takes: {rule.title} (as {rule.source})."
+            sentences.append((*view.other.pair.words, taken))
+    if len(sentences) == 2:
+        sentences.append((*view.other.pair.words, " is what no known rule takes."))
+    return sentences
 
 
 def _do(n: int) -> str:
@@ -276,12 +264,12 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
     ]
-    if a.has_counts and b.has_counts:
+    if a.run is not None and b.run is not None:
         rows += [
             ("bytes of the corpus", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
             ("different pieces", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
             ("rule for ties", f"{a.tie_break}", f"{b.tie_break}"),
-            ("lowest count", f"{a.min_count}", f"{b.min_count}"),
+            ("lowest count", f"{a.run.settings.min_count}", f"{b.run.settings.min_count}"),
         ]
     patterns = a.tokenizer.split_pattern.regex, b.tokenizer.split_pattern.regex
     return [

@@ -42,16 +42,12 @@ class MergeListModel:
             merges: The merges.
             split_pattern: How text is cut into pieces.
             ignore_merges: A piece that is a token becomes it, whatever the merges make of it.
-
-        Raises:
-            VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
-                part or a product that is no token.
         """
         self._tokens = {token_id: vocab[token_id] for token_id in sorted(vocab)}
-        self._id_of = dict(zip(self._tokens.values(), self._tokens, strict=True))
+        latest_first = reversed(self._tokens.values()), reversed(self._tokens)
+        self._id_of = dict(zip(*latest_first, strict=True))
         self._merges = [(left, right) for left, right in merges]
         self._products = [left + right for left, right in self._merges]
-        self._check()
         self._pattern = split_pattern
         self._ignore_merges = ignore_merges
         self._pieces: dict[bytes, list[int]] = {}
@@ -66,7 +62,13 @@ class MergeListModel:
         """The index of the first merge that makes a token."""
         return _first_indexes(self._products)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Make sure that the vocabulary and the merges hold together.
+
+        Raises:
+            VocabularyError: If two ids have the same bytes, a token is empty, or a merge has a
+                part or a product that is no token.
+        """
         tokens, id_of = self._tokens, self._id_of
         if len(id_of) < len(tokens):
             first: dict[bytes, int] = {}

@@ -7,14 +7,15 @@ what is wrong are the same for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import fspath
 
 from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
 from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import StrPath
 from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -49,7 +50,7 @@ class Draft:
     """
 
     kind: str
-    path: str | PathLike[str]
+    path: StrPath
     tokens: list[tuple[int, bytes]]
     merges: list[Merge] | None
     specials: list[tuple[str, int]]
@@ -60,6 +61,13 @@ class Draft:
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
+
+
+def guessed_pattern(name: str, holder: str) -> FileFinding:
+    """Note that a split pattern is a guess, as what was read holds none."""
+    message = f"the split pattern {name} is a guess: {holder} none"
+    remedy = "choose another one if the tokens look wrong"
+    return FileFinding("note", "guessed-pattern", "", message, remedy)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
@@ -140,37 +148,37 @@ def _sizes(draft: Draft) -> Iterable[FileFinding]:
 
 def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
     """Name the first token whose id or length is beyond the limits."""
-    place = draft.place_of_token
     for number, (token_id, token) in enumerate(draft.tokens):
+        code, remedy = "huge-id", "number the tokens anew"
         if token_id > MAX_TOKEN_ID:
             message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
-            yield FileFinding("error", "huge-id", place(number), message, "number the tokens anew")
-            break
-        if token_id < 0:
-            message = f"the id {token_id} is negative"
-            yield FileFinding(
-                "error", "negative-id", place(number), message, "number the tokens anew"
-            )
-            break
-        if len(token) > MAX_TOKEN_BYTES:
+        elif token_id < 0:
+            code, message = "negative-id", f"the id {token_id} is negative"
+        elif len(token) > MAX_TOKEN_BYTES:
+            code, remedy = "huge-token", "remove it"
             message = f"{len(token):,} bytes are more than a token may have ({MAX_TOKEN_BYTES:,})"
-            yield FileFinding("error", "huge-token", place(number), message, "remove it")
-            break
+        else:
+            continue
+        yield FileFinding("error", code, draft.place_of_token(number), message, remedy)
+        break
+
+
+def _repeated(items: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
+    """Give the number of each item that is there before, and the number it has there."""
+    seen: dict[Hashable, int] = {}
+    for number, item in enumerate(items if len(set(items)) < len(items) else ()):
+        if seen.setdefault(item, number) != number:
+            yield number, seen[item]
 
 
 def _ids(draft: Draft) -> Iterable[FileFinding]:
     ids = [token_id for token_id, _ in draft.tokens]
-    distinct = set(ids)
     place = draft.place_of_token
     twice = _Fault("error", "duplicate-id", "give each token its own id")
-    if len(distinct) < len(ids):
-        seen: dict[int, int] = {}
-        for number, token_id in enumerate(ids):
-            if seen.setdefault(token_id, number) != number:
-                other = place(seen[token_id])
-                twice.add(place(number), f"the id {token_id} is also that of {other}")
+    for number, first in _repeated(ids):
+        twice.add(place(number), f"the id {ids[number]} is also that of {place(first)}")
     yield from twice.found()
-    everything = distinct | {token_id for _, token_id in draft.specials}
+    everything = {*ids, *(token_id for _, token_id in draft.specials)}
     if everything and min(everything) >= 0 and max(everything) <= MAX_TOKEN_ID:
         n_missing = max(everything) + 1 - len(everything)
         if n_missing:
@@ -190,14 +198,11 @@ def _bytes(draft: Draft) -> Iterable[FileFinding]:
     place = draft.place_of_token
     empty = _Fault("error", "empty-token", "remove it")
     twice = _Fault("error", "duplicate-token", "remove one of them")
-    if len(distinct) < len(tokens) or b"" in distinct:
-        seen: dict[bytes, int] = {}
-        for number, token in enumerate(tokens):
-            if not token:
-                empty.add(place(number), "the token has no bytes")
-            elif seen.setdefault(token, number) != number:
-                other = place(seen[token])
-                twice.add(place(number), f"{token[:40]!r} is a token already, at {other}")
+    for number in (number for number, token in enumerate(tokens) if not token):
+        empty.add(place(number), "the token has no bytes")
+    for number, first in _repeated(tokens):
+        if token := tokens[number]:
+            twice.add(place(number), f"{token[:40]!r} is a token already, at {place(first)}")
     yield from empty.found()
     yield from twice.found()
     missing = [byte for byte in range(256) if bytes([byte]) not in distinct]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from os import PathLike, fspath
+from os import fspath
 
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
+from tokviz.files import StrPath, read_file
 from tokviz.formats.collecting import no_collecting
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.huggingface import load_tokenizer_json
@@ -24,9 +24,7 @@ MAX_RANK_FILE_BYTES = 64_000_000
 """Twenty times o200k's."""
 
 
-def load_path(
-    path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
-) -> Tokenizer:
+def load_path(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
     """Load the tokenizer of a file or folder, and check it; see `tokviz.load`.
 
     Raises:
@@ -57,8 +55,6 @@ def _load(found: Found, split_pattern: str | SplitPattern | None, name: str) -> 
     draft = read_draft(found, split_pattern)
     if draft is not None:
         return build(draft, name)
-    if split_pattern is not None:
-        raise InputFileError(name, "has its own split pattern: leave the other one out")
     if found.kind == "run":
         return load_run_tokenizer(found.path)
     return load_tokenizer_json(found.path, name=name)
@@ -72,12 +68,12 @@ def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) ->
         PatternError: If the split pattern is no valid regex.
     """
     path = found.path
+    if split_pattern is not None and found.kind not in ("tiktoken", "vocab", "combined"):
+        raise InputFileError(path, "has its own split pattern: leave the other one out")
     match found.kind:
         case "tiktoken":
             return read_tiktoken(read_file(path, limit=MAX_RANK_FILE_BYTES), path, split_pattern)
         case "minbpe":
-            if split_pattern is not None:
-                raise InputFileError(path, "has its own split pattern: leave the other one out")
             return read_minbpe(read_file(path, limit=MAX_RANK_FILE_BYTES), path)
         case "vocab":
             assert found.other is not None

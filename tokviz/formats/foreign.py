@@ -11,26 +11,23 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, groupby
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, groupby, pairwise
+from os import fspath
+from typing import Any
 
 from tokviz import bytetext
 from tokviz.child.limits import Limits
-from tokviz.encoding.model import Merge
-from tokviz.errors import InputFileError, JobError, SpecialTokenError, TokenIdError
+from tokviz.encoding.merge_list import MergeListModel
+from tokviz.errors import InputFileError, JobError, SpecialTokenError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.hf_native import KIND, post_processor_note
+from tokviz.formats.hf_native import KIND, post_processor_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer, spans_of
 
 Json = dict[str, Any]
 
@@ -44,7 +41,7 @@ class ForeignTokenizer(Tokenizer):
 
     def __init__(
         self,
-        path: str | PathLike[str],
+        path: StrPath,
         content: Json,
         reason: str,
         *,
@@ -81,7 +78,7 @@ class ForeignTokenizer(Tokenizer):
         self._byte_level = spelled.byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
-        self._set(_Vocabulary(ordinary), specials, pattern, name)
+        self._set(MergeListModel(ordinary, [], pattern), specials, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
@@ -96,28 +93,8 @@ class ForeignTokenizer(Tokenizer):
         """End the child process; the tokenizer cannot encode any more."""
         self._library.close()
 
-    def prepare(self) -> None:
-        """Nothing can be done ahead: the child is there since loading."""
-
-    def encode(self, text: str, allowed_special: AllowedSpecial = "all") -> list[int]:
-        """Encode text; see `Tokenizer.encode`.
-
-        Raises:
-            SpecialTokenError: If only some special tokens are allowed: the library recognises all
-                or none.
-            JobError: If the child dies of the text.
-        """
-        mended, _ = bytetext.replace_surrogates(text)
-        return self._library.encode(mended, self._parses(allowed_special)).ids.tolist()
-
-    def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
-        """Encode bytes; those that are not UTF-8 are U+FFFD for the library."""
-        text = bytetext.from_bytes(data)
-        return self._library.encode(text, self._parses(allowed_special)).ids.tolist()
-
-    def encode_byte_text(self, text: str, parse_specials: bool = True) -> list[int]:
-        """Encode byte text with all special tokens recognised, or none."""
-        return self._library.encode(text, parse_specials).ids.tolist()
+    def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
+        return self._library.encode(text, specials is not None).ids.tolist()
 
     def encode_with_borders(
         self, text: str, parse_specials: bool = True
@@ -125,15 +102,6 @@ class ForeignTokenizer(Tokenizer):
         """Encode byte text and say where its tokens lie; see `Tokenizer.encode_with_borders`."""
         encoding = self._library.encode(text, parse_specials)
         return encoding.ids.tolist(), self._borders(text, encoding)
-
-    def tokenize(self, text: str, allowed_special: AllowedSpecial = "all") -> Tokenization:
-        """Encode text and say where its tokens and pieces lie; see `Tokenizer.tokenize`."""
-        mended, n_replaced = bytetext.replace_surrogates(text)
-        return self._tokenization(mended, self._parses(allowed_special), n_replaced)
-
-    def tokenize_byte_text(self, text: str, parse_specials: bool = True) -> Tokenization:
-        """Do what `tokenize` does, for byte text."""
-        return self._tokenization(text, parse_specials, 0)
 
     def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
         """Give the character spans of the pieces: the library's pre-tokens, side by side."""
@@ -150,33 +118,34 @@ class ForeignTokenizer(Tokenizer):
             JobError: If the child dies of it.
         """
         listed = list(ids)
+        joined = super().decode_bytes(listed)
         if self._byte_level:
-            return super().decode_bytes(listed)
-        for index, token_id in enumerate(listed):
-            if self._bytes_of(token_id) is None:
-                raise TokenIdError(token_id, self.name, self.n_vocab, index)
+            return joined
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
-    def _parses(self, allowed: AllowedSpecial) -> bool:
+    def _pattern_of(self, allowed: AllowedSpecial) -> re.Pattern[str] | None:
+        """Choose between all special tokens and none: the library knows nothing else."""
         if allowed == "none" or not allowed:
-            return False
+            return None
         if allowed == "all" or set(allowed) >= self.special_tokens.keys():
-            return True
+            return self.special_pattern
         raise SpecialTokenError(
             f"{self.name} recognises all its special tokens or none: give 'all' or 'none'"
         )
 
-    def _tokenization(self, text: str, parse_specials: bool, n_replaced: int) -> Tokenization:
+    def _tokenize(
+        self, text: str, specials: re.Pattern[str] | None, n_replaced: int
+    ) -> Tokenization:
         import numpy as np
 
-        encoding = self._library.encode(text, parse_specials)
-        borders = np.array(self._borders(text, encoding), dtype=np.int64)
-        ends = np.array([0, *self._piece_ends(text, encoding)], dtype=np.int64)
+        encoding = self._library.encode(text, specials is not None)
+        borders = pairwise(self._borders(text, encoding))
+        ends = pairwise([0, *self._piece_ends(text, encoding)])
         special_ids = list(self.special_tokens.values())
         return Tokenization(
             ids=encoding.ids.tolist(),
-            byte_spans=_pairs(borders),
-            pieces=_pairs(ends),
+            byte_spans=spans_of([end - start for start, end in borders]),
+            pieces=spans_of([end - start for start, end in ends]),
             special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
             n_replaced=n_replaced,
         )
@@ -207,9 +176,7 @@ def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[FileF
         message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
         remedy = "decoding may give another text back: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
-    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
-    if post:
-        yield post_processor_note(" + ".join(post))
+    yield from post_processor_notes(content)
 
 
 class _Spelling:
@@ -245,46 +212,3 @@ class _Spelling:
         if self._suffix and text.endswith(self._suffix):
             text = text.removesuffix(self._suffix) + " "
         return text.encode("utf-8", "replace")
-
-
-class _Vocabulary:
-    """The tokens of a foreign tokenizer; a `Model` that knows no merges."""
-
-    def __init__(self, tokens: dict[int, bytes]) -> None:
-        self._tokens = dict(sorted(tokens.items()))
-        self._id_of: dict[bytes, int] = {}
-        for token_id, token in self._tokens.items():
-            self._id_of.setdefault(token, token_id)
-
-    def token(self, token_id: int) -> bytes | None:
-        return self._tokens.get(token_id)
-
-    def id_of(self, token: bytes) -> int | None:
-        return self._id_of.get(token)
-
-    def ids(self) -> list[int]:
-        return list(self._tokens)
-
-    def rank(self, token_id: int) -> int | None:
-        return None
-
-    def pair_rank(self, left: bytes, right: bytes) -> int | None:
-        return None
-
-    def merge_of(self, token_id: int) -> Merge | None:
-        return None
-
-    def merges(self) -> list[Merge]:
-        return []
-
-    def encode(self, text: str) -> list[int]:
-        raise JobError("only the library encodes a foreign tokenizer's text")
-
-    def prepare(self) -> None:
-        """Nothing takes long here."""
-
-
-def _pairs(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    import numpy as np
-
-    return np.stack([borders[:-1], borders[1:]], axis=1)

@@ -7,11 +7,11 @@ What cannot be (another model, a normalizer, special tokens that swallow white s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike
 from typing import Any
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
@@ -26,9 +26,7 @@ _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
 
 
-def read_native(
-    content: Json, path: str | PathLike[str], known_pattern: SplitPattern | None = None
-) -> Draft:
+def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:
     """Read the content of a `tokenizer.json`.
 
     Args:
@@ -46,28 +44,26 @@ def read_native(
         kinds = " + ".join(part_types(content["normalizer"]))
         raise NotNativeError(f"it normalizes text ({kinds})")
     pattern = split_pattern_of(content.get("pre_tokenizer"), known_pattern)
-    added = list(_added(content, path))
-    specials = {text: token_id for text, token_id in _numbered(added, vocab)}
-    tokens, keys = _tokens(vocab, specials, path)
-    _check_bytes(tokens)
-    notes = list(_notes(content, added, specials))
+    specials = dict(_numbered(list(_added(content, path)), vocab))
+    known = _tokens(vocab, specials, path)
+    keys = list(known)
     return Draft(
         KIND,
         path,
-        tokens,
-        _merges(merges, dict(zip(keys, (token for _, token in tokens), strict=True)), path),
+        [(vocab[text], token) for text, token in known.items()],
+        _merges(merges, known, path),
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
-        notes=notes,
+        notes=list(_notes(content, specials)),
     )
 
 
 def _part(
-    content: Json, key: str, kind: type[dict[Any, Any]] | type[list[Any]], path: str | PathLike[str]
+    content: Json, key: str, kind: type[dict[Any, Any]] | type[list[Any]], path: StrPath
 ) -> Any:
     value = content.get(key)
     if not isinstance(value, kind):
@@ -77,7 +73,7 @@ def _part(
     return value
 
 
-def _check_model(model: Json, path: str | PathLike[str]) -> tuple[Json, list[Any]]:
+def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
         raise NotNativeError(f"its model is {kind}")
@@ -89,7 +85,7 @@ def _check_model(model: Json, path: str | PathLike[str]) -> tuple[Json, list[Any
     return vocab, merges
 
 
-def _added(content: Json, path: str | PathLike[str]) -> Iterator[tuple[str, int]]:
+def _added(content: Json, path: StrPath) -> Iterator[tuple[str, int]]:
     """Give every added token's text and the id that the file says."""
     for number, token in enumerate(content.get("added_tokens") or ()):
         text = token.get("content") if isinstance(token, dict) else None
@@ -120,36 +116,31 @@ def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, 
         yield text, token_id
 
 
-def _tokens(
-    vocab: Json, specials: dict[str, int], path: str | PathLike[str]
-) -> tuple[list[tuple[int, bytes]], list[str]]:
-    """Give the ordinary tokens as ids and bytes, and their texts."""
-    tokens: list[tuple[int, bytes]] = []
-    keys = [text for text in vocab if text not in specials]
-    for text in keys:
-        token_id = vocab[text]
+def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, bytes]:
+    """Give the bytes of ordinary tokens by their texts."""
+    known: dict[str, bytes] = {}
+    for text, token_id in vocab.items():
+        if text in specials:
+            continue
         if type(token_id) is not int or token_id < 0:
-            token_id = _id(token_id, f"model.vocab[{text[:40]!r}]", path)
+            _id(token_id, f"model.vocab[{text[:40]!r}]", path)
         try:
-            tokens.append((token_id, from_characters(text)))
+            known[text] = from_characters(text)
         except ValueError:
             raise NotNativeError(f"its token {text[:40]!r} is not spelled in bytes") from None
-    return tokens, keys
+    single = {token for token in known.values() if len(token) == 1}
+    if len(single) < 256:
+        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
+    return known
 
 
-def _id(value: object, place: str, path: str | PathLike[str]) -> int:
+def _id(value: object, place: str, path: StrPath) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InputFileError(path, f"{place}: {value!r} is no token id")
     return value
 
 
-def _check_bytes(tokens: list[tuple[int, bytes]]) -> None:
-    single = {token for _, token in tokens if len(token) == 1}
-    if len(single) < 256:
-        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
-
-
-def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str]) -> list[Merge]:
+def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[Merge]:
     """Read the merges, which are texts with a space or pairs of texts.
 
     Args:
@@ -168,7 +159,7 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: str | PathLike[str
     return read
 
 
-def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Merge]:
+def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
     """Read merges of which one is faulty, or of a token that is not there."""
     for number, merge in enumerate(merges):
         try:
@@ -180,12 +171,8 @@ def _unknown_merges(merges: list[Any], path: str | PathLike[str]) -> Iterator[Me
             raise InputFileError(path, reason) from None
 
 
-def _notes(
-    content: Json, added: list[tuple[str, int]], specials: dict[str, int]
-) -> Iterator[FileFinding]:
-    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
-    if post:
-        yield post_processor_note(" + ".join(post))
+def _notes(content: Json, specials: dict[str, int]) -> Iterator[FileFinding]:
+    yield from post_processor_notes(content)
     plain = [
         token["content"]
         for token in content.get("added_tokens") or ()
@@ -197,7 +184,12 @@ def _notes(
         yield FileFinding("note", "added-tokens", "added_tokens", message)
 
 
-def post_processor_note(kind: str) -> FileFinding:
+def post_processor_notes(content: Json) -> Iterator[FileFinding]:
     """Say that the tokens which a post-processor puts around a text are left out."""
-    message = f"its post-processor ({kind}) may put special tokens around a text; they are left out"
-    return FileFinding("note", "post-processor", "post_processor", message)
+    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
+    if post:
+        kinds = " + ".join(post)
+        message = (
+            f"its post-processor ({kinds}) may put special tokens around a text; they are left out"
+        )
+        yield FileFinding("note", "post-processor", "post_processor", message)

@@ -25,10 +25,21 @@ _CANDIDATES: tuple[tuple[str, ...], ...] = (
 )
 """The files that may hold a tokenizer, the best first; several are needed together."""
 
+_NO_ADDRESS = "is no address on the Hub: write hf:org/name[@revision]"
 _OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
 _UNREACHABLE = (
     "is not in the cache, and the Hub cannot be reached: check the network or HF_ENDPOINT"
 )
+_LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
+
+_REASONS = {
+    "GatedRepoError": f"is gated: accept its terms on the Hub, then {_LOG_IN}",
+    "RepositoryNotFoundError": f"there is no such repository, or it is private: {_LOG_IN}",
+    "RevisionNotFoundError": "there is no such revision",
+    "OfflineModeIsEnabled": _OFFLINE,
+    "HFValidationError": _NO_ADDRESS,
+}
+"""What the errors of `huggingface_hub` mean; the first that fits counts."""
 
 
 def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
@@ -44,7 +55,7 @@ def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None)
     """
     match = _ADDRESS.fullmatch(address.strip())
     if match is None:
-        raise InputFileError(address, "is no address on the Hub: write hf:org/name[@revision]")
+        raise InputFileError(address, _NO_ADDRESS)
     files = _fetch(address, match[1], match[2])
     tokenizer = load_path(files[0], split_pattern)
     tokenizer.name = address
@@ -73,16 +84,8 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
 
 def _reason(errors: Any, error: Exception) -> str:
     """Say in words why a file could not be fetched."""
-    log_in = "log in with `hf auth login` or set HF_TOKEN"
-    if isinstance(error, errors.GatedRepoError):
-        return f"is gated: accept its terms on the Hub, then {log_in}"
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return f"there is no such repository, or it is private: {log_in}"
-    if isinstance(error, errors.RevisionNotFoundError):
-        return "there is no such revision"
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return _OFFLINE
-    if isinstance(error, errors.HFValidationError):
-        return "is no address on the Hub: write hf:org/name[@revision]"
+    for name, reason in _REASONS.items():
+        if isinstance(error, getattr(errors, name)):
+            return reason
     first = str(error).strip().splitlines()
     return f"cannot be fetched: {first[0][:200] if first else type(error).__name__}"

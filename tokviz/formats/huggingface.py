@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from json.encoder import encode_basestring as quoted
-from os import PathLike
 from typing import Any
 
 from tokviz.errors import InputFileError, SpecialTokenError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.rank_order import listed_merges
+from tokviz.formats.rank_order import listed_merges, ranks_of
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -27,12 +27,9 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
     """
-    specials = set(tokenizer.special_tokens.values())
-    tokens = {
-        token_id: token for token_id, token in tokenizer.vocab.items() if token_id not in specials
-    }
-    vocab = dict(zip(map(to_characters, tokens.values()), tokens, strict=True))
-    characters = dict(zip(tokens.values(), vocab, strict=True))
+    ids = ranks_of(tokenizer)
+    vocab = dict(zip(map(to_characters, ids), ids.values(), strict=True))
+    characters = dict(zip(ids, vocab, strict=True))
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -40,18 +37,18 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
                 f"special token {text!r} is spelled like the token {from_characters(text)!r} in "
                 "tokenizer.json: choose another text for it"
             )
+    by_id = sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
     content = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            _added_token(text, token_id)
-            for text, token_id in sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
+            {"id": token_id, "content": text, **_ADDED_OPTIONS} for text, token_id in by_id
         ],
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(tokenizer.split_pattern),
         "post_processor": None,
-        "decoder": _byte_level(),
+        "decoder": _BYTE_LEVEL,
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -63,14 +60,14 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    ids = [f"{quoted(text)}: {vocab[text]}" for text in sorted(vocab, key=vocab.__getitem__)]
+    items = [f"{quoted(text)}: {vocab[text]}" for text in sorted(vocab, key=vocab.__getitem__)]
     merges = [
         quoted(f"{characters[left]} {characters[right]}")
         for left, right in listed_merges(tokenizer)
     ]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
     # As `json.dumps` does it with an indent, which its code in C does not know.
-    vocab_text, merges_text = _one_a_line("{", ids, "}"), _one_a_line("[", merges, "]")
+    vocab_text, merges_text = _one_a_line("{", items, "}"), _one_a_line("[", merges, "]")
     text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {merges_text}\n }}\n}}'
     return text.encode()
 
@@ -80,41 +77,31 @@ def _one_a_line(opening: str, items: list[str], closing: str) -> str:
     return f"{opening}\n   {text}\n  {closing}" if items else opening + closing
 
 
-def _added_token(text: str, token_id: int) -> Json:
-    return {
-        "id": token_id,
-        "content": text,
-        "single_word": False,
-        "lstrip": False,
-        "rstrip": False,
-        "normalized": False,
-        "special": True,
-    }
-
-
-def _byte_level() -> Json:
-    return {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": False,
-    }
+_ADDED_OPTIONS = {
+    "single_word": False,
+    "lstrip": False,
+    "rstrip": False,
+    "normalized": False,
+    "special": True,
+}
+_BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": True,
+    "use_regex": False,
+}
 
 
 def _pre_tokenizer(pattern: SplitPattern) -> Json:
     if pattern.name == "none":
-        return _byte_level()
-    split = {
-        "type": "Split",
-        "pattern": {"Regex": pattern.regex},
-        "behavior": "Isolated",
-        "invert": False,
-    }
-    return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
+        return _BYTE_LEVEL
+    regex = {"Regex": pattern.regex}
+    split = {"type": "Split", "pattern": regex, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
 
 
 def load_tokenizer_json(
-    path: str | PathLike[str],
+    path: StrPath,
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-_FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+from tokviz.formats.registry import resolve_name
 
 
 class Known(NamedTuple):
@@ -48,24 +48,24 @@ def _qwen() -> dict[str, int]:
     return {text: 151_643 + number for number, text in enumerate(texts)}
 
 
-_CL100K = {
-    "<|endoftext|>": 100257,
-    **{text: 100258 + number for number, text in enumerate(_FIM)},
-    "<|endofprompt|>": 100276,
-}
+def _like(name: str, title: str) -> Known:
+    """Take the split pattern and special tokens of a built-in tokenizer."""
+    builtin = resolve_name(name)
+    return Known(title, builtin.split_pattern, builtin.special_tokens)
+
 
 _BY_CHECKSUM = {
-    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Known(
-        "r50k_base (GPT-2, GPT-3)", "gpt2", {"<|endoftext|>": 50256}
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": _like(
+        "gpt2", "r50k_base (GPT-2, GPT-3)"
     ),
-    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Known(
-        "p50k_base (Codex)", "gpt2", {"<|endoftext|>": 50256}
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": _like(
+        "gpt2", "p50k_base (Codex)"
     ),
-    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Known(
-        "cl100k_base (GPT-4)", "gpt4", _CL100K
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": _like(
+        "cl100k_base", "cl100k_base (GPT-4)"
     ),
-    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Known(
-        "o200k_base (GPT-4o)", "gpt4o", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": _like(
+        "o200k_base", "o200k_base (GPT-4o)"
     ),
 }
 

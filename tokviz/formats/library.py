@@ -12,7 +12,6 @@ import weakref
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 from tokviz import bytetext
@@ -20,7 +19,7 @@ from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
-from tokviz.files import read_file
+from tokviz.files import StrPath, read_file
 from tokviz.json_file import MAX_JSON_BYTES
 
 LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
@@ -69,7 +68,7 @@ class LibraryTokenizer:
 
     def __init__(
         self,
-        path: str | PathLike[str],
+        path: StrPath,
         *,
         limits: Limits = LIMITS,
         patience: float = PATIENCE_SECONDS,

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
-from os import PathLike
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
-from tokviz.files import decode_utf8, read_file
+from tokviz.files import StrPath, decode_utf8, read_file
 from tokviz.formats.byte_level import from_characters
 from tokviz.json_file import parse_json
 
@@ -45,7 +45,7 @@ SPELLINGS: tuple[Spelling, ...] = (from_characters, _latin1, bytes.fromhex)
 """How tokens may be spelled, the likeliest first."""
 
 
-def read_merges(path: str | PathLike[str]) -> list[Merge]:
+def read_merges(path: StrPath) -> list[Merge]:
     """Read a file of merges in any of the forms above, in the order in which they apply.
 
     Raises:
@@ -55,7 +55,7 @@ def read_merges(path: str | PathLike[str]) -> list[Merge]:
     return parse_merges(read_file(path), path)
 
 
-def parse_merges(data: bytes, path: str | PathLike[str]) -> list[Merge]:
+def parse_merges(data: bytes, path: StrPath) -> list[Merge]:
     """Do what `read_merges` does for a file's content; the path is for error messages only."""
     text = decode_utf8(data, path, "; merges are text")
     sides, place, first = _sides_of(text, data, path)
@@ -67,7 +67,7 @@ def parse_merges(data: bytes, path: str | PathLike[str]) -> list[Merge]:
         raise InputFileError(path, f"{place} {first + error.index}: {error}") from None
 
 
-def _sides_of(text: str, data: bytes, path: str | PathLike[str]) -> tuple[list[Sides], str, int]:
+def _sides_of(text: str, data: bytes, path: StrPath) -> tuple[list[Sides], str, int]:
     """Read the merges of a text; say what its units are called, and the first one's number."""
     if _PYTHON.match(text):
         return _from_python(text, path), "line", 1
@@ -96,29 +96,27 @@ def in_spelling(sides: Sequence[Sides]) -> list[Merge]:
     Raises:
         MergeError: If a token stands for no bytes.
     """
-    spelled = [pair for pair in sides if isinstance(pair[0], str)]
-    if not spelled:
-        return [(bytes(left), bytes(right)) for left, right in _bytes_only(sides)]
     for spelling in SPELLINGS:
         try:
-            merges = [(spelling(str(left)), spelling(str(right))) for left, right in spelled]
-        except ValueError:
+            merges = list(_spelled(sides, spelling))
+        except MergeError:
             continue
         if _is_closed(merges):
             return merges
-    merges = []
-    for index, (left, right) in enumerate(spelled):
+    return list(_spelled(sides, from_characters))
+
+
+def _spelled(sides: Iterable[Sides], spelling: Spelling) -> Iterator[Merge]:
+    for index, (left, right) in enumerate(sides):
         try:
-            merges.append((from_characters(str(left)), from_characters(str(right))))
+            yield in_bytes(left, spelling), in_bytes(right, spelling)
         except ValueError as error:
             raise MergeError(index, f"{left!r} + {right!r}: {error} in GPT-2's alphabet") from None
-    return merges
 
 
-def _bytes_only(sides: Sequence[Sides]) -> Iterable[Merge]:
-    for left, right in sides:
-        assert isinstance(left, bytes) and isinstance(right, bytes)
-        yield left, right
+def in_bytes(token: str | bytes, spelling: Spelling) -> bytes:
+    """Read a token, which may be bytes already; raises `ValueError` as the spelling does."""
+    return token if isinstance(token, bytes) else spelling(token)
 
 
 def _is_closed(merges: Iterable[Merge]) -> bool:
@@ -137,7 +135,7 @@ _JSON = re.compile(r"""\s*\[(?:["\[{\r\n]|\s*\]\s*$)""")
 """Matches the start of a JSON list of merges, but not of a line of GPT-2's text."""
 
 
-def merges_of_list(content: Sequence[object], path: str | PathLike[str]) -> list[Sides]:
+def merges_of_list(content: Sequence[object], path: StrPath) -> list[Sides]:
     """Read the items of a JSON list of merges.
 
     Raises:
@@ -163,13 +161,9 @@ def _sides(item: object) -> Sides | None:
     left, right = item
     if isinstance(left, str) and isinstance(right, str) and left and right:
         return left, right
-    if isinstance(left, bytes) and isinstance(right, bytes) and left and right:
-        return left, right
     if isinstance(left, list) and isinstance(right, list) and left and right:
-        try:
+        with suppress(TypeError, ValueError):
             return bytes(left), bytes(right)
-        except (TypeError, ValueError):
-            return None
     return None
 
 
@@ -183,7 +177,7 @@ _PYTHON = re.compile(rf"\s*[\[(]?\s*\(?(?:{_LITERAL})\s*,?\s*(?:{_LITERAL})\)?,?
 _BETWEEN_TOKENS = " ,()[]\r\t"
 
 
-def _from_python(text: str, path: str | PathLike[str]) -> list[Sides]:
+def _from_python(text: str, path: StrPath) -> list[Sides]:
     """Read `(b'a', b'b')`, `b'a' b'b'` or `[97] [98]`, a line each or all in one list.
 
     Literals are read and nothing is run.
@@ -208,7 +202,7 @@ def _literal(token: str) -> bytes | None:
         return None
 
 
-def _from_lines(text: str, path: str | PathLike[str]) -> tuple[list[Sides], int]:
+def _from_lines(text: str, path: StrPath) -> tuple[list[Sides], int]:
     """Read one merge a line; give the number of the first merge's line too."""
     lines = text.split("\n")
     first = 1
@@ -227,7 +221,7 @@ def _from_lines(text: str, path: str | PathLike[str]) -> tuple[list[Sides], int]
     return sides, first
 
 
-def _no_merge(path: str | PathLike[str], number: int, line: str) -> InputFileError:
+def _no_merge(path: StrPath, number: int, line: str) -> InputFileError:
     shown = repr(line[:60])
     return InputFileError(
         path, f"line {number}: {shown} is no merge: two tokens, a space between them"

@@ -13,13 +13,11 @@ The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
 
 from __future__ import annotations
 
-from os import PathLike
-
 from tokviz.encoding.model import Merge
 from tokviz.errors import FormatError, InputFileError
-from tokviz.files import decode_utf8
+from tokviz.files import StrPath, decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
-from tokviz.formats.rank_order import first_unmerged, listed_merges
+from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
@@ -28,7 +26,7 @@ KIND = "minbpe model"
 MAGIC = "minbpe v1"
 
 
-def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
+def read_minbpe(data: bytes, path: StrPath) -> Draft:
     """Read the content of a `.model` file.
 
     Raises:
@@ -60,7 +58,7 @@ def read_minbpe(data: bytes, path: str | PathLike[str]) -> Draft:
     )
 
 
-def _special(line: str, number: int, path: str | PathLike[str]) -> tuple[str, int]:
+def _special(line: str, number: int, path: StrPath) -> tuple[str, int]:
     text, _, token_id = line.rpartition(" ")
     if not text or not token_id.isdecimal() or len(token_id) > 9:
         raise InputFileError(path, f"line {number}: is not a special token and its id")
@@ -68,7 +66,7 @@ def _special(line: str, number: int, path: str | PathLike[str]) -> tuple[str, in
 
 
 def _merges(
-    lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: str | PathLike[str]
+    lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: StrPath
 ) -> list[Merge]:
     """Read the merges and add the tokens that they make."""
     merges: list[Merge] = []
@@ -80,21 +78,21 @@ def _merges(
             left, right = (int(part) if len(part) < 10 else MAX_TOKEN_ID for part in line.split())
         except ValueError:
             raise InputFileError(path, f"line {number}: is not the ids of two tokens") from None
-        if not (0 <= left < len(tokens) and 0 <= right < len(tokens)):
-            missing = max(left, right) if min(left, right) >= 0 else min(left, right)
-            reason = (
-                f"line {number}: no token has the id {missing} yet: the merges are out of order"
-            )
-            raise InputFileError(path, reason)
+        low, high = sorted((left, right))
+        if low < 0 or high >= len(tokens):
+            missing = low if low < 0 else high
+            reason = f"no token has the id {missing} yet: the merges are out of order"
+            raise InputFileError(path, f"line {number}: {reason}")
         merge = tokens[left][1], tokens[right][1]
-        n_bytes += len(merge[0]) + len(merge[1])
-        if len(merge[0]) + len(merge[1]) > MAX_TOKEN_BYTES or n_bytes > MAX_TOTAL_BYTES:
+        product = merge[0] + merge[1]
+        n_bytes += len(product)
+        if len(product) > MAX_TOKEN_BYTES or n_bytes > MAX_TOTAL_BYTES:
             reason = f"line {number}: makes a token of more than {MAX_TOKEN_BYTES:,} bytes"
             raise InputFileError(path, reason)
         if len(tokens) > MAX_TOKEN_ID:
             raise InputFileError(path, f"line {number}: more than {MAX_TOKEN_ID:,} tokens")
         merges.append(merge)
-        tokens.append((len(tokens), merge[0] + merge[1]))
+        tokens.append((len(tokens), product))
     return merges
 
 
@@ -105,37 +103,29 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
         FormatError: If the ids are not numbered as minbpe numbers them, or a text would break a
             line.
     """
-    merges = listed_merges(tokenizer)
+    cannot = f"{tokenizer.name} cannot be a minbpe model"
     id_of = {bytes([byte]): byte for byte in range(256)}
     pairs = []
-    for number, (left, right) in enumerate(merges):
+    for number, (left, right) in enumerate(listed_merges(tokenizer)):
         if left not in id_of or right not in id_of:
-            raise FormatError(_refusal(tokenizer, f"merge {number} comes before its parts"))
+            raise FormatError(f"{cannot}: merge {number} comes before its parts")
         pairs.append(f"{id_of[left]} {id_of[right]}\n")
         id_of.setdefault(left + right, 256 + number)
-    ordinary = {
-        token: token_id
-        for token_id, token in tokenizer.vocab.items()
-        if not tokenizer.is_special(token_id)
-    }
+    ordinary = ranks_of(tokenizer)
     if ordinary != id_of:
         wrong = next(token for token in ordinary if id_of.get(token) != ordinary[token])
-        reason = (
-            f"bytes have the ids 0-255 there and merges the next, but {wrong[:40]!r} has another"
+        raise FormatError(
+            f"{cannot}: bytes have the ids 0-255 there and merges the next, but {wrong[:40]!r} has "
+            "another"
         )
-        raise FormatError(_refusal(tokenizer, reason))
     if (tokenizer.by_ranks or tokenizer.ignore_merges) and first_unmerged(tokenizer) is not None:
-        raise FormatError(_refusal(tokenizer, "it looks pieces up as a whole"))
+        raise FormatError(f"{cannot}: it looks pieces up as a whole")
     pattern = "" if tokenizer.split_pattern.name == "none" else tokenizer.split_pattern.regex
     head = [MAGIC, pattern, str(len(tokenizer.special_tokens))]
     for text, token_id in tokenizer.special_tokens.items():
         if len(text.split()) != 1 or text.split()[0] != text:
-            raise FormatError(_refusal(tokenizer, f"white space in the special token {text!r}"))
+            raise FormatError(f"{cannot}: white space in the special token {text!r}")
         head.append(f"{text} {token_id}")
     if "\n" in pattern or pattern != pattern.strip():
-        raise FormatError(_refusal(tokenizer, "its split pattern does not fit in a line"))
+        raise FormatError(f"{cannot}: its split pattern does not fit in a line")
     return ("\n".join(head) + "\n" + "".join(pairs)).encode()
-
-
-def _refusal(tokenizer: Tokenizer, reason: str) -> str:
-    return f"{tokenizer.name} cannot be a minbpe model: {reason}"

@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Mapping
-from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
+
+from tokviz.files import StrPath
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,13 +41,13 @@ def to_npy(items: Items) -> tuple[bytes, memoryview]:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode(), view.cast("B")
 
 
-def write_npy(path: str | PathLike[str], items: Items) -> None:
+def write_npy(path: StrPath, items: Items) -> None:
     """Write a `.npy` file."""
     with open(path, "wb") as file:
         file.writelines(to_npy(items))
 
 
-def write_npz(path: str | PathLike[str], arrays: Mapping[str, Items]) -> None:
+def write_npz(path: StrPath, arrays: Mapping[str, Items]) -> None:
     """Write a `.npz` file, not compressed."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, items in arrays.items():

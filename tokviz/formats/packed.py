@@ -11,22 +11,20 @@ A `.ranks` file holds the tokens of ranks 0 … n-1, little endian, no padding:
 | 4 n | the ranks by bucket: a token's bucket is the CRC-32 of its bytes, modulo b |
 | rest | the blob: all tokens, one behind another |
 
-It says exactly as much as tiktoken's `.tiktoken` form (`base64(token) rank` a line), which
-`to_tiktoken` gives back byte for byte.
+It says exactly as much as tiktoken's `.tiktoken` form (`base64(token) rank` a line).
 """
 
 from __future__ import annotations
 
 import mmap
-import os
 import sys
 from array import array
-from base64 import b64decode, b64encode
 from binascii import crc32
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
-from tokviz.errors import InputFileError, VocabularyError
+from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 
 MAGIC = b"tokviz ranks 2\n\n"
 
@@ -41,7 +39,7 @@ class PackedRanks:
 
     gaps: Sequence[int] = ()
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         """Map a `.ranks` file.
 
         Raises:
@@ -57,7 +55,7 @@ class PackedRanks:
         head = len(MAGIC) + 4
         self.n_tokens = n = int.from_bytes(mapped[len(MAGIC) : head], "little")
         self._data = mapped
-        n_buckets = _n_buckets(n)
+        n_buckets = n_buckets_for(n)
         self._blob_start = head + 4 * (n + 1 + n_buckets + 1 + n)
         if len(mapped) < self._blob_start:
             raise InputFileError(path, "is cut off")
@@ -95,48 +93,6 @@ class PackedRanks:
         return [blob[a:b] for a, b in pairwise(starts)]
 
 
-def pack(tokens: list[bytes]) -> bytes:
-    """Render tokens, listed by rank, in the stored form."""
-    n_buckets = _n_buckets(len(tokens))
-    bucket_of = [crc32(token) % n_buckets for token in tokens]
-    by_bucket = sorted(range(len(tokens)), key=bucket_of.__getitem__)
-    sizes = [0] * n_buckets
-    for bucket in bucket_of:
-        sizes[bucket] += 1
-    numbers = array("I", accumulate(map(len, tokens), initial=0))
-    numbers.extend(accumulate(sizes, initial=0))
-    numbers.extend(by_bucket)
-    if sys.byteorder != "little":
-        numbers.byteswap()
-    head = MAGIC + len(tokens).to_bytes(4, "little")
-    return head + numbers.tobytes() + b"".join(tokens)
-
-
-def _n_buckets(n_tokens: int) -> int:
+def n_buckets_for(n_tokens: int) -> int:
     """Choose so many that a bucket holds one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
-
-
-def to_tiktoken(tokens: list[bytes]) -> bytes:
-    """Render tokens, listed by rank, in tiktoken's form."""
-    return b"".join(b"%s %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens))
-
-
-def from_tiktoken(data: bytes) -> list[bytes]:
-    """Read tiktoken's form of a vocabulary without gaps: its tokens by rank.
-
-    Raises:
-        VocabularyError: If a line is malformed or the ranks are not 0, 1, 2, …
-    """
-    tokens: list[bytes] = []
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            encoded, rank = line.split()
-            token = b64decode(encoded, validate=True)
-            expected = int(rank) == len(tokens)
-        except ValueError:
-            raise VocabularyError(f"line {number}: is not `base64 rank`") from None
-        if not expected:
-            raise VocabularyError(f"line {number}: rank {len(tokens)} was to come, not {int(rank)}")
-        tokens.append(token)
-    return tokens

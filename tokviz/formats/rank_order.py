@@ -12,7 +12,7 @@ the ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.model import Merge
@@ -34,8 +34,8 @@ def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
     """List merges that give the same tokens as the tokenizer, its ranks or its own merges."""
     if not tokenizer.by_ranks:
         return tokenizer.merges
-    rank_of = _ranks(tokenizer).get
-    merges = [last_merge(token, rank_of) for token in _by_rank(tokenizer) if len(token) > 1]
+    ranks = ranks_of(tokenizer)
+    merges = [last_merge(token, ranks.get) for token in ranks if len(token) > 1]
     return [merge for merge in merges if merge is not None]
 
 
@@ -44,44 +44,45 @@ def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
 
     Where a whole piece is looked up before it is merged, only such tokens show the difference.
     """
-    for token in _by_rank(tokenizer):
+    return next(unmerged(tokenizer), None)
+
+
+def unmerged(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """Find the tokens of several bytes which merges do not make of these bytes, by their ids."""
+    for token in ranks_of(tokenizer):
         if len(token) > 1 and merge_piece(token, tokenizer.pair_rank) != [token]:
-            return token
-    return None
+            yield token
 
 
 def why_no_ranks(tokenizer: Tokenizer) -> str | None:
     """Say why ranks would give other tokens than the tokenizer's merges, None if they do not."""
     if tokenizer.by_ranks:
         return None
-    rank_of = _ranks(tokenizer).get
+    ranks = ranks_of(tokenizer)
     order: dict[bytes, int] = {}
     first: dict[bytes, Merge] = {}
     for index, (left, right) in enumerate(tokenizer.merges):
         order.setdefault(left + right, index)
         first.setdefault(left + right, (left, right))
     last_index = -1
-    for token in _by_rank(tokenizer):
+    for token in ranks:
         if len(token) == 1:
             continue
         merge = first.get(token)
         if merge is None:
-            if tokenizer.ignore_merges and last_merge(token, rank_of) is None:
+            if tokenizer.ignore_merges and last_merge(token, ranks.get) is None:
                 continue
             return f"no merge makes the token {token[:40]!r}, yet by its rank one would"
         if order[token] < last_index:
             return f"its ids are not in the order of its merges: {token[:40]!r} is merged earlier"
-        if merge != last_merge(token, rank_of):
+        if merge != last_merge(token, ranks.get):
             left, right = merge
             return f"by ranks, other tokens than {left[:40]!r} + {right[:40]!r} would merge"
         last_index = order[token]
     return None
 
 
-def _ranks(tokenizer: Tokenizer) -> dict[bytes, int]:
-    return {token: i for i, token in tokenizer.vocab.items() if not tokenizer.is_special(i)}
-
-
-def _by_rank(tokenizer: Tokenizer) -> list[bytes]:
-    ordinary = sorted(item for item in tokenizer.vocab.items() if not tokenizer.is_special(item[0]))
-    return [token for _, token in ordinary]
+def ranks_of(tokenizer: Tokenizer) -> dict[bytes, int]:
+    """Give the ordinary tokens and their ids, ascending."""
+    vocab = sorted(tokenizer.vocab.items())
+    return {token: token_id for token_id, token in vocab if not tokenizer.is_special(token_id)}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import input_error
+from tokviz.files import StrPath, input_error
 from tokviz.formats.minbpe import MAGIC as MINBPE
 
 Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
@@ -30,6 +29,8 @@ _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
 _HUGGING_FACE = re.compile(
     r'"(?:added_tokens|pre_tokenizer|normalizer|truncation|model)"\s*:\s*(?:[{\[]|null)'
 )
+# Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
+_PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
@@ -47,7 +48,7 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-def recognise(path: str | PathLike[str]) -> str | None:
+def recognise(path: StrPath) -> str | None:
     """Say in words what kind of tokenizer a file or folder seems to hold, None if none.
 
     Reads the first 64 KB at most: quick enough to be asked while a path is typed.
@@ -58,7 +59,7 @@ def recognise(path: str | PathLike[str]) -> str | None:
         return None
 
 
-def find(path: str | PathLike[str]) -> Found:
+def find(path: StrPath) -> Found:
     """Find out what a file or folder holds.
 
     Raises:
@@ -74,7 +75,7 @@ def find(path: str | PathLike[str]) -> Found:
     return Found(kind, place)
 
 
-def _head(place: Path, path: str | PathLike[str]) -> bytes:
+def _head(place: Path, path: StrPath) -> bytes:
     try:
         if place.exists() and not place.is_file():
             raise InputFileError(path, "is no ordinary file")
@@ -84,7 +85,7 @@ def _head(place: Path, path: str | PathLike[str]) -> bytes:
         raise input_error(path, error) from None
 
 
-def _kind_of(head: bytes, path: str | PathLike[str]) -> Kind:
+def _kind_of(head: bytes, path: StrPath) -> Kind:
     _refuse(head, path)
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
@@ -110,7 +111,7 @@ def _is_merges(text: str) -> bool:
     return all(len(line.split(" ")) == 2 for line in lines[:-1] or lines)
 
 
-def _kind_of_object(text: str, path: str | PathLike[str]) -> Kind:
+def _kind_of_object(text: str, path: StrPath) -> Kind:
     """Tell JSON objects apart by their first keys, without parsing a large file."""
     keys = _JSON_KEY.findall(text[:_HEAD_BYTES])
     first = set(keys[:40])
@@ -127,13 +128,13 @@ def _kind_of_object(text: str, path: str | PathLike[str]) -> Kind:
     return "vocab"
 
 
-def _refuse(head: bytes, path: str | PathLike[str]) -> None:
+def _refuse(head: bytes, path: StrPath) -> None:
     """Say what a file is that cannot be a tokenizer of ours.
 
     Raises:
         InputFileError: If it is of such a kind.
     """
-    if _is_pickle(head):
+    if _PICKLE.match(head):
         raise InputFileError(
             path,
             "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
@@ -157,23 +158,13 @@ def _refuse(head: bytes, path: str | PathLike[str]) -> None:
         raise InputFileError(path, reason)
 
 
-def _is_pickle(head: bytes) -> bool:
-    if head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
-        return True
-    # Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
-    return (
-        re.match(rb"(?:\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n)", head)
-        is not None
-    )
-
-
 # -- folders and pairs of files
 
 _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
 
 
-def _in_folder(folder: Path, path: str | PathLike[str]) -> Found:
+def _in_folder(folder: Path, path: StrPath) -> Found:
     names = _names(folder, path)
     if {"run.json", "tokenizer.json"} <= set(names):
         return Found("run", folder)
@@ -205,7 +196,7 @@ def _in_folder(folder: Path, path: str | PathLike[str]) -> Found:
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
 
 
-def _with_partner(kind: Kind, place: Path, path: str | PathLike[str]) -> Found:
+def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
     """Find the other file of a vocabulary and its merges, in the same folder."""
     names = _names(place.parent, path)
     wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES
@@ -221,7 +212,7 @@ def _with_partner(kind: Kind, place: Path, path: str | PathLike[str]) -> Found:
     raise InputFileError(path, f"is {what} without its {missing} beside it")
 
 
-def _names(folder: Path, path: str | PathLike[str]) -> list[str]:
+def _names(folder: Path, path: StrPath) -> list[str]:
     try:
         return sorted(entry.name for entry in folder.iterdir())[:10_000]
     except OSError as error:

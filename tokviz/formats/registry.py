@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from os import PathLike
 from threading import Lock
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
 from tokviz.errors import InputFileError, UnknownTokenizerError
+from tokviz.files import StrPath
 from tokviz.formats.packed import PackedRanks
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -164,9 +164,7 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     return found
 
 
-def load(
-    name: str | PathLike[str], *, split_pattern: str | SplitPattern | None = None
-) -> Tokenizer:
+def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
     """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
 
     A built-in tokenizer is the same object every time, files are read anew. What kind a file is

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
+from tokviz.files import StrPath
 from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import get_split_pattern
 
@@ -42,12 +42,12 @@ TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
 FORMAT_VERSION = 1
 
 
-def is_run(folder: str | PathLike[str]) -> bool:
+def is_run(folder: StrPath) -> bool:
     """Tell whether a folder holds a training run."""
     return all((Path(folder) / name).is_file() for name in (TOKENIZER, ABOUT))
 
 
-def check_target(folder: str | PathLike[str]) -> None:
+def check_target(folder: StrPath) -> None:
     """Make sure that a run may be written to a folder, before work is spent on it.
 
     Raises:
@@ -65,7 +65,7 @@ def check_target(folder: str | PathLike[str]) -> None:
         raise OutputFileError(folder, error.strerror or str(error)) from None
 
 
-def load_run_tokenizer(folder: str | PathLike[str]) -> Tokenizer:
+def load_run_tokenizer(folder: StrPath) -> Tokenizer:
     """Load the tokenizer of a run folder.
 
     Raises:
@@ -86,7 +86,7 @@ def load_run_tokenizer(folder: str | PathLike[str]) -> Tokenizer:
     return tokenizer
 
 
-def read_about(folder: str | PathLike[str]) -> dict[str, Any]:
+def read_about(folder: StrPath) -> dict[str, Any]:
     """Read a run's `run.json`.
 
     Raises:

@@ -8,12 +8,11 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import InputFileError
-from tokviz.files import input_error
+from tokviz.files import StrPath, input_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_arrays(
-    folder: str | PathLike[str], name: str, keys: Iterable[str] | None = None
+    folder: StrPath, name: str, keys: Iterable[str] | None = None
 ) -> dict[str, npt.NDArray[np.generic]]:
     """Read arrays of `history.npz` or `pieces.npz`.
 
@@ -48,7 +47,7 @@ def read_arrays(
         raise InputFileError(path, f"is damaged: {error}") from None
 
 
-def stored_bytes(folder: str | PathLike[str], name: str, key: str) -> int:
+def stored_bytes(folder: StrPath, name: str, key: str) -> int:
     """Say how large an array of `history.npz` or `pieces.npz` is; 0 if it cannot be read."""
     try:
         with zipfile.ZipFile(Path(folder) / name) as file:

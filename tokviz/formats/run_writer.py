@@ -9,12 +9,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import OutputFileError
-from tokviz.files import umask
+from tokviz.files import StrPath, umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
@@ -42,7 +41,7 @@ _MARK = "saving"
 
 
 def write_run(
-    folder: str | PathLike[str],
+    folder: StrPath,
     tokenizer: Tokenizer,
     *,
     about: Mapping[str, Any],

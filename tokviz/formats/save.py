@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 from tokviz.errors import FormatError, OutputFileError, SpecialTokenError
-from tokviz.files import write_file
+from tokviz.files import StrPath, write_file
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.minbpe import to_minbpe
@@ -172,7 +171,7 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     return list(found.losses(tokenizer))
 
 
-def save(tokenizer: Tokenizer, path: str | PathLike[str], format: str = "huggingface") -> None:
+def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> None:
     """Write a tokenizer; see `Tokenizer.save`."""
     found = _format(format)
     files = found.write(_saveable(tokenizer))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from binascii import a2b_base64
-from os import PathLike
 
 from tokviz.errors import FormatError, InputFileError
-from tokviz.formats.draft import Draft
+from tokviz.files import StrPath
+from tokviz.formats.draft import Draft, guessed_pattern
 from tokviz.formats.known_vocabularies import Known, known_by_checksum, known_by_size
-from tokviz.formats.rank_order import why_no_ranks
+from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.report import FileFinding
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -25,7 +25,7 @@ DEFAULT_PATTERN = "gpt4"
 
 
 def read_tiktoken(
-    data: bytes, path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
+    data: bytes, path: StrPath, split_pattern: str | SplitPattern | None = None
 ) -> Draft:
     """Read the content of a rank file.
 
@@ -57,7 +57,7 @@ def read_tiktoken(
     )
 
 
-def _parse(data: bytes, path: str | PathLike[str]) -> tuple[list[tuple[int, bytes]], list[int]]:
+def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[int]]:
     """Read the tokens, and the number of each one's line."""
     tokens: list[tuple[int, bytes]] = []
     lines: list[int] = []
@@ -90,10 +90,7 @@ def _pattern(
         return get_split_pattern(name), f"{known.title} by its checksum", []
     by = f"taken for {known.title}'s by its size" if known else "of an unknown vocabulary"
     about = f"{by}, split pattern {name} is a guess"
-    message = f"the split pattern {name} is a guess: a rank file holds none"
-    remedy = "choose another one if the tokens look wrong"
-    finding = FileFinding("note", "guessed-pattern", "", message, remedy)
-    return get_split_pattern(name), about, [finding]
+    return get_split_pattern(name), about, [guessed_pattern(name, "a rank file holds")]
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> bytes:
@@ -106,7 +103,5 @@ def to_tiktoken(tokenizer: Tokenizer) -> bytes:
     if reason is not None:
         raise FormatError(f"{tokenizer.name} cannot be a rank file: {reason}")
     return b"".join(
-        b"%s %d\n" % (b64encode(token), token_id)
-        for token_id, token in sorted(tokenizer.vocab.items())
-        if not tokenizer.is_special(token_id)
+        b"%s %d\n" % (b64encode(token), token_id) for token, token_id in ranks_of(tokenizer).items()
     )

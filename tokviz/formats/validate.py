@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
+from os import fspath
 
-from tokviz.encoding.merging import merge_piece
 from tokviz.errors import JobError, PatternError, TokvizError
+from tokviz.files import StrPath
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
+from tokviz.formats.rank_order import unmerged
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin, load
 from tokviz.formats.report import FileFinding, Report
@@ -18,7 +19,7 @@ from tokviz.tokenizer import Tokenizer
 
 
 def validate(
-    source: str | PathLike[str] | Tokenizer, *, split_pattern: str | SplitPattern | None = None
+    source: StrPath | Tokenizer, *, split_pattern: str | SplitPattern | None = None
 ) -> Report:
     """Check a tokenizer and its file thoroughly; takes seconds for a large vocabulary.
 
@@ -52,33 +53,22 @@ def validate(
 
 def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Report:
     if again and not tokenizer.remote:
-        report = Report(report.subject).joined(inspect(_as_draft(tokenizer)), ())
+        report = Report(report.subject).joined(inspect(_as_draft(tokenizer)))
     if again:
         report = report.joined(*self_check(tokenizer))
     if tokenizer.remote:
         return report
-    numbers = unmerged_ids(tokenizer)
-    if not numbers:
+    tokens = list(unmerged(tokenizer))
+    if not tokens:
         return report.joined([], ("every token of several bytes is made by merges",))
-    shown = ", ".join(f"{number} {tokenizer.token_bytes(number)[:20]!r}" for number in numbers[:3])
-    are = "tokens are" if len(numbers) > 1 else "token is"
-    message = f"{len(numbers):,} {are} made by no merge of their bytes: {shown}"
+    shown = ", ".join(f"{tokenizer.token_id(token)} {token[:20]!r}" for token in tokens[:3])
+    are = "tokens are" if len(tokens) > 1 else "token is"
+    message = f"{len(tokens):,} {are} made by no merge of their bytes: {shown}"
     whole = tokenizer.by_ranks or tokenizer.ignore_merges
     remedy = (
         "each occurs only as a whole piece" if whole else "they never occur; the ids are wasted"
     )
     return report.joined([FileFinding("warning", "unmerged", "", message, remedy)])
-
-
-def unmerged_ids(tokenizer: Tokenizer) -> list[int]:
-    """List the tokens of several bytes which merges do not make of these bytes, ascending."""
-    return [
-        token_id
-        for token_id, token in sorted(tokenizer.vocab.items())
-        if len(token) > 1
-        and not tokenizer.is_special(token_id)
-        and merge_piece(token, tokenizer.pair_rank) != [token]
-    ]
 
 
 def _as_draft(tokenizer: Tokenizer) -> Draft:
@@ -95,7 +85,7 @@ def _as_draft(tokenizer: Tokenizer) -> Draft:
 
 
 def _of_broken(
-    source: str | PathLike[str], error: TokvizError, split_pattern: str | SplitPattern | None
+    source: StrPath, error: TokvizError, split_pattern: str | SplitPattern | None
 ) -> list[FileFinding]:
     """List all that is wrong with a file that cannot be loaded, if it can be read at all."""
     try:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike, fspath
+from os import fspath
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.draft import Draft, build
-from tokviz.formats.merge_files import SPELLINGS, in_spelling, merges_of_list, read_merges
+from tokviz.formats.draft import Draft, build, guessed_pattern
+from tokviz.formats.merge_files import SPELLINGS, in_bytes, in_spelling, merges_of_list, read_merges
 from tokviz.formats.report import FileFinding
 from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -37,8 +38,8 @@ Json = Mapping[str, object]
 
 
 def from_files(
-    vocab_path: str | PathLike[str],
-    merges_path: str | PathLike[str],
+    vocab_path: StrPath,
+    merges_path: StrPath,
     special_tokens: Sequence[str] | Mapping[str, int] | None,
     split_pattern: str | SplitPattern,
 ) -> Tokenizer:
@@ -56,8 +57,8 @@ def from_files(
 
 
 def read_vocab_and_merges(
-    vocab_path: str | PathLike[str],
-    merges_path: str | PathLike[str],
+    vocab_path: StrPath,
+    merges_path: StrPath,
     split_pattern: str | SplitPattern | None = None,
     *,
     find_specials: bool = True,
@@ -78,7 +79,7 @@ def read_vocab_and_merges(
 
 
 def read_combined(
-    content: Json, path: str | PathLike[str], split_pattern: str | SplitPattern | None = None
+    content: Json, path: StrPath, split_pattern: str | SplitPattern | None = None
 ) -> Draft:
     """Read one JSON object with the keys `vocab` and `merges`.
 
@@ -99,32 +100,33 @@ def read_combined(
 def _draft(
     vocab: Json,
     merges: list[Merge],
-    vocab_path: str | PathLike[str],
-    merges_path: str | PathLike[str],
+    vocab_path: StrPath,
+    merges_path: StrPath,
     split_pattern: str | SplitPattern | None,
     *,
     find_specials: bool = True,
 ) -> Draft:
     entries = list(_entries(vocab, vocab_path))
-    tokens, texts = _in_bytes(entries, merges, vocab_path)
+    tokens = _spelled(entries, merges)
+    texts = [
+        text if isinstance(text, str) else text.decode("utf-8", "replace") for _, text in entries
+    ]
     specials: list[tuple[str, int]] = []
     if find_specials:
         made = {left + right for left, right in merges}
-        numbers = [
-            number
-            for number, ((_, token), text) in enumerate(zip(tokens, texts, strict=True))
+        specials = [
+            (text, token_id)
+            for (token_id, token), text in zip(tokens, texts, strict=True)
             if len(token) > 1 and token not in made and _LIKE_SPECIAL.fullmatch(text)
         ]
-        specials = [(texts[number], tokens[number][0]) for number in numbers]
-        gone = set(numbers)
-        tokens = [item for number, item in enumerate(tokens) if number not in gone]
+        taken = set(specials)
+        pairs = zip(tokens, texts, strict=True)
+        tokens = [token for token, text in pairs if (text, token[0]) not in taken]
     about = f"merges from {fspath(merges_path)}; " if merges_path != vocab_path else ""
     notes = []
     if split_pattern is None:
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
-        message = f"the split pattern {DEFAULT_PATTERN} is a guess: the files hold none"
-        remedy = "choose another one if the tokens look wrong"
-        notes.append(FileFinding("note", "guessed-pattern", "", message, remedy))
+        notes.append(guessed_pattern(DEFAULT_PATTERN, "the files hold"))
     else:
         about += "split pattern as asked for"
     if specials:
@@ -145,7 +147,7 @@ def _draft(
     )
 
 
-def _entries(vocab: Json, path: str | PathLike[str]) -> Iterable[tuple[int, str | bytes]]:
+def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
     """Give every token's id, and its text or bytes."""
     for key, value in vocab.items():
         if isinstance(value, int) and not isinstance(value, bool):
@@ -162,9 +164,9 @@ def _entries(vocab: Json, path: str | PathLike[str]) -> Iterable[tuple[int, str 
             raise InputFileError(path, f"key {key[:40]!r}: {shown} is no token id, nor is the key")
 
 
-def _in_bytes(
-    entries: list[tuple[int, str | bytes]], merges: list[Merge], path: str | PathLike[str]
-) -> tuple[list[tuple[int, bytes]], list[str]]:
+def _spelled(
+    entries: list[tuple[int, str | bytes]], merges: list[Merge]
+) -> list[tuple[int, bytes]]:
     """Turn texts into bytes by the spelling in which they hold the merges' tokens.
 
     What stands for no bytes in it, as a special token may, is its own UTF-8.
@@ -176,19 +178,13 @@ def _in_bytes(
     for spelling in SPELLINGS:
         tokens = []
         for token_id, text in entries:
-            if isinstance(text, bytes):
-                tokens.append((token_id, text))
-                continue
             try:
-                tokens.append((token_id, spelling(text)))
+                tokens.append((token_id, in_bytes(text, spelling)))
             except ValueError:
-                tokens.append((token_id, text.encode("utf-8", "replace")))
+                tokens.append((token_id, str(text).encode("utf-8", "replace")))
         n_found = len(wanted.intersection(token for _, token in tokens))
         if n_found > most:
             best, most = tokens, n_found
         if spelling is from_characters and n_found == len(wanted):
             break
-    texts = [
-        text if isinstance(text, str) else text.decode("utf-8", "replace") for _, text in entries
-    ]
-    return best, texts
+    return best

@@ -14,12 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut
 from tokviz.tokenizer import Tokenizer
-
-_SAFE_CUT_CONTEXT = 2
-"""How many characters on either side of a cut the safe cut of a split pattern may look at."""
 
 ANYWHERE = ""
 """A safe cut that matches between any two characters."""
@@ -46,7 +43,7 @@ class CutRule:
         """
         self._safe_cut = safe_cut
         self._specials = specials
-        self.reach = max(_SAFE_CUT_CONTEXT, longest_special)
+        self.reach = max(CUT_CONTEXT, longest_special)
 
     def split(
         self, text: str, target: int, ranges: Sequence[tuple[int, int]] | None = None
@@ -74,7 +71,7 @@ class CutRule:
         """Find the first safe cut at `at` or later."""
         if self._safe_cut is None:
             return None
-        search = _compiled(self._safe_cut).search
+        search = compiled_cut(self._safe_cut).search
         for first, last in ranges:
             position = max(at, first)
             while position < min(last, len(text)):
@@ -104,13 +101,5 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
     """Make the rule for a tokenizer; without one, nothing is tokenized and any cut will do."""
     if tokenizer is None:
         return CutRule(ANYWHERE, None, 0)
-    safe_cut = tokenizer.split_pattern.safe_cut
-    if not parse_specials:
-        return CutRule(safe_cut, None, 0)
-    return CutRule(safe_cut, tokenizer.special_pattern, tokenizer.longest_special)
-
-
-@lru_cache(maxsize=32)
-def _compiled(safe_cut: str) -> re.Pattern[str]:
-    """Compile a rule when it is first searched for: it takes longer than a frame's text needs."""
-    return re.compile(safe_cut)
+    specials = (tokenizer.special_pattern, tokenizer.longest_special)
+    return CutRule(tokenizer.split_pattern.safe_cut, *(specials if parse_specials else (None, 0)))

@@ -8,18 +8,15 @@ a new snapshot keeps the counts of all groups but those it touches.
 
 from __future__ import annotations
 
-import re
 import time
 from array import array
 from collections.abc import Sequence
 
-from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.pretokenize.split import split
 from tokviz.snapshots import changed_range
 
 _UNKNOWN = -1
-_CONTEXT = 2
-"""Characters that a safe cut may look back at."""
 
 
 class PieceCounter:
@@ -34,7 +31,7 @@ class PieceCounter:
         """Begin with an empty text."""
         self.pattern = pattern
         self.n_pieces = 0
-        self._cut = None if pattern.safe_cut is None else re.compile(pattern.safe_cut)
+        self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
         self._chunks: Sequence[str] = ()
         # For each chunk: whether a group begins with it.
         self._begins = bytearray()
@@ -120,7 +117,7 @@ class PieceCounter:
             return True
         if self._cut is None:
             return False
-        before = self._chunks[index - 1][-_CONTEXT:]
+        before = self._chunks[index - 1][-CUT_CONTEXT:]
         return self._cut.match(before + self._chunks[index][:1], len(before)) is not None
 
     def _goes_on(self, index: int) -> bool:

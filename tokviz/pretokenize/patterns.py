@@ -17,6 +17,7 @@ To add a pattern, add one entry to `SPLIT_PATTERNS`.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,10 @@ from tokviz.errors import PatternError
 
 if TYPE_CHECKING:
     from regex import Pattern
+
+
+CUT_CONTEXT = 2
+"""How many characters on either side of a cut a `SplitPattern.safe_cut` may look at."""
 
 
 class SplitPattern(NamedTuple):
@@ -56,6 +61,12 @@ class SplitPattern(NamedTuple):
             PatternError: If it is no valid regex.
         """
         return _compile(self.regex)
+
+
+@lru_cache(maxsize=32)
+def compiled_cut(safe_cut: str) -> re.Pattern[str]:
+    """Compile a safe cut when it is first needed: that takes longer than searching short text."""
+    return re.compile(safe_cut)
 
 
 @lru_cache(maxsize=64)

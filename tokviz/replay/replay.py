@@ -169,11 +169,6 @@ class Replay:
         return None if self.run is None else self.run.settings.tie_break
 
     @property
-    def min_count(self) -> int | None:
-        """The lowest count at which the training merged a pair; None if it is not known."""
-        return None if self.run is None else self.run.settings.min_count
-
-    @property
     def n_bytes(self) -> int | None:
         """The bytes of the corpus; None if it is not known."""
         return None if self.run is None else self.run.piece_counts.n_bytes

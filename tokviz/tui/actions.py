@@ -109,6 +109,17 @@ def action(
     return declare
 
 
+def actions(*declarations: Callable[[Method], Method]) -> Callable[[Method], Method]:
+    """Declare several actions of one method, such as one for each entry of a registry."""
+
+    def declare(method: Method) -> Method:
+        for declaration in reversed(declarations):
+            declaration(method)
+        return method
+
+    return declare
+
+
 def declared_in(names: Mapping[str, object]) -> list[Action]:
     """List the actions that the body of a class declares, in order."""
     return [found for thing in names.values() for found in getattr(thing, "declared_actions", ())]

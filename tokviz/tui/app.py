@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -15,7 +15,15 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tokviz.session import Asked, Session
-from tokviz.tui.actions import Action, Gesture, action, bindings_of, declared_by, declared_in
+from tokviz.tui.actions import (
+    Action,
+    Gesture,
+    action,
+    actions,
+    bindings_of,
+    declared_by,
+    declared_in,
+)
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
@@ -38,21 +46,6 @@ def _action_provider() -> type[Provider]:
     from tokviz.tui.dialogs.action_palette import ActionProvider
 
     return ActionProvider
-
-
-def _goes_to_screens(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare an action for each screen."""
-    for kind in reversed(SCREENS):
-        declare = action(
-            f"{kind.title} screen",
-            *kind.keys,
-            section="Screens",
-            id=f"{kind.id}_screen",
-            help=kind.help,
-            call=f"show_screen('{kind.id}')",
-        )
-        declare(method)
-    return method
 
 
 class TokvizApp(App[None]):
@@ -110,7 +103,19 @@ class TokvizApp(App[None]):
         ids = [kind.id for kind in SCREENS]
         self.action_show_screen(neighbour(ids, self.current_mode))
 
-    @_goes_to_screens
+    @actions(
+        *(
+            action(
+                f"{kind.title} screen",
+                *kind.keys,
+                section="Screens",
+                id=f"{kind.id}_screen",
+                help=kind.help,
+                call=f"show_screen('{kind.id}')",
+            )
+            for kind in SCREENS
+        )
+    )
     def action_show_screen(self, screen_id: str) -> None:
         """Go to a screen, which is made when it is first shown and keeps its state from then on."""
         if len(self.screen_stack) > 1:

@@ -5,7 +5,7 @@ Tokens are numbered by *row*: their place when sorted by id, so that gaps betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -142,9 +142,11 @@ class VocabularyIndex:
         import numpy as np
 
         self.tokenizer = tokenizer
-        self.ids, self.tokens = _by_id(tokenizer.vocab)
-        n = len(self.tokens)
+        vocab = tokenizer.vocab
+        self.ids = np.array(sorted(vocab), np.int64)
         ids = self.ids.tolist()
+        n = len(ids)
+        self.tokens = [vocab[token_id] for token_id in ids]
         ranks: list[int] = []
         texts: list[str] = []
         folded: list[bytes] = []
@@ -157,7 +159,7 @@ class VocabularyIndex:
                 token = self.tokens[row]
                 text = bytetext.from_bytes(token)
                 texts.append(text)
-                folded.append(_fold(token, text))
+                folded.append(token.lower() if token.isascii() else fold(text))
         self.ranks = np.array(ranks, np.int64)
         self.rows = ByteRows(self.tokens)
         self.folded_rows = ByteRows(folded)
@@ -220,22 +222,6 @@ class VocabularyIndex:
         blob = self.folded_rows.blob.tobytes()
         starts = self.folded_rows.starts.tolist()
         return [blob[a:b] for a, b in pairwise([*starts, len(blob)])]
-
-
-def _by_id(vocab: Mapping[int, bytes]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
-    """Give the ids, ascending, and their tokens."""
-    import numpy as np
-
-    ids = np.fromiter(vocab.keys(), np.int64, len(vocab))
-    tokens = list(vocab.values())
-    if (ids[1:] > ids[:-1]).all():
-        return ids, tokens
-    order = np.argsort(ids)
-    return ids[order], [tokens[place] for place in order.tolist()]
-
-
-def _fold(token: bytes, text: str) -> bytes:
-    return token.lower() if token.isascii() else fold(text)
 
 
 def fold(text: str) -> bytes:

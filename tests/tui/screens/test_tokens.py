@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.events import Resize
 from textual.geometry import Size
-from textual.pilot import Pilot
 
 import tokviz
+from tests.tui.waiting import settle, until
 from tokviz import bytetext
 from tokviz.session import Opened, Session, sample_text
 from tokviz.settings import Settings
@@ -27,14 +26,8 @@ NASTY = (
 )
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep the user's folders out of the tests, and the desktop's clipboard."""
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    yield
+ROUNDS = 20
+"""Layouts that follow each other for ever would show in so many rounds of an idle app."""
 
 
 def make_app(text: str = "hello world", *, name: str = "gpt2", **settings: object) -> TokvizApp:
@@ -46,12 +39,6 @@ def screen_of(app: TokvizApp) -> TokensScreen:
     screen = app.screen_stack[0]
     assert isinstance(screen, TokensScreen)
     return screen
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until nothing is under way."""
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def assert_exact(screen: TokensScreen) -> None:
@@ -107,7 +94,7 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw() -> None:
     app = make_app(text, panel="token")
     async with app.run_test(size=(120, 40)) as pilot:
         for panel in ("ids", "splits", "token"):
-            screen_of(app).side._show_panel(panel)
+            screen_of(app).side.show_panel(panel)
             await settle(pilot)
             lines = [strip.text for strip in app.screen._compositor.render_strips()]
             shown = "".join(lines)
@@ -153,14 +140,14 @@ async def test_the_keyboard_goes_to_the_panel_and_back() -> None:
     app = make_app("my words")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = screen_of(app)
-        for show in (screen.side.show_ids, screen.side.show_splits, screen.side.show_token):
-            show()
+        for panel in ("ids", "splits", "token"):
+            screen.side.show_panel(panel)
             await pilot.pause()
             await pilot.press("f5")
             assert screen.panels.has_focus_within
             await pilot.press("f5")
             assert screen.editor.has_focus
-        screen.side.show_splits()
+        screen.side.show_panel("splits")
         await pilot.press("f5", "ctrl+a", *"[a-z]")
         assert screen.query_one(SplitsPanel).regex == "[a-z]"
         assert screen.live.text == "my words"
@@ -347,9 +334,10 @@ async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
         for size in [Size(80, 25), Size(100, 30)]:
             screen.post_message(Resize(size, size))
             screen.call_later(lambda: None)  # other messages keep these two from becoming one
-        await pilot.pause(0.3)
+        await settle(pilot)
         before = laid_out
-        await pilot.pause(0.3)
+        for _ in range(ROUNDS):
+            await pilot.pause()
         assert laid_out == before
         assert screen.outer_size == (100, 30)
         assert screen.editor.wrapped_document.width == screen.editor.wrap_width
@@ -394,6 +382,5 @@ async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPat
         screen.encoding._is_running = False
         screen.live.set_text("y" * 100_000)
         screen.encoding.start()
-        await pilot.pause()
-        await pilot.pause(0.2)
-        assert any("the encoder broke" in notice.message for notice in app._notifications)
+        said = "the encoder broke"
+        await until(pilot, lambda: any(said in note.message for note in app._notifications))

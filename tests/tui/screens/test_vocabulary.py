@@ -13,7 +13,7 @@ from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.app import TokvizApp, screen_class
+from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.copying import Copying
@@ -490,12 +490,10 @@ async def test_the_screen_fits_every_terminal(size: tuple[int, int]) -> None:
         assert all(len(line) <= size[0] for line in lines(app) if line.isascii())
 
 
-async def test_every_action_of_the_screen_is_answered_and_help_shows_it() -> None:
+async def test_help_shows_what_can_be_done_on_the_screen() -> None:
     app = make_app()
     async with app.run_test(size=(120, 50)) as pilot:
-        screen = await show(pilot)
-        for action in screen_class("vocabulary").declared():
-            assert hasattr(screen, f"action_{action.id}"), action.id
+        await show(pilot)
         await pilot.press("f1")
         await settle(pilot)
         assert "Show the token's page" in shown(app)

@@ -53,8 +53,7 @@ class PasteSplitter:
     def __init__(self) -> None:
         """Start outside of a paste."""
         self._held = b""
-        self._paste: list[bytes] | None = None
-        self._paste_tail = b""
+        self._paste: bytearray | None = None
         self._interrupted = False
 
     @property
@@ -88,8 +87,8 @@ class PasteSplitter:
         """Give up waiting for the end of a paste: deliver what has come and take keys again."""
         if self._paste is None:
             return []
-        data = b"".join(self._paste)
-        self._leave_paste()
+        data = bytes(self._paste)
+        self._paste = None
         self._interrupted = True
         return [Pasted(data)] if data else []
 
@@ -103,24 +102,22 @@ class PasteSplitter:
             return b""
         self._held = b""
         self._add_keys(data[:start], segments)
-        self._enter_paste()
+        self._paste = bytearray()
         return data[start + len(PASTE_START) :]
 
     def _feed_paste(self, data: bytes, segments: list[Segment]) -> bytes:
         """Add the paste if its end is there, and return what follows it."""
         assert self._paste is not None
-        window = self._paste_tail + data
-        end = window.find(PASTE_END)
+        searched = max(len(self._paste) + 1 - len(PASTE_END), 0)
+        self._paste += data
+        end = self._paste.find(PASTE_END, searched)
         if end < 0:
-            self._paste.append(data)
-            self._paste_tail = window[1 - len(PASTE_END) :]
             return b""
-        after = end + len(PASTE_END) - len(self._paste_tail)
-        pasted = b"".join([*self._paste, data[:after]])[: -len(PASTE_END)]
-        self._leave_paste()
-        if pasted:
-            segments.append(Pasted(pasted))
-        return data[after:]
+        if end:
+            segments.append(Pasted(bytes(self._paste[:end])))
+        rest = bytes(self._paste[end + len(PASTE_END) :])
+        self._paste = None
+        return rest
 
     def _continue_interrupted(self, data: bytes, segments: list[Segment]) -> bytes:
         """Return what is left after the rest of a paste that paused for too long.
@@ -138,16 +135,8 @@ class PasteSplitter:
             return data[end + len(PASTE_END) :]
         elif len(data) >= _BURST and not data.startswith(b"\x1b"):
             self._interrupted = False
-            self._enter_paste()
+            self._paste = bytearray()
         return data
-
-    def _enter_paste(self) -> None:
-        self._paste = []
-        self._paste_tail = b""
-
-    def _leave_paste(self) -> None:
-        self._paste = None
-        self._paste_tail = b""
 
     @staticmethod
     def _add_keys(data: bytes, segments: list[Segment]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from textual.containers import Container
 from textual.widget import Widget
@@ -39,36 +39,56 @@ class ExplainsSelection(Protocol):
 
 
 def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
+    """The token ids in order. Pointing at one lights up its text, and the other way round."""
     from tokviz.tui.widgets.id_grid import IdGrid
 
     return IdGrid(live, palette)
 
 
 def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
+    """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     return SplitsPanel(live, palette)
 
 
 def _token(live: LiveDocument, palette: TokenPalette) -> Widget:
+    """One token: its bytes, rank, the merge that made it, its lineage, where else it occurs."""
     from tokviz.tui.widgets.token_card import TokenCard
 
     return TokenCard(live, palette)
 
 
 def _mask(live: LiveDocument, palette: TokenPalette) -> Widget:
+    """The text as a conversation: which tokens a model learns from, and why."""
     from tokviz.tui.widgets.mask_panel import MaskPanel
 
     return MaskPanel(live, palette)
 
 
-PANELS: tuple[tuple[str, str, Callable[[LiveDocument, TokenPalette], Widget]], ...] = (
-    ("ids", "IDs", _ids),
-    ("splits", "Splits", _splits),
-    ("token", "Token", _token),
-    ("mask", "Mask", _mask),
+class PanelKind(NamedTuple):
+    """A side panel that can be shown.
+
+    Attributes:
+        id: Its name in settings and actions.
+        title: Its tab.
+        key: Its key.
+        make: Makes the widget when it is first shown; its docstring is the help.
+    """
+
+    id: str
+    title: str
+    key: str
+    make: Callable[[LiveDocument, TokenPalette], Widget]
+
+
+PANELS = (
+    PanelKind("ids", "IDs", "alt+i", _ids),
+    PanelKind("splits", "Splits", "alt+s", _splits),
+    PanelKind("token", "Token", "alt+t", _token),
+    PanelKind("mask", "Mask", "alt+m", _mask),
 )
-"""Every side panel of the Tokens screen, in the order of the tabs: its id, its tab, its widget."""
+"""Every side panel of the Tokens screen, in the order of the tabs."""
 
 
 class SidePanels(Turns):
@@ -77,21 +97,21 @@ class SidePanels(Turns):
     def __init__(self, live: LiveDocument, shown: str) -> None:
         """Take what the panels show, and which of them is shown first."""
 
-        def turn(id: str, title: str, make: Callable[[LiveDocument, TokenPalette], Widget]) -> Turn:
-            return Turn(id, title, f"show_{id}", lambda: panel(make, live, palette_of(self.app)))
+        def turn(kind: PanelKind) -> Turn:
+            call = f"show_panel('{kind.id}')"
+            return Turn(kind.id, kind.title, call, lambda: panel(kind, live, palette_of(self.app)))
 
-        super().__init__([turn(*kind) for kind in PANELS], shown, id="side")
+        super().__init__([turn(kind) for kind in PANELS], shown, id="side")
 
 
-def panel(
-    make: Callable[[LiveDocument, TokenPalette], Widget],
-    live: LiveDocument,
-    palette: TokenPalette,
-) -> Widget:
+def panel(kind: PanelKind, live: LiveDocument, palette: TokenPalette) -> Widget:
     """Make a panel."""
-    widget = make(live, palette)
+    widget = kind.make(live, palette)
     widget.add_class("panel", update=False)  # it has no styles yet
     return widget
+
+
+TOKEN = next(kind for kind in PANELS if kind.id == "token")
 
 
 class TokenDetail(Container):
@@ -112,5 +132,5 @@ class TokenDetail(Container):
     def on_show(self) -> None:
         """Make the card when it is first seen."""
         if self._card is None:
-            self._card = panel(_token, self._live, palette_of(self.app))
+            self._card = panel(TOKEN, self._live, palette_of(self.app))
             self.mount(self._card)

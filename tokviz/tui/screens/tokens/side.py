@@ -7,10 +7,16 @@ from typing import cast
 from textual import on
 from textual.containers import Container
 
-from tokviz.tui.actions import action
+from tokviz.tui.actions import action, actions
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.tokens.panels import ExplainsSelection, Panel, SidePanels, TokenDetail
+from tokviz.tui.screens.tokens.panels import (
+    PANELS,
+    ExplainsSelection,
+    Panel,
+    SidePanels,
+    TokenDetail,
+)
 from tokviz.tui.screens.tokens.text import TextAtHand
 
 
@@ -75,25 +81,23 @@ class Side(Controller):
 
     # -- which panel
 
-    @action("IDs panel", "alt+i", section="Panels")
-    def show_ids(self) -> None:
-        """The token ids in order. Pointing at one lights up its text, and the other way round."""
-        self._show_panel("ids")
-
-    @action("Splits panel", "alt+s", section="Panels")
-    def show_splits(self) -> None:
-        """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
-        self._show_panel("splits")
-
-    @action("Token panel", "alt+t", section="Panels")
-    def show_token(self) -> None:
-        """One token: its bytes, rank, the merge that made it, its lineage, where else it occurs."""
-        self._show_panel("token")
-
-    @action("Mask panel", "alt+m", section="Panels")
-    def show_mask(self) -> None:
-        """The text as a conversation: which tokens a model learns from, and why."""
-        self._show_panel("mask")
+    @actions(
+        *(
+            action(
+                f"{kind.title} panel",
+                kind.key,
+                section="Panels",
+                id=f"show_{kind.id}",
+                help=kind.make.__doc__ or "",
+                call=f"show_panel('{kind.id}')",
+            )
+            for kind in PANELS
+        )
+    )
+    def show_panel(self, panel_id: str) -> None:
+        """Show a panel, making it if need be."""
+        self._panels.show(panel_id)
+        self._panel_changed()
 
     @action("Next panel", "f2", section="Panels", footer="panel")
     def next_panel(self) -> None:
@@ -108,10 +112,6 @@ class Side(Controller):
     def _step(self, by: int) -> None:
         if self._is_wanted:
             self._panels.step(by)
-        self._panel_changed()
-
-    def _show_panel(self, panel_id: str) -> None:
-        self._panels.show(panel_id)
         self._panel_changed()
 
     def _panel_changed(self) -> None:

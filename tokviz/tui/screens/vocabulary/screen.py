@@ -55,6 +55,7 @@ class VocabularyScreen(TokvizScreen):
     CONTROLLERS = (TokenActions, Filtering, Pages, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
+        Binding("backspace", "token_before", show=False),
         Binding("ctrl+home", "edge(-1)", show=False),
         Binding("ctrl+end", "edge(1)", show=False),
     ]

@@ -43,7 +43,7 @@ class TokenActions(Copying):
             self._pages.choose("token")
             self._pages.rows.focus()
 
-    @action("Back to the token before", "backspace", section="Tokens", priority=False)
+    @action("Back to the token before", "backspace", section="Tokens", bound=False)
     def token_before(self) -> None:
         """On the page of a token that was gone to from another one: show that one again."""
         self._pages.go_back()

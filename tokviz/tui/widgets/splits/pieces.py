@@ -6,21 +6,17 @@ custom regex, those of an older text are of use while newer ones are on their wa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.changes import Change
-from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.pretokenize.split import split
 
 _LOOKS = (64, 512, 8192)
 """How far to look for a safe cut; what needs more is work for a thread."""
-
-_CONTEXT = 2
-"""Characters that a safe cut may look back at."""
 
 Read = Callable[[int, int], str]
 """Gives the characters lo to hi of the text."""
@@ -54,17 +50,12 @@ def _spans(pattern: SplitPattern, text: str) -> list[tuple[int, int]]:
     return list(split(pattern, text).spans())
 
 
-@lru_cache(maxsize=32)
-def _compiled(safe_cut: str) -> re.Pattern[str]:
-    return re.compile(safe_cut)
-
-
 def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
     """Find the last safe cut at `offset` or before."""
     for look in _LOOKS:
         start = max(0, offset - look)
         if pattern.safe_cut is not None and offset < n_chars:
-            found = _compiled(pattern.safe_cut).finditer(read(start, offset + 1))
+            found = compiled_cut(pattern.safe_cut).finditer(read(start, offset + 1))
             cuts = [match.start() for match in found]
             if cuts:
                 return start + cuts[-1]
@@ -75,11 +66,11 @@ def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
 
 def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
     """Find the first safe cut at `offset` or behind."""
-    start = max(0, offset - _CONTEXT)
+    start = max(0, offset - CUT_CONTEXT)
     for look in _LOOKS:
         end = min(n_chars, offset + look)
         if pattern.safe_cut is not None:
-            cut = _compiled(pattern.safe_cut).search(read(start, end), offset - start)
+            cut = compiled_cut(pattern.safe_cut).search(read(start, end), offset - start)
             if cut is not None:
                 return start + cut.start()
         if end == n_chars:
