@@ -253,3 +253,16 @@ async def test_newer_work_of_a_group_cancels_the_older_one() -> None:
         goes_on.set()
         await settle(pilot)
         assert sorted(results) == ["new", "other"]
+
+
+async def test_an_error_where_the_result_is_taken_is_said_too() -> None:
+    """Also one that Python counts among runtime errors, as it does an app that has ended."""
+    app = CountingApp()
+    async with app.run_test() as pilot:
+
+        def take(result: int) -> None:
+            raise RecursionError("too deep")
+
+        app.first.counting.in_thread("work", lambda task: 1, take)
+        await until(pilot, lambda: bool(app.said()))
+        assert "too deep" in app.said()[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
@@ -31,8 +30,12 @@ class Task:
 
     def tell(self, method: Callable[..., object], *arguments: object) -> None:
         """Call a method on the screen's thread, and wait for it; nothing if the app has ended."""
-        with contextlib.suppress(RuntimeError, CancelledError):
-            self._node.app.call_from_thread(method, *arguments)
+        app = self._node.app
+        try:
+            app.call_from_thread(method, *arguments)
+        except (RuntimeError, CancelledError):
+            if app.is_running and not app._exit:
+                raise
 
     def say(self, text: str) -> None:
         """Show the user a sentence."""

@@ -62,6 +62,7 @@ class TokvizScreen(Screen[None]):
         }
         self._handlers: list[tuple[Handler, Controller]] = []
         self._answers = False
+        self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
 
