@@ -41,7 +41,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py")
-"""Files of few tests that take long: begun last, they would leave a worker without anything to do."""
+"""Files of few tests that take long: begun last, they would leave one worker idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
