@@ -100,7 +100,8 @@ async def test_the_mask_follows_the_text() -> None:
         app.screen.text.replace_all(CHATML)
         await mask_made(pilot, panel)
         assert panel.masked is not None
-        assert panel.masked.aligned and panel.masked.rendering.template == "chatml"
+        assert panel.masked.conversation is None
+        assert panel.masked.rendering.template == "chatml"
 
 
 async def test_a_text_that_is_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
