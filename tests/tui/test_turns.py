@@ -81,6 +81,15 @@ async def test_what_is_shown_first_can_be_chosen_and_a_stranger_is_the_first() -
     assert TurnsApp("four").turns.shown == "one"
 
 
+async def test_what_is_asked_for_too_early_is_shown_first() -> None:
+    app = TurnsApp()
+    app.turns.show("three")
+    assert (app.turns.shown, app.turns.current, app.asked_for) == ("three", None, [])
+    async with app.run_test():
+        app.turns.show(app.turns.shown)
+        assert app.in_sight() == ["three"]
+
+
 async def test_the_tabs_say_what_there_is_which_is_shown_and_how_much() -> None:
     app = TurnsApp()
     async with app.run_test():

@@ -96,9 +96,15 @@ class Turns(Container):
         return self._made.get(self._shown)
 
     def show(self, turn_id: str) -> None:
-        """Show another one; the keyboard goes with it if it was within."""
+        """Show another one; the keyboard goes with it if it was within.
+
+        Before there is anything on the screen it is only noted, for the first time.
+        """
         had_focus = self.has_focus_within
         self._shown = turn_id
+        if not self.is_attached:
+            self._draw_tabs()
+            return
         current = self._made.get(turn_id)
         if current is None:
             current = self._made[turn_id] = self._turns[turn_id].make()
