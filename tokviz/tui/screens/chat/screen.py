@@ -147,6 +147,8 @@ class ChatScreen(TokvizScreen):
         """Show an edit everywhere, in the same frame as the editor does."""
         if self.chat.take_typed():
             self.rendered.refresh(typed=True)
+            # Later, because the editor is still at the edit.
+            self.call_later(self.chat.repair)
         self.messages.show_cursor()
         self.looking.follow_cursor()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ class ConversationAtHand:
         messages: Shows the conversation, and edits one part of it.
         jinja: The Jinja templates that were opened, by name.
         max_tokens: Where a rendering is cut off.
-        unreadable: A conversation that stands for a row that cannot be read, and why it cannot.
+        unreadable: A row that cannot be read, as it is in the file, and why it cannot.
     """
 
     def __init__(
@@ -145,6 +146,16 @@ class ConversationAtHand:
         state = old._replace(conversation=conversation, place=place, location=location)
         self.history.record(state, typed_in=place, n_chars=len(text))
         return True
+
+    def repair(self) -> None:
+        """Let a row that could not be read become the conversation, once its text is one."""
+        index = editing.raw_index(self.conversation)
+        if index is None:
+            return
+        with contextlib.suppress(ConversationError):
+            # Undo goes back to a text that is none: this one is the conversation.
+            self.change(editing.repaired(self.conversation, index), PartPlace(index), instead=True)
+            self._say("The row can be read now.")
 
     def remember_cursor(self) -> State:
         """Note where the cursor is, so that undo comes back to it, and give the state."""
