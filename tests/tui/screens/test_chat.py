@@ -484,6 +484,28 @@ def left_behind() -> Path:
     return kept
 
 
+async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again(
+    tmp_path: Path,
+) -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("Z")
+        screen.rows.open_path(dataset(tmp_path))
+        await settle(pilot)
+        assert not screen.chat.modified
+    assert "ZHi" in left_behind().read_text("utf-8")
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await until(pilot, lambda: screen.files.safe._recovered)
+        await screen.run_action("restore_conversation")
+        await settle(pilot)
+        screen.files.save(tmp_path / "back.json")
+        await settle(pilot)
+    assert not list((state_folder() / "conversations").glob("autosave-*"))
+
+
 async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action() -> None:
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -882,6 +904,7 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
         await settle(pilot)
         assert "this is no JSON" in str(screen.rendered.problem)
         assert await findings(pilot, screen) == ["unreadable"]
+        assert "once it can be read, it becomes the conversation" in screen.views._problem
         await pilot.press("right_curly_bracket")
         await settle(pilot)
         assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]
@@ -925,11 +948,13 @@ async def test_a_row_that_is_not_repaired_is_not_written_but_outlives_the_end(
 
 async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"messages"\n{"messages": [{"role": "usr", "content": "x"}]}\n7\n\xff\n')
-    for found in ChatScreen.declared():
-        app = make_app(ChatRequest(str(path)))
-        async with app.run_test(size=(100, 30)) as pilot:
-            screen = await chat(pilot)
+    path.write_bytes(b'{"messages"\n{"messages": [{"role": "usr", "content": "x"}]}\n7\n\xff\n')
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await chat(pilot)
+        for found in ChatScreen.declared():
+            screen.rows.open_path(path)
+            await settle(pilot)
             await screen.run_action(f"screen.{found.call}")
             await settle(pilot)
             while app.screen is not screen:
@@ -938,5 +963,5 @@ async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path:
             await pilot.press("alt+o", "down", "enter", "x")
             await settle(pilot)
             said = [notice.message for notice in app._notifications]
-            assert not [words for words in said if "wrong" in words], found.id
+            assert not [words for words in said if "went wrong" in words], found.id
             assert screen.rows.dataset is not None and screen.rows.dataset.n_rows == 4, found.id

@@ -212,13 +212,13 @@ class Files(Controller):
     # -- surviving a crash
 
     def _unsaved(self) -> Unsaved | None:
-        chat = self._chat
-        if not chat.modified:
+        state = self._chat.unsaved
+        if state is None:
             return None
-        text = partial(editing.json_of, chat.conversation)
-        path, row = chat.state.origin
+        path, row = state.origin
         # What is restored is saved to its path, which must not be a file of many rows.
-        return Unsaved(chat.conversation, text, path if row is None else None)
+        path = path if row is None else None
+        return Unsaved(state.conversation, partial(editing.json_of, state.conversation), path)
 
     @action(_RESTORE, section="File")
     def restore_conversation(self) -> None:

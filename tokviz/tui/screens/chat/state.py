@@ -48,6 +48,8 @@ class ConversationAtHand:
         self.max_tokens = DEFAULT_MAX_TOKENS
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
+        self._left: State | None = None
+        """What another conversation took the place of before it was saved."""
 
     @property
     def state(self) -> State:
@@ -74,6 +76,11 @@ class ConversationAtHand:
         """Whether the conversation is to be found nowhere else."""
         return all(self.conversation is not known for known in self._saved)
 
+    @property
+    def unsaved(self) -> State | None:
+        """What would be lost at the end: this conversation, or the one that was here before."""
+        return self.state if self.modified else self._left
+
     def mark_saved(self, conversation: Conversation) -> None:
         """Note that a conversation can be had from a file, or is none to be missed.
 
@@ -98,6 +105,7 @@ class ConversationAtHand:
             instead: Whether undo passes over the present one, which was only looked at.
         """
         if self.modified:
+            self._left = self.state
             self._say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
         if origin.path is not None or conversation is editing.EMPTY:
             self.mark_saved(conversation)
@@ -167,6 +175,8 @@ class ConversationAtHand:
         if self.history.undo() is None:
             self._say("There is nothing to undo.")
         else:
+            if self._left is not None and self.conversation is self._left.conversation:
+                self._left = None
             self._show()
 
     def step_forward(self) -> None:
