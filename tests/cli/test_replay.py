@@ -21,7 +21,9 @@ merge 1 of 2: a + b → ab  (id 256)
     before    [a b] [a b] [a b] c b
     after     [ab] [ab] [ab] c b
 merge 2 of 2: ab + ab → abab  (id 257)
-  why         ab + ab occurs twice, more than any other pair; ab + c follows with 1, 1 fewer.
+  why         ab + ab occurs twice, more than any other pair; ab + c follows with 1, 1 fewer. \
+The merge makes 1 replacement, not 2: occurrences that overlap share a token, and a token is \
+merged only once.
   candidates  [ab + ab 2], ab + c 1, c + b 1
   corpus      5 → 4 tokens
     before    [ab ab] ab c b
@@ -52,6 +54,14 @@ def records_of(result):
 def test_the_textbook_example_is_printed_whole(tokviz, tiny):
     result = tokviz("replay", tiny, "--print")
     assert (result.code, result.err, result.text) == (0, "", TINY)
+
+
+def test_overlapping_occurrences_are_told_from_replacements(tokviz, tmp_path):
+    package.train(["aaabdaaabac"], 257, split_pattern="none").save(tmp_path / "minbpe")
+    result = tokviz("replay", tmp_path / "minbpe", "--print", "--at", 1)
+    assert "a + a occurs 4 times" in result.text
+    assert "The merge makes 2 replacements, not 4: occurrences that overlap share" in result.text
+    assert "corpus      11 → 9 tokens" in result.text
 
 
 def test_one_merge_and_some_merges(tokviz, tiny):

@@ -77,6 +77,16 @@ class MergeStep:
             return None
         return self.count - self.runner_up_count
 
+    @property
+    def n_replaced(self) -> int | None:
+        """How often the merge replaces the pair: less than `count` where occurrences overlap.
+
+        In "aaa" the pair a + a occurs twice and is replaced once. None without counts.
+        """
+        if self.n_tokens_before is None or self.n_tokens_after is None:
+            return None
+        return self.n_tokens_before - self.n_tokens_after
+
 
 class ListedSteps:
     """The merges of a merge list: the rank of a merge is its index.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tokviz.bpe.ties import get_tie_break
@@ -36,17 +37,30 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     if step.count is None:
         return MergeReason((_without_counts(step),))
     pair = step.pair.words
+    overlaps = tuple(_overlaps(step))
     if step.n_tied is not None and step.n_tied > 1 and tie_break is not None:
         rule = get_tie_break(tie_break)
         tied = (*pair, f" occurs {times(step.count)}, as {_others(step.n_tied - 1)}.")
         wins = (f"The rule “{rule.name}” takes {rule.title} (as {rule.source}).",)
         compared = () if step.runner_up is None else (rule.why(step.pair, step.runner_up),)
-        return MergeReason((tied, wins, *compared), tie_break)
+        return MergeReason((tied, wins, *compared, *overlaps), tie_break)
     if step.runner_up is None:
-        return MergeReason(((*pair, f" occurs {times(step.count)}; no other pair is left."),))
+        alone = (*pair, f" occurs {times(step.count)}; no other pair is left.")
+        return MergeReason((alone, *overlaps))
     ahead = f" occurs {times(step.count)}, more than any other pair; "
     follows = f" follows with {step.runner_up_count:,}, {step.margin:,} fewer."
-    return MergeReason(((*pair, ahead, *step.runner_up.words, follows),))
+    return MergeReason(((*pair, ahead, *step.runner_up.words, follows), *overlaps))
+
+
+def _overlaps(step: MergeStep) -> Iterator[Sentence]:
+    """Say why fewer pairs are replaced than occur, where that is so."""
+    replaced = step.n_replaced
+    if replaced is not None and replaced != step.count:
+        made = f"{replaced:,} replacement{'s' * (replaced != 1)}"
+        yield (
+            f"The merge makes {made}, not {step.count:,}: occurrences that overlap share a token, "
+            "and a token is merged only once.",
+        )
 
 
 def _without_counts(step: MergeStep) -> Sentence:

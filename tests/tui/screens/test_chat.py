@@ -475,6 +475,37 @@ async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
         assert any("ZHi" in file.read_text("utf-8") for file in kept.glob("autosave-*"))
 
 
+def left_behind() -> Path:
+    """Give what was kept as if the process that kept it had died."""
+    (kept,) = (state_folder() / "conversations").glob("autosave-*")
+    header, _, text = kept.read_bytes().partition(b"\n")
+    of_a_dead_process = {**json.loads(header), "pid": 2**22 + 1}
+    kept.write_bytes(json.dumps(of_a_dead_process).encode() + b"\n" + text)
+    return kept
+
+
+async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again(
+    tmp_path: Path,
+) -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("Z")
+        screen.rows.open_path(dataset(tmp_path))
+        await settle(pilot)
+        assert not screen.chat.modified
+    assert "ZHi" in left_behind().read_text("utf-8")
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await until(pilot, lambda: screen.files.safe._recovered)
+        await screen.run_action("restore_conversation")
+        await settle(pilot)
+        screen.files.save(tmp_path / "back.json")
+        await settle(pilot)
+    assert not list((state_folder() / "conversations").glob("autosave-*"))
+
+
 async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action() -> None:
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -482,10 +513,7 @@ async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action()
         await pilot.press("Z")
         screen.files.safe.keep()
         await settle(pilot)
-    (kept,) = (state_folder() / "conversations").glob("autosave-*")
-    header, _, text = kept.read_bytes().partition(b"\n")
-    of_a_dead_process = {**json.loads(header), "pid": 2**22 + 1}
-    kept.write_bytes(json.dumps(of_a_dead_process).encode() + b"\n" + text)
+    kept = left_behind()
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await chat(pilot)
@@ -855,3 +883,85 @@ async def test_a_tokenizer_picked_here_is_used_on_every_screen() -> None:
         assert rendering.tokenizer is app.session.tokenizer
         assert screen.messages.editor.live.tokenizer is app.session.tokenizer
         assert "o200k_base" in screen.title_bar.render_line(0).text
+
+
+async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repaired(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(CHAT) + "\n" + json.dumps(CHAT)[:-1] + "\n")
+    app = make_app(ChatRequest(str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await pilot.press("alt+o", "down")
+        await until(pilot, lambda: screen.chat.state.origin.row == 1)
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert contents(screen) == [json.dumps(CHAT)[:-1]]
+        assert screen.rendered.problem is not None and not screen.chat.modified
+        await pilot.press("ctrl+end", "space")
+        await settle(pilot)
+        assert "this is no JSON" in str(screen.rendered.problem)
+        assert await findings(pilot, screen) == ["unreadable"]
+        assert "once it can be read, it becomes the conversation" in screen.views._problem
+        await pilot.press("right_curly_bracket")
+        await settle(pilot)
+        assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]
+        assert screen.chat.modified
+        assert_exact(screen)
+        while screen.chat.modified:
+            await pilot.press("ctrl+z")
+            await settle(pilot)
+        assert contents(screen) == [json.dumps(CHAT)[:-1]]
+
+
+async def test_a_row_that_is_not_repaired_is_not_written_but_outlives_the_end(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"messages": \n' + json.dumps(CHAT) + "\n")
+    app = make_app(ChatRequest(str(path)), remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        for do in ("save_file", "save_as", "append_jsonl"):
+            await screen.run_action(f"screen.{do}")
+            await settle(pilot)
+            assert app.screen is screen
+        assert [notice.message for notice in app._notifications] == [
+            "This row is not a conversation yet. Repair its text first."
+        ] * 3
+        await pilot.press("home", "x")
+        await settle(pilot)
+    left_behind()
+    again = make_app(remember=True)
+    async with again.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        await until(pilot, lambda: screen.files.safe._recovered)
+        await screen.run_action("screen.restore_conversation")
+        await settle(pilot)
+        assert contents(screen) == ['x{"messages": ']
+        assert screen.chat.state.origin.path is None, "saving it must not overwrite all rows"
+        assert screen.rendered.rendering is None
+
+
+async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"messages"\n{"messages": [{"role": "usr", "content": "x"}]}\n7\n\xff\n')
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await chat(pilot)
+        for found in ChatScreen.declared():
+            screen.rows.open_path(path)
+            await settle(pilot)
+            await screen.run_action(f"screen.{found.call}")
+            await settle(pilot)
+            while app.screen is not screen:
+                app.screen.dismiss(None)
+                await settle(pilot)
+            await pilot.press("alt+o", "down", "enter", "x")
+            await settle(pilot)
+            said = [notice.message for notice in app._notifications]
+            assert not [words for words in said if "went wrong" in words], found.id
+            assert screen.rows.dataset is not None and screen.rows.dataset.n_rows == 4, found.id

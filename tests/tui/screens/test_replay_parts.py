@@ -187,8 +187,11 @@ def test_every_distinct_piece_is_listed_with_its_count() -> None:
 def test_a_merge_is_explained_in_words_and_numbers(tiny: Replay) -> None:
     rows = card_rows(tiny.step(2), tiny.why(2).sentences, Position(2), tiny.n_bytes, 200)
     said = " ".join(texts(rows))
-    for part in ("ab + ab", "abab", "id 257", "count 2", "tokens 5 → 4", "more than any"):
+    for part in ("ab + ab", "abab", "id 257", "count 2, replaced 1,", "tokens 5 → 4"):
         assert part in said
+    assert "more than any" in said and "1 replacement, not 2" in said
+    first = texts(card_rows(tiny.step(1), tiny.why(1).sentences, Position(1), tiny.n_bytes, 200))
+    assert "count 3," in " ".join(first) and "replace" not in " ".join(first)
     tied = " ".join(
         texts(card_rows(tiny.step(3), tiny.why(3).sentences, Position(3), tiny.n_bytes, 200))
     )

@@ -62,6 +62,16 @@ async def test_every_key_is_tokenized_at_once() -> None:
         assert_exact(screen_of(app))
 
 
+async def test_all_is_known_when_drawing_encodes_the_last_of_the_text() -> None:
+    text = "the cat sat on the mat, and so on\n" * 60
+    app = make_app(text)
+    async with app.run_test(size=(120, 80)) as pilot:
+        await settle(pilot)
+        screen = screen_of(app)
+        assert "%" not in screen.status.text
+        assert_exact(screen)
+
+
 async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> None:
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(NASTY)

@@ -8,6 +8,7 @@ from tokviz import bytetext
 from tokviz.chat.render import Rendering
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.chat.editing import json_of
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.copying import Copying
@@ -53,7 +54,7 @@ class CopyConversation(Copying):
         """Copy the messages in the shape that they were read in."""
         conversation = self._chat.conversation
         n_messages = len(conversation.messages)
-        text = json.dumps(conversation.to_json(), ensure_ascii=False, indent=2)
+        text = json_of(conversation, indent=2)
         self.copy(text, f"{n_messages:,} message{'s' * (n_messages != 1)} as JSON")
 
     def _known(self) -> Rendering | None:

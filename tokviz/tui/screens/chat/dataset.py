@@ -23,6 +23,7 @@ from tokviz.errors import TokvizError
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_content
 from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Checks, Scan
@@ -33,7 +34,7 @@ from tokviz.tui.widgets.turns import Turns
 
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2
-_MOST_RAW_BYTES = 20_000
+_MOST_RAW_BYTES = 1_000_000
 """How much is shown of a row that is no conversation."""
 _ANY = "any finding"
 _ALL = "all rows"
@@ -43,14 +44,12 @@ class FoundRow(NamedTuple):
     """A row of a file.
 
     Attributes:
-        conversation: What it holds; nothing where it cannot be read.
+        conversation: What it holds; where it cannot be read, its text, to be repaired.
         error: Why it cannot be read, None if it can.
-        raw: Its beginning as it is in the file, where it cannot be read.
     """
 
     conversation: Conversation
     error: ConversationError | None = None
-    raw: bytes = b""
 
 
 def read_row(dataset: Dataset, row: int) -> FoundRow | None:
@@ -62,8 +61,11 @@ def read_row(dataset: Dataset, row: int) -> FoundRow | None:
     except ConversationError as error:
         raw = b""
         with contextlib.suppress(ConversationError):
-            raw = dataset.raw(row)[:_MOST_RAW_BYTES]
-        return FoundRow(Conversation(()), error, raw)
+            raw = dataset.raw(row)
+        if len(raw) > _MOST_RAW_BYTES:
+            error = ConversationError(f"{error} (only {_MOST_RAW_BYTES:,} of its bytes are shown)")
+        text = bytetext.from_bytes(raw[:_MOST_RAW_BYTES])
+        return FoundRow(editing.raw_row(text), error)
 
 
 class Rows(Controller):
@@ -160,7 +162,6 @@ class Rows(Controller):
     def _show_row(self, found: FoundRow, origin: Origin) -> None:
         chat = self._chat
         chat.unreadable = (found.conversation, found.error) if found.error else None
-        chat.messages.set_raw(bytetext.from_bytes(found.raw))
         # Looking through rows is no change that one would want to take back step by step.
         here = chat.state.origin
         looked = not chat.modified and here.path == origin.path and here.row is not None

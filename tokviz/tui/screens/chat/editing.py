@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container
 from dataclasses import replace
 
+from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, Message, Part
+from tokviz.chat.json_text import loads
 from tokviz.tui.widgets.conversation.rows import MessageBlock, PartBlock, PartPlace
 from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note
 
@@ -14,6 +17,9 @@ OFFERED_ROLES = ("user", "assistant", "system", "tool")
 
 EMPTY = Conversation((Message("user", ""),))
 """What a new conversation is."""
+
+RAW = "unreadable row"
+"""The role of a text that is to become a conversation: a row of a file that cannot be read."""
 
 
 def place_in(conversation: Conversation, place: PartPlace | None) -> PartPlace | None:
@@ -110,6 +116,39 @@ def moved(conversation: Conversation, index: int, step: int) -> Conversation:
 def with_messages_of(conversation: Conversation, other: Conversation) -> Conversation:
     """Append the messages of another conversation."""
     return replace(conversation, messages=(*conversation.messages, *other.messages))
+
+
+# -- rows that cannot be read
+
+
+def raw_row(text: str) -> Conversation:
+    """Hold the text of a row that is no conversation, to be repaired."""
+    return Conversation((Message(RAW, text),))
+
+
+def raw_index(conversation: Conversation) -> int | None:
+    """Find the text of a row that is no conversation, None if there is none."""
+    roles = [message.role for message in conversation.messages]
+    return roles.index(RAW) if RAW in roles else None
+
+
+def repaired(conversation: Conversation, index: int) -> Conversation:
+    """Put the conversation that the text of a row has become in its place.
+
+    Raises:
+        ConversationError: If it is none yet; it says why.
+    """
+    messages = conversation.messages
+    value, byte_text = loads(bytetext.to_bytes(messages[index].text))
+    row = Conversation.from_json(value, byte_text=byte_text)
+    return replace(row, messages=(*messages[:index], *row.messages, *messages[index + 1 :]))
+
+
+def json_of(conversation: Conversation, indent: int | None = None) -> str:
+    """Write a conversation as JSON in its shape; a row that cannot be read as it is."""
+    if [message.role for message in conversation.messages] == [RAW]:
+        return conversation.messages[0].text
+    return json.dumps(conversation.to_json(), ensure_ascii=False, indent=indent)
 
 
 def _with_message(conversation: Conversation, index: int, message: Message) -> Conversation:

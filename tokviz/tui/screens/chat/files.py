@@ -76,6 +76,8 @@ class Files(Controller):
     def save_file(self) -> None:
         """Write the conversation as JSON to its file. One from a dataset asks for a new file."""
         origin = self._chat.state.origin
+        if self._is_raw():
+            return
         if origin.path is None or origin.row is not None:
             self.save_as()
         else:
@@ -86,12 +88,21 @@ class Files(Controller):
         """Write the conversation as JSON to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
+        if self._is_raw():
+            return
         origin = self._chat.state.origin
         name = "conversation.json"
         if origin.path is not None:
             row = "" if origin.row is None else f"-{origin.row + 1}"
             name = f"{origin.path.stem}{row}.json"
         self.ask(SaveFileDialog(self._folder(), name), self.save)
+
+    def _is_raw(self) -> bool:
+        """Tell whether there is a row that cannot be read; say so."""
+        is_raw = editing.raw_index(self._chat.conversation) is not None
+        if is_raw:
+            self.say("This row is not a conversation yet. Repair its text first.", "warning")
+        return is_raw
 
     def save(self, path: Path) -> None:
         """Write the conversation in a thread."""
@@ -107,7 +118,7 @@ class Files(Controller):
                 self.safe.saved()
 
         def write() -> None:
-            write_file(path, bytetext.to_bytes(_json(conversation, indent=2) + "\n"))
+            write_file(path, bytetext.to_bytes(editing.json_of(conversation, indent=2) + "\n"))
 
         self._write(write, saved, "Not saved.")
 
@@ -116,6 +127,8 @@ class Files(Controller):
         """Add it as one more line at the end of a file, which is made if there is none."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
+        if self._is_raw():
+            return
         dialog = SaveFileDialog(
             self._folder(),
             "conversations.jsonl",
@@ -129,7 +142,7 @@ class Files(Controller):
     def _append(self, path: Path) -> None:
         conversation = self._chat.conversation
         self._write(
-            lambda: append_line(path, bytetext.to_bytes(_json(conversation))),
+            lambda: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
             lambda _: self.say(f"Appended to {path}."),
             "Not appended.",
         )
@@ -199,10 +212,13 @@ class Files(Controller):
     # -- surviving a crash
 
     def _unsaved(self) -> Unsaved | None:
-        chat = self._chat
-        if not chat.modified:
+        state = self._chat.unsaved
+        if state is None:
             return None
-        return Unsaved(chat.conversation, partial(_json, chat.conversation), chat.state.origin.path)
+        path, row = state.origin
+        # What is restored is saved to its path, which must not be a file of many rows.
+        path = path if row is None else None
+        return Unsaved(state.conversation, partial(editing.json_of, state.conversation), path)
 
     @action(_RESTORE, section="File")
     def restore_conversation(self) -> None:
@@ -212,15 +228,10 @@ class Files(Controller):
             return
         try:
             conversation = Conversation.from_json(json.loads(recovered.text), byte_text=True)
-        except (ConversationError, ValueError, RecursionError) as error:
-            self.say(f"It cannot be read: {recovered.file}. {error}", "error")
-            return
+        except (ConversationError, ValueError, RecursionError):
+            conversation = editing.raw_row(recovered.text)
         self._chat.change(conversation, PartPlace(0), origin=Origin(recovered.source))
         self.safe.keep(replaces=recovered)
-
-
-def _json(conversation: Conversation, indent: int | None = None) -> str:
-    return json.dumps(conversation.to_json(), ensure_ascii=False, indent=indent)
 
 
 def sample_conversation() -> Conversation:

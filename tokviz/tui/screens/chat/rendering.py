@@ -14,7 +14,7 @@ from tokviz.chat.render import Rendering, render
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.chat.editing import text_at
+from tokviz.tui.screens.chat.editing import raw_index, repaired, text_at
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.mask.counts import NOTHING, part_counts
@@ -113,7 +113,11 @@ class RenderedConversation(Controller):
         if unreadable is not None and wanted.conversation is unreadable[0]:
             return unreadable[1]
         template = self._chat.jinja.get(wanted.template) or wanted.template
+        raw = raw_index(wanted.conversation)
         try:
+            if raw is not None:
+                repaired(wanted.conversation, raw)
+                return ConversationError("the row can be read now")
             return render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
         except TokvizError as error:
             return error
@@ -141,14 +145,13 @@ class RenderedConversation(Controller):
         wanted = self._rendered
         if wanted is None or self.is_waiting:
             return
-        rendering, problem, unreadable = self.rendering, self.problem, self._chat.unreadable
+        rendering, error = self.rendering, self.problem
+        if error is not None and not isinstance(error, ConversationError):
+            error = ConversationError(str(error))
 
         def find(task: Task) -> list[Finding]:
-            if unreadable is not None and problem is unreadable[1]:
-                return [error_finding(UNREADABLE, unreadable[1])]
-            error = problem
-            if error is not None and not isinstance(error, ConversationError):
-                error = ConversationError(str(error))
+            if error is not None and raw_index(wanted.conversation) is not None:
+                return [error_finding(UNREADABLE, error)]
             return lint(wanted.conversation, rendering, error)
 
         def found(findings: list[Finding]) -> None:

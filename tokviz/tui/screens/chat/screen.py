@@ -147,6 +147,8 @@ class ChatScreen(TokvizScreen):
         """Show an edit everywhere, in the same frame as the editor does."""
         if self.chat.take_typed():
             self.rendered.refresh(typed=True)
+            # Later, because the editor is still at the edit.
+            self.call_later(self.chat.repair)
         self.messages.show_cursor()
         self.looking.follow_cursor()
 
@@ -181,7 +183,9 @@ class ChatScreen(TokvizScreen):
         if problem is None:
             return ""
         hint = ""
-        if isinstance(problem, ConversationError) and problem.part_index is not None:
+        if editing.raw_index(self.chat.conversation) is not None:
+            hint = " (Edit its text: once it can be read, it becomes the conversation.)"
+        elif isinstance(problem, ConversationError) and problem.part_index is not None:
             hint = " (“Join the parts” in the command palette makes the message one text.)"
         return f"✗ No tokens. {problem}{hint}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ class ConversationAtHand:
         messages: Shows the conversation, and edits one part of it.
         jinja: The Jinja templates that were opened, by name.
         max_tokens: Where a rendering is cut off.
-        unreadable: A conversation that stands for a row that cannot be read, and why it cannot.
+        unreadable: A row that cannot be read, as it is in the file, and why it cannot.
     """
 
     def __init__(
@@ -47,6 +48,8 @@ class ConversationAtHand:
         self.max_tokens = DEFAULT_MAX_TOKENS
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
+        self._left: State | None = None
+        """What another conversation took the place of before it was saved."""
 
     @property
     def state(self) -> State:
@@ -73,6 +76,11 @@ class ConversationAtHand:
         """Whether the conversation is to be found nowhere else."""
         return all(self.conversation is not known for known in self._saved)
 
+    @property
+    def unsaved(self) -> State | None:
+        """What would be lost at the end: this conversation, or the one that was here before."""
+        return self.state if self.modified else self._left
+
     def mark_saved(self, conversation: Conversation) -> None:
         """Note that a conversation can be had from a file, or is none to be missed.
 
@@ -97,6 +105,7 @@ class ConversationAtHand:
             instead: Whether undo passes over the present one, which was only looked at.
         """
         if self.modified:
+            self._left = self.state
             self._say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
         if origin.path is not None or conversation is editing.EMPTY:
             self.mark_saved(conversation)
@@ -146,6 +155,16 @@ class ConversationAtHand:
         self.history.record(state, typed_in=place, n_chars=len(text))
         return True
 
+    def repair(self) -> None:
+        """Let a row that could not be read become the conversation, once its text is one."""
+        index = editing.raw_index(self.conversation)
+        if index is None:
+            return
+        with contextlib.suppress(ConversationError):
+            # Undo goes back to a text that is none: this one is the conversation.
+            self.change(editing.repaired(self.conversation, index), PartPlace(index), instead=True)
+            self._say("The row can be read now.")
+
     def remember_cursor(self) -> State:
         """Note where the cursor is, so that undo comes back to it, and give the state."""
         self.history.move(self.place, self.messages.editor.cursor_location)
@@ -156,6 +175,8 @@ class ConversationAtHand:
         if self.history.undo() is None:
             self._say("There is nothing to undo.")
         else:
+            if self._left is not None and self.conversation is self._left.conversation:
+                self._left = None
             self._show()
 
     def step_forward(self) -> None:

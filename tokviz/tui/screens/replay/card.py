@@ -88,6 +88,8 @@ def _numbers(step: MergeStep) -> list[Word]:
     if step.count is None:
         return []
     words: list[list[Span]] = [[Span("count ", "dim"), Span(f"{step.count:,}", "heading")]]
+    if step.n_replaced not in (None, step.count):
+        words.append([Span("replaced ", "dim"), Span(f"{step.n_replaced:,}")])
     if step.n_tied is not None and step.n_tied > 1:
         words.append([Span(f"tie of {step.n_tied:,} pairs", "warning")])
     elif step.margin is not None and step.runner_up is not None:

@@ -28,8 +28,9 @@ class BackgroundEncoding(Controller):
         self._told: TokvizError | None = None
 
     def allow(self) -> None:
-        """Begin, now that there is a frame."""
+        """Begin, now that there is a frame; drawing it may have encoded all there is."""
         self._is_allowed = True
+        self._show_tokens()
         self.start()
 
     def start(self) -> None:

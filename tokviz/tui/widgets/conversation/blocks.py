@@ -75,9 +75,6 @@ class Blocks(DiffedScroll, can_focus=False):
         self.cells = 0
         """The columns of a row, told with the rows: asking for them at every row takes time."""
         self.rows: BlockRows | None = None
-        self.raw = ""
-        """What is shown where there is no message: a row of a file that is no conversation."""
-        self.raw_rows: Sequence[tuple[int, int]] = ()
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._styles: dict[str, Style] = {}
         self._hovered: tuple[int, str] | None = None
@@ -86,7 +83,7 @@ class Blocks(DiffedScroll, can_focus=False):
         """Draw one row of the view."""
         number = self.top_row + y
         if self.rows is None or number >= self.rows.n_rows:
-            return self._raw_row(number)
+            return self._draw([])
         row = self.rows.row(number)
         hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
         if row.kind in _WORDED:
@@ -99,12 +96,6 @@ class Blocks(DiffedScroll, can_focus=False):
         if strip is None:
             strip = self._strips[key] = self._draw(self._words(row), hovered)
         return strip
-
-    def _raw_row(self, number: int) -> Strip:
-        at = number - self.rows.n_rows - 1 if self.rows is not None and not self.blocks else -1
-        start, end = self.raw_rows[at] if 0 <= at < len(self.raw_rows) else (0, 0)
-        text = self._glyphs(self.raw[start:end])
-        return self._draw([Words(" " * GUTTER, "text"), Words(text, "muted")])
 
     def _glyphs(self, text: str) -> str:
         return "".join(lay_out(text, glyph_table(self.show_invisibles)).glyphs)

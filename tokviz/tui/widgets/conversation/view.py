@@ -22,7 +22,6 @@ from tokviz.tui.widgets.conversation.rows import (
     MessageBlock,
     PartPlace,
     end_of,
-    wrap_text,
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 
@@ -110,10 +109,6 @@ class MessageList(Container):
         self.list.blocks, self.list.roles = blocks, roles
         self._lay_out()
 
-    def set_raw(self, text: str) -> None:
-        """Take what is shown where there is no message."""
-        self.list.raw = text
-
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
         self.editor.set_palette(palette)
@@ -140,11 +135,7 @@ class MessageList(Container):
         blocks.rows = BlockRows(
             blocks.blocks, blocks.live, height, text_width, blocks.show_invisibles
         )
-        n_rows = blocks.rows.n_rows
-        if not blocks.blocks and blocks.raw:
-            blocks.raw_rows = wrap_text(blocks.raw, text_width, blocks.show_invisibles).rows
-            n_rows += 1 + len(blocks.raw_rows)
-        blocks.set_row_count(n_rows)
+        blocks.set_row_count(blocks.rows.n_rows)
         blocks.refresh_changed()
         self._place_editor(width - GUTTER, height)
 
