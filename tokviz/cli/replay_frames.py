@@ -17,7 +17,7 @@ from tokviz.replay.corpus import PieceTokens
 from tokviz.replay.replay import PairCount, Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.text import ReplayText
-from tokviz.sentences import said
+from tokviz.sentences import counted, said
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
@@ -82,7 +82,7 @@ def step_lines(
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield f"  candidates  {', '.join(map(_candidate, best))}"
-        yield f"  corpus      {step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
+        yield f"  corpus      {step.n_tokens_before:,} → {counted(step.n_tokens_after, 'token')}"
         yield from _corpus_lines(replay, k, color)
     if text is not None:
         yield from _text_lines(text, k, color)
@@ -127,7 +127,7 @@ def _piece(piece: PieceTokens, shown: Sequence[Shown], color: bool) -> str:
 
 def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:
     before, after = text.at(k - 1), text.at(k)
-    yield f"  text        {len(before):,} → {len(after):,} tokens"
+    yield f"  text        {len(before):,} → {counted(len(after), 'token')}"
     both = frames(text.data, before.byte_ends.tolist(), after.byte_ends.tolist())
     for name, shown in zip(("before", "after"), both, strict=True):
         yield from _titled(name, [line(_window(shown), color)])
@@ -155,11 +155,11 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
     if replay.has_counts:
         state = replay.state(0)
         pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"
-        yield f"  corpus      {state.n_tokens:,} tokens, {pieces}"
+        yield f"  corpus      {counted(state.n_tokens, 'token')}, {pieces}"
         shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else _MOST_PIECES)
         rows = [_piece(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:
         ends = text.at(0).byte_ends.tolist()
-        yield f"  text        {len(ends):,} tokens"
+        yield f"  text        {counted(len(ends), 'token')}"
         yield from _titled("", [line(_window(frames(text.data, ends, ends)[1]))])

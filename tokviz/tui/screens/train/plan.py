@@ -17,6 +17,7 @@ from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.sentences import counted
 
 N_BYTES = 256
 """The tokens that every vocabulary begins with."""
@@ -247,11 +248,10 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
             Content.assemble(("! ", "$text-warning bold"), safe(text))
             for text in plan.problems[:most]
         )
-    unit = "file" if plan.n_files == 1 else "files"
     compressed = " compressed" if plan.is_compressed else ""
     counting = "…" if plan.is_counting else ""
-    reads = f"{plan.n_files:,} {unit}, {size_label(plan.n_bytes)}{compressed}{counting}"
-    learns = f"{plan.n_merges:,} merges"
+    reads = f"{counted(plan.n_files, 'file')}, {size_label(plan.n_bytes)}{compressed}{counting}"
+    learns = counted(plan.n_merges, "merge")
     takes = f"{_rough(plan.seconds)}, in the background"
     facts = [("Reads", reads), ("Learns", learns), ("Takes", takes)]
     if is_low:
