@@ -12,7 +12,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz import bytetext
 from tokviz.errors import PatternError
 from tokviz.pretokenize import probe, unicode_classes
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split, split_in_steps
 
 AGREED = "".join(
@@ -82,6 +82,27 @@ def test_invalid_regex_says_where() -> None:
     with pytest.raises(PatternError, match="at character 2") as caught:
         get_split_pattern("a(")
     assert caught.value.position == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"(?r)\w+|\W+", r"right to left"),
+        (r"a|(?r:b)", r"right to left"),
+        (r"(?=(\w)\K)", r"start of a match.* at character 7$"),
+        (r"(?=\w\\\K)|\w", r"start of a match.* at character 7$"),
+    ],
+)
+def test_a_regex_that_does_not_go_forward_is_refused(pattern: str, reason: str) -> None:
+    """One loses text, the other finds the same place for ever."""
+    with pytest.raises(PatternError, match=reason):
+        get_split_pattern(pattern)
+    with pytest.raises(PatternError, match=reason):
+        split(SplitPattern("custom", pattern, "custom"), "ab")
+
+
+def test_a_backslash_before_a_k_is_no_escape() -> None:
+    assert len(split(get_split_pattern(r"\\K|[^\\]+"), r"a\Kb")) == 3
 
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
