@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -32,6 +34,30 @@ _HUGGING_FACE = re.compile(
 # Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
 _PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+
+_FROM_THE_LIBRARY = (
+    "choose the tokenizer.json beside it, or make one with "
+    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
+)
+_SENTENCEPIECE = re.compile(rb"\n.\n(.)", re.DOTALL)
+_WORDPIECE = re.compile(r"^\[(?:PAD|UNK|CLS)\]\r?$", re.MULTILINE)
+_RWKV = re.compile(r"\d+ b?(['\"]).*\1 \d+\s*$", re.MULTILINE)
+_END_OF_WORD = re.compile(r"</w>(?=\"\s*:|\r?\n)")
+_MANY_ENDS = 20
+"""More words than a byte-level vocabulary has that end like HTML."""
+
+_KNOWN_KEYS = {
+    "num_vocab_tokens": "is Mistral's tekken.json, which tokviz does not read: write its vocab as "
+    "lines `token_bytes rank` to a .tiktoken file, and give its pattern as the split pattern",
+    "bpe_ranks": "holds ranks as tiktoken for JavaScript writes them (Anthropic's claude.json is "
+    "such a file), which tokviz does not read: write them as lines `base64 rank` to a .tiktoken "
+    "file, and give its pat_str as the split pattern",
+}
+"""A JSON key that only one other format has, and what to say of such a file."""
+
+
+class OtherFormatError(InputFileError):
+    """A file of a kind that is known, and is no tokenizer that can be loaded."""
 
 
 class Found(NamedTuple):
@@ -90,6 +116,7 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
         return "minbpe"
+    _refuse_text(text, path)
     if text.startswith("{"):
         return _kind_of_object(text, path)
     first = head.lstrip().split(b"\n", 1)[0]
@@ -135,7 +162,7 @@ def _refuse(head: bytes, path: StrPath) -> None:
         InputFileError: If it is of such a kind.
     """
     if _PICKLE.match(head):
-        raise InputFileError(
+        raise OtherFormatError(
             path,
             "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
             "does. In the program that made it, write the tokenizer as data: for tiktoken "
@@ -147,21 +174,49 @@ def _refuse(head: bytes, path: StrPath) -> None:
             "is a zip archive, as PyTorch writes them, with a pickle inside: tokviz reads none. "
             "Save the vocabulary as data, such as tokenizer.json"
         )
-        raise InputFileError(path, reason)
+        raise OtherFormatError(path, reason)
     if head.startswith(b"GGUF"):
-        raise InputFileError(path, "holds a model's weights: choose its tokenizer.json")
-    if head[:1] == b"\x0a" and b"<unk>" in head[:200]:
-        reason = (
-            "is a SentencePiece model: choose the tokenizer.json beside it, or make one with "
-            "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
+        raise OtherFormatError(path, "holds a model's weights: choose its tokenizer.json")
+    if head.startswith(b"\x1f\x8b"):
+        with contextlib.suppress(zlib.error):
+            unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+            _refuse_text(unpacked.decode("utf-8", "replace"), path)
+        raise InputFileError(path, "is compressed with gzip: unpack it first")
+    piece = _SENTENCEPIECE.match(head)
+    # The first piece's text is followed by the tag of its score.
+    if piece and head[piece.end() + piece[1][0] :][:1] == b"\x15":
+        raise OtherFormatError(path, f"is a SentencePiece model: {_FROM_THE_LIBRARY}")
+
+
+def _refuse_text(text: str, path: StrPath) -> None:
+    """Say what a text file is that cannot be a tokenizer of ours.
+
+    Raises:
+        OtherFormatError: If it is of such a kind.
+    """
+    if text.startswith("{"):
+        for key in _KNOWN_KEYS.keys() & set(_JSON_KEY.findall(text)[:40]):
+            raise OtherFormatError(path, _KNOWN_KEYS[key])
+    elif _WORDPIECE.search(text):
+        raise OtherFormatError(path, f"is a vocabulary of WordPiece (BERT's): {_FROM_THE_LIBRARY}")
+    elif _RWKV.match(text):
+        raise OtherFormatError(
+            path,
+            "is RWKV's vocabulary: its longest tokens are matched first, nothing is merged, so "
+            "tokviz cannot use it",
         )
-        raise InputFileError(path, reason)
+    if len(_END_OF_WORD.findall(text)) >= _MANY_ENDS:
+        raise OtherFormatError(
+            path,
+            f"marks ends of words with `</w>`, as CLIP's do, not spaces: {_FROM_THE_LIBRARY}",
+        )
 
 
 # -- folders and pairs of files
 
 _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
+_LIKELY_ENDS = (".json", ".tiktoken", ".model", ".txt", ".txt.gz", ".bpe", ".pkl", ".pickle")
 
 
 def _in_folder(folder: Path, path: StrPath) -> Found:
@@ -173,24 +228,27 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
     for vocab in _VOCAB_NAMES:
         for merges in _MERGES_NAMES:
             if vocab in names and merges in names:
+                _kind_of(_head(folder / vocab, path), folder / vocab)
                 return Found("vocab", folder / vocab, folder / merges)
     found = []
+    others: list[OtherFormatError] = []
     for name in names:
-        if name.endswith((".json", ".tiktoken", ".model", ".txt", ".bpe")):
+        if name.endswith(_LIKELY_ENDS):
             try:
                 found.append(find(folder / name))
+            except OtherFormatError as error:
+                others.append(error)
             except InputFileError:
                 continue
     distinct = list(dict.fromkeys(found))
     if len(distinct) == 1:
         return distinct[0]
     if not distinct:
+        if others:
+            raise others[0]
         reason = (
             "holds no tokenizer: no tokenizer.json, .tiktoken, .model or vocab.json with merges"
         )
-        pickles = [name for name in names if name.endswith((".pkl", ".pickle"))]
-        if pickles:
-            find(folder / pickles[0])
         raise InputFileError(path, reason)
     several = ", ".join(str(item.path.name) for item in distinct[:4])
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
