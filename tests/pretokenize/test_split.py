@@ -13,7 +13,7 @@ from tokviz import bytetext
 from tokviz.errors import PatternError
 from tokviz.pretokenize import probe, unicode_classes
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.pretokenize.split import split, split_in_steps
+from tokviz.pretokenize.split import gap_warning, split, split_in_steps
 
 AGREED = "".join(
     chr(code) for first, last in unicode_classes.AGREED for code in range(first, last + 1)
@@ -99,6 +99,18 @@ def test_a_regex_that_does_not_go_forward_is_refused(pattern: str, reason: str) 
         get_split_pattern(pattern)
     with pytest.raises(PatternError, match=reason):
         split(SplitPattern("custom", pattern, "custom"), "ab")
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+def test_a_warning_of_gaps_is_for_patterns_that_leave_some(name: str) -> None:
+    regex_alone = get_split_pattern(SPLIT_PATTERNS[name].regex)
+    assert (regex_alone.gapless, gap_warning(regex_alone)) == (False, "")
+    assert "'1' for one" in gap_warning(get_split_pattern(r"[^\d]+|[02-9]|x*"))
+    assert "'~' for one" in gap_warning(get_split_pattern("[^~]"))
+
+
+def test_a_regex_that_explodes_is_not_waited_for() -> None:
+    assert gap_warning(get_split_pattern(r"(\w+)+$")) != "hangs"
 
 
 def test_a_backslash_before_a_k_is_no_escape() -> None:

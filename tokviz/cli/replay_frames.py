@@ -82,7 +82,7 @@ def step_lines(
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield f"  candidates  {', '.join(map(_candidate, best))}"
-        yield f"  corpus      {step.n_tokens_before:,} → {counted(step.n_tokens_after, 'token')}"
+        yield f"  corpus      {step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
         yield from _corpus_lines(replay, k, color)
     if text is not None:
         yield from _text_lines(text, k, color)
@@ -155,7 +155,7 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
     if replay.has_counts:
         state = replay.state(0)
         pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"
-        yield f"  corpus      {counted(state.n_tokens, 'token')}, {pieces}"
+        yield f"  corpus      {state.n_tokens:,} tokens, {pieces}"
         shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else _MOST_PIECES)
         rows = [_piece(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)

@@ -148,10 +148,15 @@ def positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
+    from tokviz.pretokenize.patterns import get_split_pattern
+    from tokviz.pretokenize.split import gap_warning
+
     # The arguments are called like the fields.
     request = TrainRequest.from_json(
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
+    if warning := gap_warning(get_split_pattern(request.split_pattern)):
+        report(f"note: {warning}")
     line = ProgressLine()
     # The collector would look through all tokens again and again, and find nothing.
     gc.disable()
