@@ -131,6 +131,13 @@ def test_clips_pair_of_files_is_not_taken_for_gpt2s(tmp_path):
         tokviz.load(tmp_path)
 
 
+def test_clips_tokenizer_json_is_for_the_library(tmp_path):
+    vocab = {f"t{number}h</w>": number for number in range(40)}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"added_tokens": [], "model": {"type": "BPE", "vocab": vocab}}))
+    assert find(path).kind == "huggingface"
+
+
 def test_what_is_not_there_or_no_file_is_an_error(tmp_path):
     for path in (tmp_path / "no.json", f"{tmp_path}/no/"):
         with pytest.raises(tokviz.InputFileError, match="there is no such file"):

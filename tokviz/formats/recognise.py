@@ -35,26 +35,6 @@ _HUGGING_FACE = re.compile(
 _PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
-_FROM_THE_LIBRARY = (
-    "choose the tokenizer.json beside it, or make one with "
-    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
-)
-_SENTENCEPIECE = re.compile(rb"\n.\n(.)", re.DOTALL)
-_WORDPIECE = re.compile(r"^\[(?:PAD|UNK|CLS)\]\r?$", re.MULTILINE)
-_RWKV = re.compile(r"\d+ b?(['\"]).*\1 \d+\s*$", re.MULTILINE)
-_END_OF_WORD = re.compile(r"</w>(?=\"\s*:|\r?\n)")
-_MANY_ENDS = 20
-"""More words than a byte-level vocabulary has that end like HTML."""
-
-_KNOWN_KEYS = {
-    "num_vocab_tokens": "is Mistral's tekken.json, which tokviz does not read: write its vocab as "
-    "lines `token_bytes rank` to a .tiktoken file, and give its pattern as the split pattern",
-    "bpe_ranks": "holds ranks as tiktoken for JavaScript writes them (Anthropic's claude.json is "
-    "such a file), which tokviz does not read: write them as lines `base64 rank` to a .tiktoken "
-    "file, and give its pat_str as the split pattern",
-}
-"""A JSON key that only one other format has, and what to say of such a file."""
-
 
 class OtherFormatError(InputFileError):
     """A file of a kind that is known, and is no tokenizer that can be loaded."""
@@ -123,6 +103,7 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
     if _RANK_LINE.fullmatch(first.strip()) and b"\0" not in head:
         return "tiktoken"
     if text.startswith(("[", "#version", "(b", "b'", 'b"')) or _is_merges(text):
+        _refuse_ends_of_words(text, path)
         return "merges"
     if not head:
         raise InputFileError(path, "is empty")
@@ -144,6 +125,7 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     first = set(keys[:40])
     if _HUGGING_FACE.search(text):
         return "huggingface"
+    _refuse_ends_of_words(text, path)
     if keys[:1] in (["vocab"], ["merges"]):
         return "combined"
     configuration = {"tokenizer_class", "model_type", "architectures", "auto_map", "bos_token"}
@@ -161,55 +143,62 @@ def _refuse(head: bytes, path: StrPath) -> None:
     Raises:
         InputFileError: If it is of such a kind.
     """
-    if _PICKLE.match(head):
-        raise OtherFormatError(
-            path,
-            "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
-            "does. In the program that made it, write the tokenizer as data: for tiktoken "
-            "`tiktoken.load.dump_tiktoken_bpe(encoding._mergeable_ranks, 'name.tiktoken')`, for "
-            "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
-        )
-    if head.startswith(b"PK\x03\x04"):
-        reason = (
-            "is a zip archive, as PyTorch writes them, with a pickle inside: tokviz reads none. "
-            "Save the vocabulary as data, such as tokenizer.json"
-        )
-        raise OtherFormatError(path, reason)
-    if head.startswith(b"GGUF"):
-        raise OtherFormatError(path, "holds a model's weights: choose its tokenizer.json")
+    for beginning, reason in _NO_TOKENIZERS.items():
+        if beginning.match(head):
+            raise OtherFormatError(path, reason)
     if head.startswith(b"\x1f\x8b"):
         with contextlib.suppress(zlib.error):
             unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
-            _refuse_text(unpacked.decode("utf-8", "replace"), path)
+            _refuse_text(unpacked.decode("utf-8-sig", "replace"), path)
+            _refuse_ends_of_words(unpacked.decode("utf-8-sig", "replace"), path)
         raise InputFileError(path, "is compressed with gzip: unpack it first")
-    piece = _SENTENCEPIECE.match(head)
-    # The first piece's text is followed by the tag of its score.
-    if piece and head[piece.end() + piece[1][0] :][:1] == b"\x15":
-        raise OtherFormatError(path, f"is a SentencePiece model: {_FROM_THE_LIBRARY}")
 
 
 def _refuse_text(text: str, path: StrPath) -> None:
-    """Say what a text file is that cannot be a tokenizer of ours.
+    for beginning, reason in _OTHER_TEXTS.items():
+        if beginning.match(text):
+            raise OtherFormatError(path, reason)
 
-    Raises:
-        OtherFormatError: If it is of such a kind.
-    """
-    if text.startswith("{"):
-        for key in _KNOWN_KEYS.keys() & set(_JSON_KEY.findall(text)[:40]):
-            raise OtherFormatError(path, _KNOWN_KEYS[key])
-    elif _WORDPIECE.search(text):
-        raise OtherFormatError(path, f"is a vocabulary of WordPiece (BERT's): {_FROM_THE_LIBRARY}")
-    elif _RWKV.match(text):
-        raise OtherFormatError(
-            path,
-            "is RWKV's vocabulary: its longest tokens are matched first, nothing is merged, so "
-            "tokviz cannot use it",
-        )
+
+def _refuse_ends_of_words(text: str, path: StrPath) -> None:
     if len(_END_OF_WORD.findall(text)) >= _MANY_ENDS:
-        raise OtherFormatError(
-            path,
-            f"marks ends of words with `</w>`, as CLIP's do, not spaces: {_FROM_THE_LIBRARY}",
-        )
+        reason = f"marks ends of words with `</w>`, as CLIP's do, not spaces: {_FROM_THE_LIBRARY}"
+        raise OtherFormatError(path, reason)
+
+
+_FROM_THE_LIBRARY = (
+    "choose the tokenizer.json beside it, or make one with "
+    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
+)
+_NO_TOKENIZERS = {
+    _PICKLE: "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
+    "does. In the program that made it, write the tokenizer as data: for tiktoken "
+    "`tiktoken.load.dump_tiktoken_bpe(encoding._mergeable_ranks, 'name.tiktoken')`, for "
+    "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
+    re.compile(rb"PK\x03\x04"): "is a zip archive, as PyTorch writes them, with a pickle inside: "
+    "tokviz reads none. Save the vocabulary as data, such as tokenizer.json",
+    re.compile(rb"GGUF"): "holds a model's weights: choose its tokenizer.json",
+    # The first piece: its text, its score, and its type or the next piece.
+    re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "is a SentencePiece "
+    f"model: {_FROM_THE_LIBRARY}",
+}
+"""How files begin that cannot be a tokenizer of ours, and what to say of them."""
+_OTHER_TEXTS = {
+    re.compile(r'(?s)\{\s*"config"\s*:\s*\{.*?"num_vocab_tokens"'): "is Mistral's tekken.json, "
+    "which tokviz does not read: write its vocab as lines `token_bytes rank` to a .tiktoken file, "
+    "and give its pattern as the split pattern",
+    re.compile(r'(?s)\{.*?"bpe_ranks"\s*:\s*"'): "holds ranks as tiktoken for JavaScript has them "
+    "(Anthropic's claude.json does), which tokviz does not read: write them as lines `base64 rank` "
+    "to a .tiktoken file, and give its pat_str as the split pattern",
+    re.compile(r"(?ms)(?!\{).*?^\[(?:PAD|UNK|CLS)\]\r?$"): "is a vocabulary of WordPiece (BERT's): "
+    f"{_FROM_THE_LIBRARY}",
+    re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "is RWKV's vocabulary: its longest tokens are "
+    "matched first, nothing is merged, so tokviz cannot use it",
+}
+"""The same of texts: vocabularies of other kinds."""
+_END_OF_WORD = re.compile(r'</w>(?="\s*:|\r?\n)')
+_MANY_ENDS = 20
+"""More words than a byte-level vocabulary has that end like HTML."""
 
 
 # -- folders and pairs of files
@@ -228,7 +217,8 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
     for vocab in _VOCAB_NAMES:
         for merges in _MERGES_NAMES:
             if vocab in names and merges in names:
-                _kind_of(_head(folder / vocab, path), folder / vocab)
+                beginning = _head(folder / vocab, path).decode("utf-8", "replace")
+                _refuse_ends_of_words(beginning, folder / vocab)
                 return Found("vocab", folder / vocab, folder / merges)
     found = []
     others: list[OtherFormatError] = []
