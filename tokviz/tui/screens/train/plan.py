@@ -226,7 +226,7 @@ def _regex_problems(regex: str) -> list[str]:
         get_split_pattern(regex)
     except PatternError as error:
         place = "" if error.position is None else f" at character {error.position}"
-        return [f"The regex does not compile: {error.reason}{place}."]
+        return [f"The regex does not work: {error.reason}{place}."]
     return []
 
 
