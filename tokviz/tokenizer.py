@@ -405,7 +405,7 @@ class Tokenizer:
         """Give the rank of the merge that makes a token; None for special tokens.
 
         In a rank vocabulary every token has one, the single bytes too: its id. With a merge list it
-        is the merge's index, and tokens that no merge makes have none.
+        is the index of the first merge that makes it, and tokens that no merge makes have none.
         """
         return None if self.is_special(token_id) else self._model.rank(token_id)
 

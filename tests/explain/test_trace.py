@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
+from tests.formats.samples import with_every_merge
+from tests.oracles.bpe import last_merge
 from tokviz.errors import TokenIdError
 from tokviz.explain import trace
 from tokviz.explain.trace import encode_trace, lineage, render_lineage, why_not_one_token
@@ -40,6 +44,21 @@ def test_lineage_goes_down_to_bytes() -> None:
 def test_equal_parts_are_drawn_once() -> None:
     spaces = merge_list((b" ", b" "), (b"  ", b"  "))
     assert drawn(spaces, 257) == ["b'    ' 257", "└─ b'  ' ×2 256", "   └─ b' ' ×2 32"]
+
+
+def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_listed() -> None:
+    tok = with_every_merge()
+    order = {merge: at for at, merge in enumerate(tok.merges)}
+    ids = [i for i in tok.vocab if not tok.is_special(i) and len(tok.token_bytes(i)) > 1]
+    short = [i for i in ids if len(tok.token_bytes(i)) < 5]
+    for token_id in {*short, *random.Random(5).sample(ids, 4_000)}:
+        merge = last_merge(tok.token_bytes(token_id), order)
+        assert merge is not None
+        node = lineage(tok, token_id)
+        assert (node.merge, node.rank) == (merge, order[merge])
+    refresh = tok.token_id(b" refresh")
+    assert refresh is not None
+    assert lineage(tok, refresh).merge == tokviz.load("gpt2").merge_of(refresh)
 
 
 def test_lineage_names_the_merge_and_its_rank() -> None:

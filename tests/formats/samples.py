@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import tokviz
 
@@ -24,3 +26,22 @@ def shuffled() -> tokviz.Tokenizer:
     ids = {token: (token_id * 7) % 401 for token_id, token in tok.vocab.items()}
     vocab = {token_id: token for token, token_id in ids.items()}
     return tokviz.Tokenizer(vocab, tok.merges, split_pattern="gpt4", name="shuffled")
+
+
+@cache
+def with_every_merge() -> tokviz.Tokenizer:
+    """GPT-2 as the converted Llama 3 and gpt-oss are: a file of every pair that makes a token."""
+    gpt2 = tokviz.load("gpt2")
+    ids = {token: i for i, token in gpt2.vocab.items() if not gpt2.is_special(i)}
+    merges: list[tuple[bytes, bytes]] = []
+    for token in ids:
+        pairs = [(token[:at], token[at:]) for at in range(1, len(token))]
+        known = [(left, right) for left, right in pairs if left in ids and right in ids]
+        merges += sorted(known, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+    vocab = {token_id: token for token, token_id in ids.items()}
+    made = tokviz.Tokenizer(
+        vocab, merges, gpt2.special_tokens, split_pattern="gpt2", ignore_merges=True
+    )
+    with TemporaryDirectory() as folder:
+        made.save(Path(folder) / "tokenizer.json")
+        return tokviz.load(Path(folder) / "tokenizer.json")

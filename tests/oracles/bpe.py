@@ -19,6 +19,18 @@ def encode_by_merges(piece: bytes, merges: Sequence[tuple[bytes, bytes]]) -> lis
         tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
 
 
+def last_merge(
+    piece: bytes, ranks: Mapping[tuple[bytes, bytes], int]
+) -> tuple[bytes, bytes] | None:
+    """Encode a piece by listed merges: give the last one applied, None if it is not one token."""
+    tokens, last = [bytes([byte]) for byte in piece], None
+    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in ranks]:
+        _, i = min(found)
+        last = tokens[i], tokens[i + 1]
+        tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+    return last if len(tokens) == 1 else None
+
+
 def encode_by_ranks(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
     """Join the neighbours whose concatenation has the lowest rank, of equal ones the leftmost."""
     if piece in ranks:

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 import tokviz
 from tests.bpe.trainers import corpora, finished, piece_counts
 from tests.bpe.trainers import settings as train_settings
+from tests.formats.samples import with_every_merge
 from tests.oracles import replay as oracle
 from tests.profiles import examples
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
 from tokviz.replay import compiled as replay_compiled
 from tokviz.replay import corpus as replay_corpus
@@ -322,3 +324,17 @@ def test_a_history_of_other_pieces_is_refused(column, way) -> None:
 def test_a_run_is_a_training_run() -> None:
     run = tokviz.train(["abab"], 257)
     assert isinstance(Replay.open(run).run, TrainingRun)
+
+
+def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
+    tok = with_every_merge()
+    listed, ranked = Replay.open(tok), Replay.open("gpt2")
+    assert len(tok.merges) > 100_000
+    assert listed.n_merges == ranked.n_merges == 50_000
+    assert list(listed.tokens) == list(ranked.tokens)
+    texts = [replay.text("We refresh the theory, unbelievably.") for replay in (listed, ranked)]
+    for k in [*range(1, 300), *random.Random(7).sample(range(300, 50_001), 2_000)]:
+        assert listed.step(k) == ranked.step(k)
+        assert listed.merge_of_token(listed.step(k).new_id) == k
+        assert texts[0].at(k).ids.tolist() == texts[1].at(k).ids.tolist()
+    assert diff_merges(tok, "gpt2").first_difference is None

@@ -55,6 +55,13 @@ def listed(*merges: tuple[bytes, bytes], pattern: str = "none") -> Tokenizer:
     return Tokenizer(vocab, list(merges), {"<|x|>": 900}, split_pattern=pattern)
 
 
+def list_lengths(merges: list[tuple[bytes, bytes]]) -> list[int]:
+    """How many merges of a list are made after 0, 1, … tokens: neighbours may make the same one."""
+    products = [left + right for left, right in merges]
+    new = [at for at, token in enumerate(products) if products[at - 1 : at] != [token]]
+    return [*new, len(merges)]
+
+
 def limits(replay: Replay, k: int) -> int:
     ranks = replay._steps.new_ids()
     return ranks[k] if k < len(ranks) else ranks[-1] + 1
@@ -114,8 +121,9 @@ def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> No
     tok = listed(*merges)
     replay = Replay.open(tok)
     prepared = replay.text(piece.decode())
-    for k in range(len(merges) + 1):
-        expected = [tok.token_id(token) for token in encode_by_merges(piece, merges[:k])]
+    assert replay.n_merges == len(list_lengths(merges)) - 1
+    for k, length in enumerate(list_lengths(merges)):
+        expected = [tok.token_id(token) for token in encode_by_merges(piece, merges[:length])]
         assert prepared.at(k).ids.tolist() == expected
 
 
@@ -146,13 +154,13 @@ def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, e
     tok = Tokenizer(vocab, list(merges), split_pattern="none", ignore_merges=True)
     replay = Replay.open(tok)
     prepared = replay.text(piece.decode())
-    for k in range(len(merges) + 1):
-        tokens = encode_by_merges(piece, merges[:k])
-        if piece in products[:k] or (piece == extra and piece not in products):
+    for k, length in enumerate(list_lengths(merges)):
+        tokens = encode_by_merges(piece, merges[:length])
+        if piece in products[:length] or (piece == extra and piece not in products):
             tokens = [piece]
         expected = [tok.token_id(token) for token in tokens]
         assert prepared.at(k).ids.tolist() == expected
-    assert prepared.at(len(merges)).ids.tolist() == tok.encode(piece.decode())
+    assert prepared.at(replay.n_merges).ids.tolist() == tok.encode(piece.decode())
 
 
 @examples(60)
@@ -176,6 +184,15 @@ def test_an_unreached_token_is_a_step_without_a_pair() -> None:
     assert "No merge makes" in str(replay.why(2))
     assert replay.text("abcd").at(2).ids.tolist() == [257]
     assert replay.text("abcda").at(2).ids.tolist() == [256, 99, 100, 97]
+
+
+def test_a_token_of_which_no_listed_way_happens_is_a_step_without_a_pair() -> None:
+    bc_first = (b"b", b"c"), (b"a", b"b"), (b"c", b"d"), (b"b", b"cd")
+    tok = listed(*bc_first, (b"a", b"bcd"), (b"ab", b"cd"))
+    abcd = tok.token_id(b"abcd")
+    assert abcd is not None and tok.merge_of(abcd) is None
+    step = Replay.open(tok).step(5)
+    assert (step.left_id, step.right_id, step.token, step.new_id) == (-1, -1, b"abcd", abcd)
 
 
 def test_special_tokens_are_text_where_they_are_asked_to_be() -> None:

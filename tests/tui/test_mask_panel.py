@@ -53,7 +53,7 @@ async def test_a_conversation_as_json_is_rendered() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
         assert panel.masked is not None
-        assert panel.masked.kind == "conversation"
+        assert panel.masked.conversation is not None and not panel.masked.aligned
         assert "2 learned" in shown(app)
         assert "added virtually" in shown(app)
 
@@ -100,7 +100,8 @@ async def test_the_mask_follows_the_text() -> None:
         app.screen.text.replace_all(CHATML)
         await mask_made(pilot, panel)
         assert panel.masked is not None
-        assert panel.masked.kind == "template"
+        assert panel.masked.conversation is None
+        assert panel.masked.rendering.template == "chatml"
 
 
 async def test_a_text_that_is_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:

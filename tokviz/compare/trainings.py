@@ -126,8 +126,7 @@ def _first_difference(a: Replay, b: Replay) -> int | None:
     n_same = next((i for i, (one, other) in enumerate(tokens) if one != other), n_both)
     # The merges of ranks follow from the tokens: recovering them would take seconds.
     if not (a.is_ranked and b.is_ranked):
-        merges = zip(a.tokenizer.merges[:n_same], b.tokenizer.merges[:n_same], strict=False)
-        n_same = next((i for i, (one, other) in enumerate(merges) if one != other), n_same)
+        n_same = next((i for i in range(n_same) if a.merge(i + 1) != b.merge(i + 1)), n_same)
     return None if n_same == a.n_merges == b.n_merges else n_same + 1
 
 

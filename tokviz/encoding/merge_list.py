@@ -62,6 +62,12 @@ class MergeListModel:
         """The index of the first merge that makes a token."""
         return _first_indexes(self._products)
 
+    @cached_property
+    def _listed_again(self) -> set[bytes]:
+        """The tokens of more than one merge: files converted from ranks list every pair."""
+        first = self._rank_of_product
+        return {token for index, token in enumerate(self._products) if first[token] != index}
+
     def check(self) -> None:
         """Make sure that the vocabulary and the merges hold together.
 
@@ -101,7 +107,7 @@ class MergeListModel:
         return list(self._tokens)
 
     def rank(self, token_id: int) -> int | None:
-        """Give the index of the merge that makes a token, None if no merge does."""
+        """Give the index of the first merge that makes a token, None if no merge does."""
         token = self._tokens.get(token_id)
         return None if token is None else self._rank_of_product.get(token)
 
@@ -110,9 +116,17 @@ class MergeListModel:
         return self._ranks.get((left, right))
 
     def merge_of(self, token_id: int) -> Merge | None:
-        """Give the first merge that makes a token, None if no merge does."""
-        rank = self.rank(token_id)
-        return None if rank is None else self._merges[rank]
+        """Give the merge that makes a token, None if no merge does.
+
+        Of several that are listed it is the one that happens when the token's bytes are encoded.
+        """
+        token = self._tokens.get(token_id, b"")
+        if token not in self._listed_again:
+            rank = self.rank(token_id)
+            return None if rank is None else self._merges[rank]
+        applied: list[int] = []
+        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
+        return self._merges[applied[-1]] if tokens == [token] else None
 
     def merges(self) -> list[Merge]:
         """List all merges in order."""

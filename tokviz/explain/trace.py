@@ -81,6 +81,8 @@ def _node(tok: Tokenizer, token: bytes, token_id: int | None) -> LineageNode:
         merge = None if token_id is None else tok.merge_of(token_id)
         note = "" if merge is not None else "no merge makes it"
     rank = None if token_id is None else tok.rank(token_id)
+    if merge is not None:
+        rank = tok.pair_rank(*merge)
     return LineageNode(token, token_id, rank, merge, note=note)
 
 

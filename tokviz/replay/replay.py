@@ -26,6 +26,7 @@ from threading import RLock
 from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
+from tokviz.encoding.model import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, load
 from tokviz.formats.run import ABOUT
@@ -194,6 +195,10 @@ class Replay:
         if not 1 <= k <= self.n_merges:
             raise IndexError(f"there is no merge {k:,}: they are 1 … {self.n_merges:,}")
         return self._steps.step(k)
+
+    def merge(self, k: int) -> Merge | None:
+        """Give the two tokens of merge k, None if it never happens: quicker than the whole step."""
+        return self._steps.merge(k)
 
     def token(self, k: int) -> bytes:
         """Give the bytes of the token that merge k makes: quicker than the whole step."""

@@ -5,9 +5,8 @@ Merges are numbered from 1; "after k merges" means that the merges 1 … k were 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokviz.bpe.history import TrainingHistory
+    from tokviz.encoding.model import Merge
     from tokviz.tokenizer import Tokenizer
 
 
@@ -79,37 +79,42 @@ class MergeStep:
 
 
 class ListedSteps:
-    """The merges of a merge list: the rank of a merge is its index."""
+    """The merges of a merge list: the rank of a merge is its index.
+
+    Neighbours in the list that make the same token are one merge. Files converted from ranks list
+    every pair that makes a token, of which only one ever happens.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take the tokenizer, whose merges are listed."""
         self._tokenizer = tokenizer
         self._merges = tokenizer.merges
-        self.n_merges = len(self._merges)
+        made = [left + right for left, right in self._merges]
+        before = [b"", *made]
+        self._starts = [at for at, token in enumerate(made) if token != before[at]]
+        self.tokens: Sequence[bytes] = [made[at] for at in self._starts]
+        self.n_merges = len(self.tokens)
+        self._starts.append(len(made))
 
-    @cached_property
-    def tokens(self) -> Sequence[bytes]:
-        """The token that each merge makes."""
-        return [left + right for left, right in self._merges]
+    def merge(self, k: int) -> Merge | None:
+        """Give the two tokens of the merge with the number k; None if it never happens."""
+        start, end = self._starts[k - 1 : k + 1]
+        if end - start == 1:
+            return self._merges[start]
+        merge = self._tokenizer.merge_of(_id(self._tokenizer, self.tokens[k - 1]))
+        return merge if merge in self._merges[start:end] else None
 
     def step(self, k: int) -> MergeStep:
         """Give the merge with the number k."""
-        left, right = self._merges[k - 1]
-        new_id = self._id(left + right)
-        return MergeStep(k, self._id(left), self._id(right), new_id, left, right)
+        return _uncounted(self, self._tokenizer, k)
 
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
-        return [self._id(token) for token in self.tokens]
+        return [_id(self._tokenizer, token) for token in self.tokens]
 
     def number_of(self, rank: int) -> int:
         """Give the number of the merge that has this rank."""
-        return rank + 1
-
-    def _id(self, token: bytes) -> int:
-        token_id = self._tokenizer.token_id(token)
-        assert token_id is not None, "a tokenizer's merges are of its tokens"
-        return token_id
+        return bisect_right(self._starts, rank)
 
 
 class RecordedSteps(ListedSteps):
@@ -164,15 +169,13 @@ class RankedSteps:
         self.tokens: Sequence[bytes] = [token for token in tokens_by_rank if len(token) > 1]
         self.n_merges = len(self.tokens)
 
+    def merge(self, k: int) -> Merge | None:
+        """Give the two tokens of the merge with the number k; None if it never happens."""
+        return self._tokenizer.merge_of(self._ranks[k - 1])
+
     def step(self, k: int) -> MergeStep:
         """Give the merge with the number k."""
-        new_id = self._ranks[k - 1]
-        merge = self._tokenizer.merge_of(new_id)
-        if merge is None:
-            return MergeStep(k, NO_TOKEN, NO_TOKEN, new_id, b"", self.tokens[k - 1])
-        left, right = map(self._tokenizer.token_id, merge)
-        assert left is not None and right is not None, "both parts are tokens"
-        return MergeStep(k, left, right, new_id, *merge)
+        return _uncounted(self, self._tokenizer, k)
 
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
@@ -185,3 +188,18 @@ class RankedSteps:
 
 MergeSteps = ListedSteps | RankedSteps
 """All merges of a tokenizer in their order."""
+
+
+def _uncounted(steps: MergeSteps, tokenizer: Tokenizer, k: int) -> MergeStep:
+    token, merge = steps.tokens[k - 1], steps.merge(k)
+    new_id = _id(tokenizer, token)
+    if merge is None:
+        return MergeStep(k, NO_TOKEN, NO_TOKEN, new_id, b"", token)
+    left, right = merge
+    return MergeStep(k, _id(tokenizer, left), _id(tokenizer, right), new_id, left, right)
+
+
+def _id(tokenizer: Tokenizer, token: bytes) -> int:
+    token_id = tokenizer.token_id(token)
+    assert token_id is not None, "a tokenizer's merges are of its tokens"
+    return token_id
