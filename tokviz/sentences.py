@@ -23,3 +23,8 @@ def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python
         "".join(part if isinstance(part, str) else show(part) for part in sentence)
         for sentence in sentences
     )
+
+
+def counted(number: int, unit: str) -> str:
+    """Write a number with its unit: 1 byte, 2 bytes."""
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

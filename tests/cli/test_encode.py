@@ -94,3 +94,18 @@ def test_an_unknown_tokenizer_is_a_usage_error_that_offers_names(tokviz):
     assert result.out == b""
     assert result.err.startswith("tokviz: unknown tokenizer 'gpt-4p'")
     assert "gpt-4" in result.err
+
+
+@pytest.mark.parametrize("command", ["encode", "count"])
+@pytest.mark.parametrize("text", ["hello world", "What is this? A.", "hello"])
+def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command, text):
+    result = tokviz(command, text)
+    assert result.code == 1
+    assert result.err == (
+        f"tokviz: {text}: there is no such file; "
+        "a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND\n"
+    )
+
+
+def test_a_missing_file_gets_no_hint_of_a_pipe(tokviz):
+    assert tokviz("encode", "notes.md").err == "tokviz: notes.md: there is no such file\n"

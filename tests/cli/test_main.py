@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import COMMAND
 from tokviz import __version__
 from tokviz.cli import count
-from tokviz.cli.command import COMMANDS, command_parser, load_command
+from tokviz.cli.command import COMMANDS, command_parser, load_command, unknown_command
 from tokviz.cli.main import main
 
 
@@ -146,3 +146,29 @@ def test_python_m_tokviz_is_the_command():
 def test_a_command_is_called_what_it_is_listed_as(name):
     assert load_command(name).name == f"tokviz {name}"
     assert command_parser(load_command(name)).prog == f"tokviz {name}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["tokenise", "x"], "encode"),
+        (["encod", "-"], "encode"),
+        (["tokenizer"], "tokenizers"),
+        (["Count", "--json", "x"], "count"),
+        (["foobar", "x"], None),
+    ],
+)
+def test_an_unknown_command_is_named_with_the_nearest_one(tokviz, tmp_path, arguments, nearest):
+    result = tokviz(*arguments, cwd=tmp_path)
+    hint = f": did you mean `tokviz {nearest}`?" if nearest else ""
+    assert result.code == 2
+    assert result.err == (
+        f"tokviz: there is no command and no file '{arguments[0]}'{hint} (see tokviz --help)\n"
+    )
+
+
+def test_a_file_called_nearly_like_a_command_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert unknown_command(["counts"]) is not None
+    (tmp_path / "counts").touch()
+    assert unknown_command(["counts"]) is None

@@ -151,11 +151,22 @@ def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
     assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
 
 
+def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_path):
+    options = ("-o", tmp_path / "run", "--vocab-size", 260, "--pattern")
+    assert tokviz("train", corpus, *options, r"\w+|\W").err == ""
+    with_gaps = tokviz("train", corpus, *options, r"\w+|[^\w-]")
+    assert with_gaps.code == 0
+    assert with_gaps.err == (
+        "tokviz: note: the split pattern leaves gaps, '-' for one: each gap is a piece of its own\n"
+    )
+
+
 @pytest.mark.parametrize(
     "options",
     [
         [],
         ["--vocab-size", "0"],
+        ["--vocab-size", "300.5"],
         ["--vocab-size", "many"],
         ["--vocab-size", "300", "--ties", "none"],
         ["--vocab-size", "300", "--max-chars", "-1"],
@@ -174,6 +185,8 @@ def test_options_that_make_no_sense_are_code_2(tokviz, corpus, tmp_path, options
         (["--vocab-size", "300", "--special", ""], "a special token is empty"),
         (["--vocab-size", "300", "--special", "<a>", "--special", "<a>"], "is listed twice"),
         (["--vocab-size", "300", "--pattern", "(a"], "split pattern '(a'"),
+        (["--vocab-size", "300", "--pattern", "(?r)a|b"], "(?r) matches from right to left"),
+        (["--vocab-size", "300", "--pattern", r"(?=(\w)\K)"], r"\K moves the start of a match"),
         (["--vocab-size", "300", "nowhere.txt"], "nowhere.txt: there is no such file"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -76,6 +77,65 @@ def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):
     assert recognise(path) is None
     with pytest.raises(tokviz.InputFileError, match=words):
         tokviz.load(path)
+
+
+CLIP_MERGES = "#version: 0.2\n" + "".join(f"t{n} h</w>\n" for n in range(40))
+RWKV = "1 '\\x00' 1\n2 b'\\xe4' 1\n3 \"it's\" 4\n"
+OTHERS = {
+    "spiece.model": (
+        b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\3\n\x0c\n\3</s>",
+        "is a SentencePiece model",
+    ),
+    "tekken.json": (
+        b'{"config": {"pattern": "a", "num_vocab_tokens": 3}, "vocab": [{"rank": 0}]}',
+        "is Mistral's tekken.json",
+    ),
+    "claude.json": (
+        b'{"explicit_n_vocab":65000,"pat_str":"a","special_tokens":{},"bpe_ranks":"! 0 IQ=="}',
+        "Anthropic's claude.json",
+    ),
+    "vocab.txt": (
+        b"[PAD]\n[unused0]\n[UNK]\nthe\n##s\n",
+        r"is a vocabulary of WordPiece \(BERT's\)",
+    ),
+    "rwkv_vocab_v20230424.txt": (RWKV.encode(), "is RWKV's vocabulary"),
+    "bpe_simple_vocab_16e6.txt.gz": (gzip.compress(CLIP_MERGES.encode()), "as CLIP's do"),
+    "merges.txt": (CLIP_MERGES.encode(), "as CLIP's do"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_known_file_of_another_kind_is_called_by_its_name(name, tmp_path):
+    content, words = OTHERS[name]
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "config.json").write_text('{"model_type": "x", "vocab_size": 400}')
+    with pytest.raises(tokviz.InputFileError, match=words):
+        tokviz.load(tmp_path / name)
+    with pytest.raises(tokviz.InputFileError, match=words) as in_folder:
+        tokviz.load(tmp_path)
+    assert in_folder.value.path == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("data", [gzip.compress(b"a text"), b"\x1f\x8bno gzip"])
+def test_a_compressed_file_is_to_be_unpacked(data, tmp_path):
+    (tmp_path / "x.gz").write_bytes(data)
+    with pytest.raises(tokviz.InputFileError, match="is compressed with gzip: unpack it first"):
+        tokviz.load(tmp_path / "x.gz")
+
+
+def test_clips_pair_of_files_is_not_taken_for_gpt2s(tmp_path):
+    vocab = {f"t{number}h</w>": number for number in range(40)}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
+    (tmp_path / "merges.txt").write_text(CLIP_MERGES)
+    with pytest.raises(tokviz.InputFileError, match="as CLIP's do"):
+        tokviz.load(tmp_path)
+
+
+def test_clips_tokenizer_json_is_for_the_library(tmp_path):
+    vocab = {f"t{number}h</w>": number for number in range(40)}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"added_tokens": [], "model": {"type": "BPE", "vocab": vocab}}))
+    assert find(path).kind == "huggingface"
 
 
 def test_what_is_not_there_or_no_file_is_an_error(tmp_path):

@@ -47,6 +47,19 @@ def test_openais_files_are_known_by_their_checksum(name, write):
     assert tok.load_report.worst in (None, "note")
 
 
+@pytest.mark.parametrize(("n_tokens", "is_whisper"), [(50256, True), (300, False)])
+def test_a_token_without_bytes_at_the_end_is_no_damage(n_tokens, is_whisper, write):
+    """`multilingual.tiktoken` of Whisper ends with the line `= 50256`."""
+    rows = packed("gpt2").splitlines(keepends=True)[:n_tokens]
+    tok = tokviz.load(write(b"".join(rows) + b"= %d\n" % n_tokens))
+    assert tok.split_pattern.name == ("gpt2" if is_whisper else "gpt4")
+    assert tok.special_tokens.get("<|endoftext|>") == (50257 if is_whisper else None)
+    assert n_tokens not in tok.vocab
+    assert tok.load_report is not None
+    (empty,) = [found for found in tok.load_report.findings if found.code == "empty-token"]
+    assert (empty.severity, empty.where) == ("note", f"line {n_tokens + 1}")
+
+
 def test_a_vocabulary_of_unknown_origin_says_that_its_pattern_is_a_guess(write):
     path = write(packed("cl100k_base")[:-20].rpartition(b"\n")[0])
     tok = tokviz.load(path)

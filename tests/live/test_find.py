@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,13 @@ def test_broken_pattern_is_a_sentence() -> None:
     matches = find_all("text", FindQuery("a(b", regex=True))
     assert matches.problem.startswith("The pattern does not work: missing )")
     assert len(matches) == 0
+
+
+@pytest.mark.parametrize("pattern", ["(?r)a", r"(?=(\w)\K)"])
+def test_pattern_that_does_not_go_forward_is_refused(pattern: str) -> None:
+    matches = find_all("ab ab", FindQuery(pattern, regex=True))
+    assert len(matches) == 0
+    assert matches.problem.startswith("The pattern does not work: ")
 
 
 def test_huge_pattern_is_refused_before_compiling() -> None:

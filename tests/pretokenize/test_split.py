@@ -12,8 +12,8 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz import bytetext
 from tokviz.errors import PatternError
 from tokviz.pretokenize import probe, unicode_classes
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.pretokenize.split import split, split_in_steps
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.pretokenize.split import gap_warning, split, split_in_steps
 
 AGREED = "".join(
     chr(code) for first, last in unicode_classes.AGREED for code in range(first, last + 1)
@@ -82,6 +82,40 @@ def test_invalid_regex_says_where() -> None:
     with pytest.raises(PatternError, match="at character 2") as caught:
         get_split_pattern("a(")
     assert caught.value.position == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"(?r)\w+|\W+", r"right to left"),
+        (r"a|(?r:b)", r"right to left"),
+        (r"(?=(\w)\K)", r"start of a match.* at character 7$"),
+        (r"(?=\w\\\K)|\w", r"start of a match.* at character 7$"),
+    ],
+)
+def test_a_regex_that_does_not_go_forward_is_refused(pattern: str, reason: str) -> None:
+    """One loses text, the other finds the same place for ever."""
+    with pytest.raises(PatternError, match=reason):
+        get_split_pattern(pattern)
+    with pytest.raises(PatternError, match=reason):
+        split(SplitPattern("custom", pattern, "custom"), "ab")
+
+
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+def test_a_warning_of_gaps_is_for_patterns_that_leave_some(name: str) -> None:
+    regex_alone = get_split_pattern(SPLIT_PATTERNS[name].regex)
+    assert (regex_alone.gapless, gap_warning(regex_alone)) == (False, "")
+    assert "'1' for one" in gap_warning(get_split_pattern(r"[^\d]+|[02-9]|x*"))
+    assert "'~' for one" in gap_warning(get_split_pattern("[^~]"))
+
+
+def test_a_regex_that_explodes_is_not_waited_for() -> None:
+    """It leaves `}` out, and would say so if it came to an end."""
+    assert gap_warning(get_split_pattern(r"(?:(?:\w|\w\w)+)+(?=!!)|[^}]")) == ""
+
+
+def test_a_backslash_before_a_k_is_no_escape() -> None:
+    assert len(split(get_split_pattern(r"\\K|[^\\]+"), r"a\Kb")) == 3
 
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)

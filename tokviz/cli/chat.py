@@ -41,6 +41,7 @@ from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
@@ -164,7 +165,7 @@ class _Work:
                 n_rows += 1
                 if status.is_due:
                     n_found = self.n_findings - n_before
-                    status.draw(f"{n_rows:,} rows, {n_found:,} findings")
+                    status.draw(f"{counted(n_rows, 'row')}, {counted(n_found, 'finding')}")
                 findings = self._wanted(checked.findings)
                 if findings:
                     status.clear()
@@ -251,7 +252,7 @@ def _open(name: str) -> Dataset:
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     facts = [
         dataset.place(row),
-        f"{rendering.n_kept:,} tokens",
+        counted(rendering.n_kept, "token"),
         f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
     ]
     cut = len(rendering) - rendering.n_kept
@@ -265,7 +266,7 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
 
 
 def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
-    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+    rows = counted(n_rows, "row")
     if not n_findings:
         return f"{safe(name)}: {rows}, nothing found"
     findings = "1 finding" if n_findings == 1 else f"{n_findings:,} findings"

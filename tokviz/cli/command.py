@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from tokviz.cli.output import report
@@ -20,6 +21,15 @@ COMMANDS = {
     "completion": "print the completion script for bash, zsh or tcsh",
 }
 """Every command and what it does; each is a module beside this one, see `Command`."""
+
+_SYNONYMS = {
+    "tokenize": "encode",
+    "tokenise": "encode",
+    "detokenize": "decode",
+    "detokenise": "decode",
+    "stats": "count",
+}
+"""What other programs call our commands; none of them is one here."""
 
 APP = "app"
 """The module of `tokviz` without a command."""
@@ -51,6 +61,24 @@ class Parser(argparse.ArgumentParser):
         """Report the mistake and exit with code 2."""
         report(f"{message} (see {self.prog} --help)")
         raise SystemExit(USAGE_ERROR)
+
+
+def unknown_command(arguments: Sequence[str]) -> str | None:
+    """Say that the first word is no command, with the nearest one, where it was meant as one.
+
+    Returns:
+        None where it can be an option or a file, or nothing but a file that is missing.
+    """
+    word = arguments[0] if arguments else ""
+    if not word.replace("-", "").isalpha() or word.startswith("-") or os.path.lexists(word):
+        return None
+    import difflib
+
+    near = difflib.get_close_matches(word.lower(), [*COMMANDS, *_SYNONYMS], n=1)
+    if not near and len(arguments) == 1:
+        return None
+    hint = f": did you mean `tokviz {_SYNONYMS.get(near[0], near[0])}`?" if near else ""
+    return f"there is no command and no file {word!r}{hint}"
 
 
 def load_command(name: str) -> Command:

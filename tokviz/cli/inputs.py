@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -43,8 +44,18 @@ def read_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         with _opened(name) as file:
             while block := file.read(size):
                 yield block
+    except FileNotFoundError as error:
+        missing = input_error(name, error)
+        raise InputFileError(name, missing.reason + _pipe_hint(name)) from None
     except (OSError, ValueError) as error:
         raise input_error(display_name(name), error) from None
+
+
+def _pipe_hint(name: str) -> str:
+    """Say how to give a text where the name of a file looks like one."""
+    if len(name.split()) < 2 and (os.sep in name or "." in name):
+        return ""
+    return "; a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND"
 
 
 def read_whole(blocks: Iterable[bytes], what: str) -> bytes:

@@ -15,7 +15,14 @@ from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from tokviz.cli.command import APP, COMMANDS, USAGE_ERROR, command_parser, load_command
+from tokviz.cli.command import (
+    APP,
+    COMMANDS,
+    USAGE_ERROR,
+    command_parser,
+    load_command,
+    unknown_command,
+)
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError, UnknownTokenizerError
 
@@ -60,7 +67,10 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         is_command = bool(arguments) and arguments[0] in COMMANDS
         command = load_command(arguments[0] if is_command else APP)
-        parsed = command_parser(command).parse_intermixed_args(arguments[is_command:])
+        parser = command_parser(command)
+        if not is_command and (unknown := unknown_command(arguments)):
+            parser.error(unknown)
+        parsed = parser.parse_intermixed_args(arguments[is_command:])
         if is_command:
             gc.enable()  # the app does it itself, after its first frame
         with _warnings_at_the_end():

@@ -12,7 +12,7 @@ from tokviz.compare.trainings import MergesDiff
 from tokviz.glyphs import safe
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
-from tokviz.sentences import said
+from tokviz.sentences import counted, said
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10
@@ -43,7 +43,7 @@ def diff_lines(diff: MergesDiff, effect: TextEffect | None) -> Iterator[str]:
 
 def _about(replay: Replay) -> str:
     rule = "" if replay.tie_break is None else f", ties: {replay.tie_break}"
-    return f"{safe(replay.name)}: {replay.n_merges:,} merges{rule}"
+    return f"{safe(replay.name)}: {counted(replay.n_merges, 'merge')}{rule}"
 
 
 def _merge(step: MergeStep | None) -> str:
@@ -63,7 +63,7 @@ def _tokens(which: str, tokens: list[bytes]) -> str:
 def _effect_lines(effect: TextEffect) -> Iterator[str]:
     n = len(effect.spans)
     places = "no place differs" if not n else f"{n:,} place{'s differ' if n > 1 else ' differs'}"
-    yield f"text: {effect.n_tokens_a:,} tokens in A, {effect.n_tokens_b:,} in B; {places}"
+    yield f"text: {counted(effect.n_tokens_a, 'token')} in A, {effect.n_tokens_b:,} in B; {places}"
     for index in range(min(n, _MOST_PLACES)):
         in_a, in_b = effect.place(index)
         byte = int(effect.spans[index, 0])

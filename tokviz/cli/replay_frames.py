@@ -17,7 +17,7 @@ from tokviz.replay.corpus import PieceTokens
 from tokviz.replay.replay import PairCount, Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.text import ReplayText
-from tokviz.sentences import said
+from tokviz.sentences import counted, said
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
@@ -127,7 +127,7 @@ def _piece(piece: PieceTokens, shown: Sequence[Shown], color: bool) -> str:
 
 def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:
     before, after = text.at(k - 1), text.at(k)
-    yield f"  text        {len(before):,} → {len(after):,} tokens"
+    yield f"  text        {len(before):,} → {counted(len(after), 'token')}"
     both = frames(text.data, before.byte_ends.tolist(), after.byte_ends.tolist())
     for name, shown in zip(("before", "after"), both, strict=True):
         yield from _titled(name, [line(_window(shown), color)])
@@ -161,5 +161,5 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:
         ends = text.at(0).byte_ends.tolist()
-        yield f"  text        {len(ends):,} tokens"
+        yield f"  text        {counted(len(ends), 'token')}"
         yield from _titled("", [line(_window(frames(text.data, ends, ends)[1]))])

@@ -36,6 +36,7 @@ from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.sentences import counted
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
@@ -147,10 +148,15 @@ def positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
+    from tokviz.pretokenize.patterns import get_split_pattern
+    from tokviz.pretokenize.split import gap_warning
+
     # The arguments are called like the fields.
     request = TrainRequest.from_json(
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
+    if warning := gap_warning(get_split_pattern(request.split_pattern)):
+        report(f"note: {warning}")
     line = ProgressLine()
     # The collector would look through all tokens again and again, and find nothing.
     gc.disable()
@@ -215,21 +221,19 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         for phase, value in summary.seconds_by_phase.items()
         if value >= 0.005
     )
-    documents = "document" if summary.n_documents == 1 else "documents"
     folder = safe(str(Path(summary.run_folder)))
     lines = [f"{folder}: {summary.n_vocab:,} tokens, {summary.n_merges:,} of them merged"]
     if summary.stopped_early:
         lines.append(f"ended early: {summary.stopped_early}")
     lines.append(
-        f"corpus: {summary.n_bytes:,} bytes, {summary.n_documents:,} {documents}, "
-        f"{summary.n_pieces:,} different pieces"
+        f"corpus: {counted(summary.n_bytes, 'byte')}, {counted(summary.n_documents, 'document')}, "
+        f"{counted(summary.n_pieces, 'different piece')}"
     )
     if summary.n_invalid:
-        lines.append(f"not valid UTF-8: {summary.n_invalid:,} bytes")
+        lines.append(f"not valid UTF-8: {counted(summary.n_invalid, 'byte')}")
     if summary.bytes_per_token is not None:
-        lines.append(
-            f"compression: {summary.n_tokens:,} tokens, {summary.bytes_per_token:.2f} bytes/token"
-        )
+        n_tokens = counted(summary.n_tokens, "token")
+        lines.append(f"compression: {n_tokens}, {summary.bytes_per_token:.2f} bytes/token")
     if summary.held_out is not None:
         ratios = summary.held_out.bytes_per_token.items()
         lines.append(
@@ -238,7 +242,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         )
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
-    lines.append(f"longest token: {shown}{more} ({len(summary.longest_token):,} bytes)")
+    lines.append(f"longest token: {shown}{more} ({counted(len(summary.longest_token), 'byte')})")
     memory = summary.peak_memory_bytes
     peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
     lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")

@@ -74,6 +74,12 @@ _BY_SIZE = {
     151_643: Known("Qwen", "qwen2", _qwen()),
 }
 
+WHISPER = Known("Whisper", "gpt2", {"<|endoftext|>": 50257, "<|startoftranscript|>": 50258})
+"""`multilingual.tiktoken`; the other special tokens depend on the number of its languages. Source:
+openai/whisper `whisper/tokenizer.py`."""
+WHISPER_EMPTY = 50256
+"""The id of its token without bytes, the last one of the file."""
+
 
 def known_by_checksum(data: bytes) -> Known | None:
     """Find whose vocabulary a rank file is, for certain."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -32,6 +34,10 @@ _HUGGING_FACE = re.compile(
 # Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
 _PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+
+
+class OtherFormatError(InputFileError):
+    """A file of a kind that is known, and is no tokenizer that can be loaded."""
 
 
 class Found(NamedTuple):
@@ -86,18 +92,18 @@ def _head(place: Path, path: StrPath) -> bytes:
 
 
 def _kind_of(head: bytes, path: StrPath) -> Kind:
-    for beginning, reason in _NO_TOKENIZERS.items():
-        if beginning.match(head):
-            raise InputFileError(path, reason)
+    _refuse(head, path)
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
         return "minbpe"
+    _refuse_text(text, path)
     if text.startswith("{"):
         return _kind_of_object(text, path)
     first = head.lstrip().split(b"\n", 1)[0]
     if _RANK_LINE.fullmatch(first.strip()) and b"\0" not in head:
         return "tiktoken"
     if text.startswith(("[", "#version", "(b", "b'", 'b"')) or _is_merges(text):
+        _refuse_ends_of_words(text, path)
         return "merges"
     if not head:
         raise InputFileError(path, "is empty")
@@ -119,6 +125,7 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     first = set(keys[:40])
     if _HUGGING_FACE.search(text):
         return "huggingface"
+    _refuse_ends_of_words(text, path)
     if keys[:1] in (["vocab"], ["merges"]):
         return "combined"
     configuration = {"tokenizer_class", "model_type", "architectures", "auto_map", "bos_token"}
@@ -130,6 +137,39 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     return "vocab"
 
 
+def _refuse(head: bytes, path: StrPath) -> None:
+    """Say what a file is that cannot be a tokenizer of ours.
+
+    Raises:
+        InputFileError: If it is of such a kind.
+    """
+    for beginning, reason in _NO_TOKENIZERS.items():
+        if beginning.match(head):
+            raise OtherFormatError(path, reason)
+    if head.startswith(b"\x1f\x8b"):
+        with contextlib.suppress(zlib.error):
+            unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+            _refuse_text(unpacked.decode("utf-8-sig", "replace"), path)
+            _refuse_ends_of_words(unpacked.decode("utf-8-sig", "replace"), path)
+        raise InputFileError(path, "is compressed with gzip: unpack it first")
+
+
+def _refuse_text(text: str, path: StrPath) -> None:
+    for beginning, reason in _OTHER_TEXTS.items():
+        if beginning.match(text):
+            raise OtherFormatError(path, reason)
+
+
+def _refuse_ends_of_words(text: str, path: StrPath) -> None:
+    if len(_END_OF_WORD.findall(text)) >= _MANY_ENDS:
+        reason = f"marks ends of words with `</w>`, as CLIP's do, not spaces: {_FROM_THE_LIBRARY}"
+        raise OtherFormatError(path, reason)
+
+
+_FROM_THE_LIBRARY = (
+    "choose the tokenizer.json beside it, or make one with "
+    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
+)
 _NO_TOKENIZERS = {
     _PICKLE: "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
     "does. In the program that made it, write the tokenizer as data: for tiktoken "
@@ -138,17 +178,34 @@ _NO_TOKENIZERS = {
     re.compile(rb"PK\x03\x04"): "is a zip archive, as PyTorch writes them, with a pickle inside: "
     "tokviz reads none. Save the vocabulary as data, such as tokenizer.json",
     re.compile(rb"GGUF"): "holds a model's weights: choose its tokenizer.json",
-    re.compile(rb"(?s)\n.{0,194}<unk>"): "is a SentencePiece model: choose the tokenizer.json "
-    "beside it, or make one with "
-    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`",
+    # The first piece: its text, its score, and its type or the next piece.
+    re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "is a SentencePiece "
+    f"model: {_FROM_THE_LIBRARY}",
 }
 """How files begin that cannot be a tokenizer of ours, and what to say of them."""
+_OTHER_TEXTS = {
+    re.compile(r'(?s)\{\s*"config"\s*:\s*\{.*?"num_vocab_tokens"'): "is Mistral's tekken.json, "
+    "which tokviz does not read: write its vocab as lines `token_bytes rank` to a .tiktoken file, "
+    "and give its pattern as the split pattern",
+    re.compile(r'(?s)\{.*?"bpe_ranks"\s*:\s*"'): "holds ranks as tiktoken for JavaScript has them "
+    "(Anthropic's claude.json does), which tokviz does not read: write them as lines `base64 rank` "
+    "to a .tiktoken file, and give its pat_str as the split pattern",
+    re.compile(r"(?ms)(?!\{).*?^\[(?:PAD|UNK|CLS)\]\r?$"): "is a vocabulary of WordPiece (BERT's): "
+    f"{_FROM_THE_LIBRARY}",
+    re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "is RWKV's vocabulary: its longest tokens are "
+    "matched first, nothing is merged, so tokviz cannot use it",
+}
+"""The same of texts: vocabularies of other kinds."""
+_END_OF_WORD = re.compile(r'</w>(?="\s*:|\r?\n)')
+_MANY_ENDS = 20
+"""More words than a byte-level vocabulary has that end like HTML."""
 
 
 # -- folders and pairs of files
 
 _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
+_LIKELY_ENDS = (".json", ".tiktoken", ".model", ".txt", ".txt.gz", ".bpe", ".pkl", ".pickle")
 
 
 def _in_folder(folder: Path, path: StrPath) -> Found:
@@ -160,24 +217,28 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
     for vocab in _VOCAB_NAMES:
         for merges in _MERGES_NAMES:
             if vocab in names and merges in names:
+                beginning = _head(folder / vocab, path).decode("utf-8", "replace")
+                _refuse_ends_of_words(beginning, folder / vocab)
                 return Found("vocab", folder / vocab, folder / merges)
     found = []
+    others: list[OtherFormatError] = []
     for name in names:
-        if name.endswith((".json", ".tiktoken", ".model", ".txt", ".bpe")):
+        if name.endswith(_LIKELY_ENDS):
             try:
                 found.append(find(folder / name))
+            except OtherFormatError as error:
+                others.append(error)
             except InputFileError:
                 continue
     distinct = list(dict.fromkeys(found))
     if len(distinct) == 1:
         return distinct[0]
     if not distinct:
+        if others:
+            raise others[0]
         reason = (
             "holds no tokenizer: no tokenizer.json, .tiktoken, .model or vocab.json with merges"
         )
-        pickles = [name for name in names if name.endswith((".pkl", ".pickle"))]
-        if pickles:
-            find(folder / pickles[0])
         raise InputFileError(path, reason)
     several = ", ".join(str(item.path.name) for item in distinct[:4])
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")

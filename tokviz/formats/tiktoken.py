@@ -12,7 +12,13 @@ from binascii import a2b_base64
 from tokviz.errors import FormatError, InputFileError
 from tokviz.files import StrPath
 from tokviz.formats.draft import Draft, guessed_pattern
-from tokviz.formats.known_vocabularies import Known, known_by_checksum, known_by_size
+from tokviz.formats.known_vocabularies import (
+    WHISPER,
+    WHISPER_EMPTY,
+    Known,
+    known_by_checksum,
+    known_by_size,
+)
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.report import FileFinding
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -41,6 +47,12 @@ def read_tiktoken(
     tokens, lines = _parse(data, path)
     known = known_by_checksum(data)
     certain = known is not None
+    left_out = []
+    if tokens and tokens[-1][1] == b"":
+        token_id, _ = tokens.pop()
+        message = f"the id {token_id} has no bytes, as in Whisper's file: it is left out"
+        left_out = [FileFinding("note", "empty-token", f"line {lines[-1]}", message)]
+        known = WHISPER if token_id == len(tokens) == WHISPER_EMPTY else None
     if known is None and all(rank == number for number, (rank, _) in enumerate(tokens)):
         known = known_by_size(len(tokens))
     pattern, about, notes = _pattern(known, certain, split_pattern)
@@ -53,7 +65,7 @@ def read_tiktoken(
         pattern,
         about,
         place_of_token=lambda number: f"line {lines[number]}",
-        notes=notes,
+        notes=[*left_out, *notes],
     )
 
 
@@ -68,7 +80,9 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
             encoded, rank = line.split()
             # More digits than any rank has: int() would take its time.
             token_id = int(rank) if len(rank) <= 20 else -1
-            tokens.append((token_id, a2b_base64(encoded, strict_mode=True)))
+            # Whisper writes the token without bytes as the padding alone.
+            token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
+            tokens.append((token_id, token))
         except ValueError:
             shown = repr(line[:40])[1:]
             reason = f"line {number}: {shown} is not `base64 rank`: the file is damaged or cut off"

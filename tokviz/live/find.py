@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tokviz.glyphs import UNSAFE
+from tokviz.pretokenize.patterns import why_not_forward
 
 MAX_MATCHES = 100_000
 """More matches than this are not counted."""
@@ -119,6 +120,9 @@ def _regex_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[
         raise _PatternProblem(f"The pattern does not work: {error}.") from None
     except (RecursionError, MemoryError, OverflowError, ValueError) as error:
         raise _PatternProblem(f"The pattern does not work: {error}.") from None
+    reason, _ = why_not_forward(pattern)
+    if reason:
+        raise _PatternProblem(f"The pattern does not work: {reason}.")
     for match in pattern.finditer(text, timeout=seconds, concurrent=True):
         start, end = match.span()
         if end > start:

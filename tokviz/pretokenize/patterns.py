@@ -74,13 +74,39 @@ def _compile(text: str) -> Pattern[str]:
     import regex
 
     try:
-        return regex.compile(text)
+        compiled = regex.compile(text)
     except regex.error as error:
         raise PatternError(
             text, getattr(error, "msg", str(error)), getattr(error, "pos", None)
         ) from None
     except (RecursionError, OverflowError, ValueError) as error:
         raise PatternError(text, str(error) or type(error).__name__) from None
+    reason, position = why_not_forward(compiled)
+    if reason:
+        raise PatternError(text, reason, position)
+    return compiled
+
+
+_MOVED_START = re.compile(r"(?<!\\)(?:\\\\)*(?=\\K)")
+
+
+def why_not_forward(pattern: Pattern[str]) -> tuple[str, int | None]:
+    r"""Say why a regex does not match from left to right, each match behind the one before.
+
+    `(?r)` searches from the end. `\K` moves the start of a match; in a lookaround it moves it
+    behind the match's end, and the search finds the same place for ever.
+
+    Returns:
+        The reason, empty if it does, and the character offset in the regex if known.
+    """
+    import regex
+
+    if pattern.flags & regex.REVERSE:
+        return "(?r) matches from right to left, text is read from left to right", None
+    moved = _MOVED_START.search(pattern.pattern)
+    if moved:
+        return r"\K moves the start of a match: write a lookbehind instead", moved.end()
+    return "", None
 
 
 _GPT2 = (

@@ -92,6 +92,39 @@ def _gapless_pieces(pattern: SplitPattern, text: str) -> list[str]:
     return pattern.compile().findall(as_tiktoken_sees(text)) if found is None else found
 
 
+_EVERYDAY = (
+    "It's 2024!\r\n\n\tnaïve e\u0301 世界 🙂 \x00"
+    + "".join(map(chr, range(32, 127)))
+    + "".join(f" {chr(code)} " for code in range(33, 127))
+)
+_SECONDS_FOR_A_GAP = 0.1
+
+
+def gap_warning(pattern: SplitPattern) -> str:
+    r"""Say that a regex leaves some of everyday text out, empty if it seems to leave nothing.
+
+    Raises:
+        PatternError: If the regex is invalid.
+
+    >>> from tokviz.pretokenize.patterns import get_split_pattern
+    >>> gap_warning(get_split_pattern(r"\w+|[^\w-]"))
+    "the split pattern leaves gaps, '-' for one: each gap is a piece of its own"
+    """
+    if pattern.gapless:
+        return ""
+    position = 0
+    try:
+        for match in pattern.compile().finditer(_EVERYDAY, timeout=_SECONDS_FOR_A_GAP):
+            if match.start() > position:
+                break
+            position = match.end()
+    except TimeoutError:
+        return ""
+    gap = _EVERYDAY[position : position + 1]
+    words = f"the split pattern leaves gaps, {gap!r} for one: each gap is a piece of its own"
+    return words if gap else ""
+
+
 def split_in_steps(
     pattern: SplitPattern, text: str, *, n_chars: int = 65_536
 ) -> Iterator[SplitProgress]:

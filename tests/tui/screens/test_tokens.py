@@ -219,6 +219,26 @@ async def test_ids_of_the_selection_are_copied_as_json() -> None:
         assert second["byte_span"] == [5, 11]
 
 
+@pytest.mark.parametrize(
+    ("key", "one", "several"),
+    [
+        ("f4", "1 token id:", "3 token ids:"),
+        ("shift+f4", "1 token as JSON", "3 tokens as JSON"),
+        ("alt+c", "1 character:", "17 characters:"),
+    ],
+)
+async def test_what_was_copied_is_counted_in_good_english(key: str, one: str, several: str) -> None:
+    app = make_app("hello world again")
+    async with app.run_test() as pilot:
+        await pilot.press(key)
+        await settle(pilot)
+        await pilot.press("ctrl+home", "shift+right", key)
+        await settle(pilot)
+        copied = [note.message for note in app._notifications if "Copied" in note.message]
+        assert f"Copied {several}" in copied[0]
+        assert f"Copied {one}" in copied[1]
+
+
 async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() -> None:
     app = make_app("hello world again")
     async with app.run_test(size=(120, 30)) as pilot:

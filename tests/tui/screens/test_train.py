@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
@@ -292,6 +294,28 @@ async def test_a_form_that_cannot_be_followed_starts_nothing_and_says_why(
 
 
 # -- the training
+
+
+@pytest.mark.parametrize("seconds_pass", [True, False])
+async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_has_its_own(
+    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch, seconds_pass: bool
+) -> None:
+    clock = count(100, int(seconds_pass))
+    monkeypatch.setattr(time, "strftime", lambda *_: f"at-{next(clock)}")
+    app = make_app()
+    async with app.run_test(size=(200, 50)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(book)])
+        for press in (["ctrl+r"], ["ctrl+n", "ctrl+r"]):
+            await settle(pilot)
+            await pilot.press(*press[:-1])
+            plan = "".join(str(screen.query_one("#plan", Static).content).split())
+            await pilot.press(press[-1])
+            assert Path(trainers[-1].requests[0].run_folder).name in plan
+            trainers[-1].on_done(1, SUMMARY)
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+    assert len({trainer.requests[0].run_folder for trainer in trainers}) == 3
 
 
 async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book: Path) -> None:

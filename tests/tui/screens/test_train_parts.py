@@ -54,7 +54,8 @@ def problems(**changes: object) -> str:
 @pytest.mark.parametrize(
     ("typed", "number"),
     [("32,000", 32_000), (" 2.5k ", 2500), ("1_0", 10), ("10M", 10_000_000), ("", None),
-     ("-3", None), ("many", None), ("9" * 20, None)],
+     ("-3", None), ("many", None), ("9" * 20, None), ("300.5", None), ("1.0005k", None),
+     ("2.3k", 2300)],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(typed: str, number: int | None) -> None:
     assert parse_count(typed) == number
@@ -77,12 +78,15 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
         ({"corpus": ()}, "Add files"),
         ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
         ({"vocab_size": "200"}, "257 tokens or more"),
-        ({"vocab_size": "lots"}, "no number"),
+        ({"vocab_size": "lots"}, "The vocabulary size is no whole number"),
+        ({"vocab_size": "300.5"}, "The vocabulary size is no whole number"),
         ({"vocab_size": "20m"}, "too large"),
         ({"specials": "<a> <b> <a>"}, "<a> is there twice"),
         ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
-        ({"pattern": CUSTOM, "regex": "(a"}, "does not compile"),
+        ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing )"),
+        ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex does not work: (?r) matches from right"),
         ({"max_chars": "0"}, "limit of characters"),
+        ({"max_chars": "1.5"}, "limit of characters is no whole number above 0"),
         ({"max_doc_chars": "x"}, "limit for a document"),
         ({"min_count": ""}, "lowest count"),
     ],
@@ -93,6 +97,37 @@ def test_what_cannot_be_done_is_said(changes: dict[str, object], said: str) -> N
 
 def test_a_cap_makes_the_plan_smaller() -> None:
     assert make_plan(replace(VALUES, max_chars="10k"), Path("/r")).n_bytes == 10_000
+
+
+@pytest.mark.parametrize(
+    ("entry", "cap", "most"),
+    [
+        (CorpusEntry("/a", 1, 94), "", 93),
+        (CorpusEntry("/a", 1, 94), "5", 19),
+        (CorpusEntry("/a", 1, 9), "", 8),
+        (CorpusEntry("/a", 1, 94, is_compressed=True), "", 9_743),
+        (CorpusEntry("/a", None, 94), "", 9_743),
+        (CorpusEntry("/a", 1, 1_000_000), "", 9_743),
+    ],
+)
+def test_a_plan_promises_no_more_merges_than_the_text_can_give(
+    entry: CorpusEntry, cap: str, most: int
+) -> None:
+    plan = make_plan(replace(VALUES, corpus=(entry,), max_chars=cap), Path("/r"))
+    assert (plan.n_merges, plan.n_merges_wanted) == (most, 9_743)
+    text = " ".join(plan_content(plan, 100, is_low=False).plain.split())
+    short = ": the text is too short for 9,743" if most < 9_743 else ""
+    assert f"Learns at most {most:,} merges{short} Takes" in text
+
+
+def test_a_regex_with_gaps_is_said_in_the_plan() -> None:
+    def note(regex: str) -> str:
+        plan = make_plan(replace(VALUES, pattern=CUSTOM, regex=regex), Path("/r"))
+        assert plan.problems == ()
+        return " ".join(plan_content(plan, 200, is_low=False).plain.split())
+
+    assert "Note the split pattern leaves gaps, '-' for one" in note(r"\w+|[^\w-]")
+    assert "Note" not in note(r"\w+|\W")
 
 
 def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:

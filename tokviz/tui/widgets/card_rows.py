@@ -11,6 +11,7 @@ from tokviz.explain.describe import CutCharacter
 from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.glyphs import safe, token_label
+from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 
@@ -335,8 +336,3 @@ def _first_shown(widths: Sequence[int], new: int, room: int) -> int:
     while first and ends[new] - ends[first - 1] + widths[first - 1] <= reach // 2:
         first -= 1
     return first
-
-
-def counted(number: int, unit: str) -> str:
-    """Write a number with its unit: 1 byte, 2 bytes."""
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

@@ -6,6 +6,7 @@ import json
 
 from tokviz import bytetext
 from tokviz.chat.render import Rendering
+from tokviz.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
@@ -30,7 +31,7 @@ class CopyConversation(Copying):
         rendering = self._known()
         if rendering is not None:
             ids = rendering.ids[: rendering.n_kept].tolist()
-            self.copy(json.dumps(ids), f"{len(ids):,} token ids")
+            self.copy(json.dumps(ids), counted(len(ids), "token id"))
 
     @action("Copy the mask", "shift+f4", "alt+s", section="Copy")
     def copy_mask(self) -> None:
@@ -38,7 +39,7 @@ class CopyConversation(Copying):
         rendering = self._known()
         if rendering is not None:
             mask = list(rendering.mask[: rendering.n_kept])
-            self.copy(json.dumps(mask), f"the mask of {len(mask):,} tokens")
+            self.copy(json.dumps(mask), f"the mask of {counted(len(mask), 'token')}")
 
     @action("Copy the rendered text", section="Copy")
     def copy_rendered(self) -> None:
@@ -47,7 +48,7 @@ class CopyConversation(Copying):
         if rendering is not None:
             data = b"".join(map(rendering.token_bytes, range(rendering.n_kept)))
             text = bytetext.from_bytes(data)
-            self.copy(text, f"{len(text):,} characters of rendered text")
+            self.copy(text, f"{counted(len(text), 'character')} of rendered text")
 
     @action("Copy the conversation as JSON", "alt+c", section="Copy")
     def copy_json(self) -> None:
@@ -55,7 +56,7 @@ class CopyConversation(Copying):
         conversation = self._chat.conversation
         n_messages = len(conversation.messages)
         text = json_of(conversation, indent=2)
-        self.copy(text, f"{n_messages:,} message{'s' * (n_messages != 1)} as JSON")
+        self.copy(text, f"{counted(n_messages, 'message')} as JSON")
 
     def _known(self) -> Rendering | None:
         """Give the tokens; say so if there are none."""

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
 from tokviz.live.document import LiveDocument
+from tokviz.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -84,7 +85,9 @@ class OwnText(Vertical):
         n_bytes = int(tokens.byte_ends[-1])
         n_lit = len(tokens.lit_starts)
         here = f" · {n_lit:,}× here" if n_lit else " · not here" if position.number else ""
-        self._show_head(f"{n_tokens:,} tokens · {n_bytes / n_tokens:.2f} bytes/token{here}")
+        self._show_head(
+            f"{counted(n_tokens, 'token')} · {n_bytes / n_tokens:.2f} bytes/token{here}"
+        )
         if not state.player.playing:
             self.tokens.reveal_lit()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from tokviz.sentences import counted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
 from tokviz.tui.screens.replay.opened import Opened
@@ -56,7 +57,7 @@ class CorpusSide(Vertical):
 def _counts(n_tokens: int | None, n_bytes: int) -> BarItem:
     if n_tokens is None:
         return BarItem((("not known", "plain"),))
-    counts = f"{n_tokens:,} tokens"
+    counts = counted(n_tokens, "token")
     ratio = f" · {n_bytes / max(n_tokens, 1):.2f} bytes/token"
     return BarItem(((counts + ratio, "plain"),), "", ((counts, "plain"),))
 

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable
 from functools import partial
 
+from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import TokvizScreen
@@ -25,14 +26,14 @@ class CopyTokens(Copying):
     def copy_text(self) -> None:
         """Copy the selected text, or all of it, exactly as it is."""
         start, end = self._range()
-        self.copy(self._text.live.text_in(start, end), f"{end - start:,} characters")
+        self.copy(self._text.live.text_in(start, end), counted(end - start, "character"))
 
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:
         """Copy the ids of the selected tokens, or of all, as a list."""
         import json
 
-        self._copy_ids(lambda first: lambda ids: json.dumps(ids.tolist()), "token ids")
+        self._copy_ids(lambda first: lambda ids: json.dumps(ids.tolist()), "token id")
 
     @action("Copy the tokens as JSON", "shift+f4", section="Copy")
     def copy_tokens_json(self) -> None:
@@ -43,9 +44,11 @@ class CopyTokens(Copying):
             byte_start = live.token(first).byte_start if first < live.n_tokens else 0
             return partial(tokens_json, self.session.tokenizer, first, byte_start)
 
-        self._copy_ids(renderer, "tokens as JSON")
+        self._copy_ids(renderer, "token", " as JSON")
 
-    def _copy_ids(self, renderer: Callable[[int], Callable[[array[int]], str]], what: str) -> None:
+    def _copy_ids(
+        self, renderer: Callable[[int], Callable[[array[int]], str]], unit: str, how: str = ""
+    ) -> None:
         """Render token ids in a thread, then copy what came of them."""
         if not self._text.live.complete:
             self.say("Not all tokens are known yet: try again when the count stands still.")
@@ -56,7 +59,7 @@ class CopyTokens(Copying):
         self.in_thread(
             "render",
             lambda task: render(ids),
-            lambda text: self.copy(text, f"{len(ids):,} {what}"),
+            lambda text: self.copy(text, counted(len(ids), unit) + how),
             exclusive=False,
         )
 

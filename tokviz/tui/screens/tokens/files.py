@@ -8,6 +8,7 @@ from pathlib import Path
 from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
+from tokviz.sentences import counted
 from tokviz.session import Opened, TextSaved, read_text, sample_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -96,7 +97,7 @@ class Files(Controller):
             self.session.path = path
             self.session.saved_edits = edits
             self.session.remember_folder(path)
-            self.say(f"Saved {n_bytes:,} bytes to {path}.")
+            self.say(f"Saved {counted(n_bytes, 'byte')} to {path}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
             self.safe.saved()

@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from dataclasses import dataclass
+from decimal import Decimal
 from glob import has_magic
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.pretokenize.split import gap_warning
+from tokviz.sentences import counted
 
 N_BYTES = 256
 """The tokens that every vocabulary begins with."""
@@ -80,10 +83,12 @@ class Plan:
         n_files: The files to read.
         n_bytes: Their bytes, or what the cap leaves of them.
         is_compressed: Whether there is more text than bytes.
-        n_merges: The merges wanted.
+        n_merges: The most merges that can come of it, the wanted ones or fewer.
+        n_merges_wanted: The merges wanted.
         seconds: How long it will take, roughly.
         folder: Where the run is written.
         problems: What has to be mended first, most important first.
+        warning: What to know before it begins, empty if nothing.
         is_counting: Whether files are still being counted.
     """
 
@@ -91,22 +96,25 @@ class Plan:
     n_bytes: int
     is_compressed: bool
     n_merges: int
+    n_merges_wanted: int
     seconds: float
     folder: Path
     problems: tuple[str, ...]
+    warning: str = ""
     is_counting: bool = False
 
 
 def parse_count(text: str) -> int | None:
     """Read a number as people write it.
 
-    >>> parse_count("32,000"), parse_count("2.5k"), parse_count("1_000"), parse_count("many")
+    >>> parse_count("32,000"), parse_count("2.5k"), parse_count("1_000"), parse_count("300.5")
     (32000, 2500, 1000, None)
     """
     match = _NUMBER.fullmatch(re.sub(r"[,_'\s]", "", text.strip().lower()))
     if match is None or len(match[1]) > 15:
         return None
-    return round(float(match[1]) * _UNITS[match[2]])
+    number = Decimal(match[1]) * _UNITS[match[2]]
+    return int(number) if number == int(number) else None
 
 
 def special_tokens(text: str) -> list[str]:
@@ -123,22 +131,31 @@ def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
         problem: Why it cannot be written there, empty if it can.
     """
     fine = [entry for entry in values.corpus if not entry.error]
-    n_bytes = sum(entry.n_bytes for entry in fine)
+    n_bytes = all_bytes = sum(entry.n_bytes for entry in fine)
     cap = parse_count(values.max_chars)
     n_bytes = min(n_bytes, cap) if cap else n_bytes
-    n_merges = (parse_count(values.vocab_size) or 0) - N_BYTES
-    n_merges = max(0, n_merges - len(set(special_tokens(values.specials))))
+    wanted = (parse_count(values.vocab_size) or 0) - N_BYTES
+    wanted = max(0, wanted - len(set(special_tokens(values.specials))))
     is_compressed = any(entry.is_compressed for entry in fine)
+    is_counting = any(entry.n_files is None for entry in values.corpus)
+    n_merges = wanted
+    if not is_compressed and not is_counting:
+        # Every merge makes two neighbours one, and a character has four bytes at most.
+        text_bytes_at_most = min(all_bytes, 4 * cap) if cap else all_bytes
+        n_merges = min(wanted, max(0, text_bytes_at_most - 1))
+    problems = tuple(filter(None, [*_problems(values), problem]))
     text_bytes = n_bytes * (_COMPRESSED_RATIO if is_compressed else 1.0)
     return Plan(
         n_files=sum(entry.n_files or 0 for entry in fine),
         n_bytes=n_bytes,
         is_compressed=is_compressed,
         n_merges=n_merges,
+        n_merges_wanted=wanted,
         seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
         folder=folder,
-        problems=tuple(filter(None, [*_problems(values), problem])),
-        is_counting=any(entry.n_files is None for entry in values.corpus),
+        problems=problems,
+        warning="" if problems else _warning(values),
+        is_counting=is_counting,
     )
 
 
@@ -190,7 +207,7 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     size = parse_count(values.vocab_size)
     needed = N_BYTES + len(set(specials))
     if size is None:
-        found.append("The vocabulary size is no number.")
+        found.append("The vocabulary size is no whole number.")
     elif size < needed:
         those = f"256 bytes and {len(set(specials))} special tokens" if specials else "256 bytes"
         found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
@@ -209,8 +226,14 @@ def _regex_problems(regex: str) -> list[str]:
         get_split_pattern(regex)
     except PatternError as error:
         place = "" if error.position is None else f" at character {error.position}"
-        return [f"The regex does not compile: {error.reason}{place}."]
+        return [f"The regex does not work: {error.reason}{place}."]
     return []
+
+
+def _warning(values: FormValues) -> str:
+    if values.pattern != CUSTOM or len(values.regex) > _MOST_REGEX_CHARS:
+        return ""
+    return gap_warning(get_split_pattern(values.regex))
 
 
 def _cap_problems(values: FormValues) -> list[str]:
@@ -220,9 +243,9 @@ def _cap_problems(values: FormValues) -> list[str]:
         (values.max_doc_chars, "The limit for a document"),
     ]:
         if text.strip() and not parse_count(text):
-            found.append(f"{what} is no number above 0. Leave it empty for no limit.")
+            found.append(f"{what} is no whole number above 0. Leave it empty for no limit.")
     if not parse_count(values.min_count):
-        found.append("The lowest count of a merge is no number above 0.")
+        found.append("The lowest count of a merge is no whole number above 0.")
     return found
 
 
@@ -247,15 +270,18 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
             Content.assemble(("! ", "$text-warning bold"), safe(text))
             for text in plan.problems[:most]
         )
-    unit = "file" if plan.n_files == 1 else "files"
     compressed = " compressed" if plan.is_compressed else ""
     counting = "…" if plan.is_counting else ""
-    reads = f"{plan.n_files:,} {unit}, {size_label(plan.n_bytes)}{compressed}{counting}"
-    learns = f"{plan.n_merges:,} merges"
+    reads = f"{counted(plan.n_files, 'file')}, {size_label(plan.n_bytes)}{compressed}{counting}"
+    learns = f"at most {counted(plan.n_merges, 'merge')}"
     takes = f"{_rough(plan.seconds)}, in the background"
-    facts = [("Reads", reads), ("Learns", learns), ("Takes", takes)]
+    too_short = f": the text is too short for {plan.n_merges_wanted:,}"
+    too_short = too_short if plan.n_merges < plan.n_merges_wanted else ""
+    facts = [("Reads", reads), ("Learns", learns + too_short), ("Takes", takes)]
     if is_low:
         facts = [("Reads", f"{reads} · {learns} · {_rough(plan.seconds)}")]
+    if plan.warning:
+        facts = [*(facts if not is_low else ()), ("Note", plan.warning)]
     facts.append(("Writes", home_label(plan.folder)))
     lines = [line for label, text in facts for line in labelled(label, text, width, _LABEL)]
     return Content("\n").join(lines)

@@ -45,7 +45,7 @@ class Training(Controller):
         self.state, self._form, self._side, self._finished = state, form, side, finished
         self._client: TrainClient | None = None
         self._run = Path()
-        self._stamp = _stamp()
+        self._stamp = self._used_stamp = ""
 
     def end(self) -> None:
         """End the child; nothing is left of a training that is not over."""
@@ -70,8 +70,14 @@ class Training(Controller):
         return make_plan(values, new_run_folder(runs, values, self._stamp), problem)
 
     def show_plan(self) -> None:
-        """Show what a training will be."""
+        """Show what a training will be, and the folder that it will have."""
+        self._take_stamp()
         self._side.show_plan(self._plan(), is_low=self.screen.has_class("-low"))
+
+    def _take_stamp(self) -> None:
+        """Name the next run by the time; one that begins in the same second as another differs."""
+        now = time.strftime("%Y%m%d-%H%M%S")
+        self._stamp = now if now > self._used_stamp else f"{self._used_stamp}b"
 
     def enter(self, phase: Phase) -> None:
         """Show the form, the training, or what came of it."""
@@ -95,7 +101,8 @@ class Training(Controller):
     def start_training(self) -> None:
         """Train a tokenizer on the corpus, in the background. The other screens stay usable."""
         self._form.take_typed()
-        self._stamp = _stamp()
+        if self._stamp == self._used_stamp:
+            self._take_stamp()
         plan = self._plan()
         if plan.problems:
             self.enter("form")
@@ -111,6 +118,7 @@ class Training(Controller):
     def _begin(self, request: TrainRequest) -> None:
         self.state.summary = None
         self._run = Path(request.run_folder)
+        self._used_stamp = self._stamp
         self._side.show_error("")
         self._side.live.begin()
         self.enter("running")
@@ -208,7 +216,3 @@ class Compiling(Controller):
     def end(self) -> None:
         """End the child."""
         self._client.close()
-
-
-def _stamp() -> str:
-    return time.strftime("%Y%m%d-%H%M%S")

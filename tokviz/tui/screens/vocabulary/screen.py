@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.session import Request, ShowToken
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
@@ -218,7 +219,7 @@ class VocabularyScreen(TokvizScreen):
             self.status.show([BarItem((("reading the vocabulary…", "plain"),))])
             return
         n, total = len(selection.rows), len(index)
-        found = f"{n:,} of {total:,} tokens" if n < total else f"{total:,} tokens"
+        found = f"{n:,} of {counted(total, 'token')}" if n < total else counted(total, "token")
         order = f"{_ORDER_WORDS[searching.order]} {'▼' if searching.descending else '▲'}"
         self.status.show(
             [

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tokviz.explain.facts import Entry
+from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import (
-    counted,
     field_rows,
     hex_words,
     label_of,

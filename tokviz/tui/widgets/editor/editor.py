@@ -17,6 +17,7 @@ from textual.widgets.text_area import Selection
 
 from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
+from tokviz.sentences import counted
 from tokviz.tui.messages import CopyRequested, Pasted, TokenHovered
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
@@ -340,7 +341,7 @@ class TokenEditor(DrawnRows):
             self._copy(result.replaced_text)
 
     def _copy(self, text: str) -> None:
-        self.post_message(CopyRequested(text, f"{len(text):,} characters"))
+        self.post_message(CopyRequested(text, counted(len(text), "character")))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert what the terminal pastes, exactly.
