@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import Limits
@@ -160,9 +161,18 @@ class JinjaTemplate:
         for conversation in conversations:
             yield {
                 "do": "render",
-                "messages": [message.to_json() for message in conversation.messages],
+                "messages": [_given(message) for message in conversation.messages],
                 "variables": {"tools": conversation.extra.get("tools")},
             }
+
+
+def _given(message: ChatMessage) -> Body:
+    """Give a message as a template sees it: without what is null, which it would write as None.
+
+    So does `apply_chat_template` of transformers (pull request 45422) with the content of a
+    message that calls tools.
+    """
+    return {key: value for key, value in message.to_json().items() if value is not None}
 
 
 def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:
