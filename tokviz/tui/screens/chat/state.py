@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
+from tokviz.files import FileState
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.history import History, Origin, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
@@ -27,6 +29,7 @@ class ConversationAtHand:
         messages: Shows the conversation, and edits one part of it.
         jinja: The Jinja templates that were opened, by name.
         max_tokens: Where a rendering is cut off.
+        file_states: How files were when they were read or written last.
         unreadable: A conversation that stands for a row that cannot be read, and why it cannot.
     """
 
@@ -45,6 +48,7 @@ class ConversationAtHand:
         self.history = History(State(editing.EMPTY, "nanochat", place=PartPlace(0)))
         self.jinja: dict[str, JinjaTemplate] = {}
         self.max_tokens = DEFAULT_MAX_TOKENS
+        self.file_states: dict[Path, FileState | None] = {}
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
 
