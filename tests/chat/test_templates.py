@@ -14,7 +14,7 @@ from tests.profiles import examples
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationError
 from tokviz.chat.lint import lint
-from tokviz.chat.render import Rendering, render
+from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
 from tokviz.formats.packed import PackedRanks
 from tokviz.formats.registry import load
@@ -252,6 +252,7 @@ def test_reasoning_that_a_template_leaves_out_is_said(template, key):
     conversation = Conversation.from_json(messages)
     result = render(QWEN, conversation, template)
     assert result.notes == (f"{template} leaves out a part of the conversation: '{key}'.",)
+    assert rendering_to_json(result)["notes"] == list(result.notes)
     findings = [f for f in lint(conversation, result) if f.code == "left-out"]
     assert [(f.message, f.message_index) for f in findings] == [
         (f"message 2: {template} leaves out '{key}'", 1)

@@ -352,6 +352,7 @@ def rendering_to_json(rendering: Rendering) -> dict[str, object]:
         "n_kept": kept,
         "n_learned": rendering.n_learned,
         "virtual_specials": dict(rendering.virtual_specials),
+        "notes": list(rendering.notes),
         "ids": rendering.ids[:kept].tolist(),
         "mask": list(rendering.mask[:kept]),
         "reasons": [REASON_NAMES[Reason(r)] for r in rendering.reasons[:kept]],

@@ -202,7 +202,7 @@ async def opened_and_changed_by_another(pilot: Pilot[None], path: Path) -> Token
 async def test_a_file_that_changed_on_disk_is_not_overwritten_unasked(
     tmp_path: Path, keys: list[str], on_disk: str, shown: str
 ) -> None:
-    path, app = tmp_path / "a.txt", make_app()
+    path, app = tmp_path / "[/red] \x1b[2J.txt", make_app()
     async with app.run_test() as pilot:
         screen = await opened_and_changed_by_another(pilot, path)
         await pilot.press(*keys)

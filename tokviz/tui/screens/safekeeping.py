@@ -188,13 +188,11 @@ class Safekeeping(Controller):
             "overwrite": overwrite,
         }
         options = [
-            Option("save as", "Save as…", help="To another file. The changed one stays as it is."),
-            Option(
-                "reload", "Reload", help="Show the changed file. What was changed here is lost."
-            ),
-            Option("overwrite", "Overwrite", help="What is in the changed file is lost."),
+            Option("save as", "Save as…", "", "To another file. The changed one stays as it is."),
+            Option("reload", f"Reload {path.name}", "", "What was changed here is lost."),
+            Option("overwrite", f"Overwrite {path.name}", "", "What was changed there is lost."),
         ]
-        dialog = PickDialog(f"{path.name} has changed on disk", options)
+        dialog = PickDialog("The file has changed on disk", options)
         self.ask(dialog, lambda answer: answers[answer]())
 
     def end(self) -> None:
