@@ -38,3 +38,12 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "TOKVIZ_TOKENIZER", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
+
+
+LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py")
+"""Files of few tests that take long: begun last, they would leave one worker idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import FOLDERS
 from tokviz.cli.command import COMMANDS
-from tokviz.formats.registry import builtin_names
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -102,7 +102,7 @@ def test_every_key_in_the_readme_does_what_it_says():
 
 
 def test_every_vocabulary_is_listed_with_its_source():
-    for builtin in builtin_names():
+    for builtin in BUILTIN_TOKENIZERS:
         source = builtin.source.split(";")[0]
         assert f"| `{builtin.name}` | {builtin.n_vocab:,} | {source} |" in README
 

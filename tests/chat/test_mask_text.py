@@ -12,11 +12,17 @@ from tests.chat.test_templates import HARMONY, LLAMA3, PYTHON, QWEN
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.mask_text import mask_text
+from tokviz.chat.mask_text import MaskedText, mask_text
 from tokviz.chat.render import Rendering, render
 from tokviz.tokenizer import Tokenizer
 
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
+
+
+def kind_of(masked: MaskedText) -> str:
+    if masked.conversation is None:
+        return "template"
+    return "conversation" if masked.rendering.template else "text"
 
 
 def text_of(rendering: Rendering) -> str:
@@ -32,7 +38,7 @@ def test_a_rendered_text_has_the_mask_of_its_rendering(name, tokenizer, messages
     rendering = render(tokenizer, Conversation.from_json(messages), name, 10_000)
     text = text_of(rendering)
     masked = mask_text(tokenizer, text)
-    assert (masked.kind, masked.template, masked.aligned) == ("template", name, True)
+    assert (kind_of(masked), masked.rendering.template, masked.aligned) == ("template", name, True)
     assert masked.rendering.ids == rendering.ids
     assert masked.rendering.mask == rendering.mask
     assert masked.rendering.ids.tolist() == tokenizer.encode_byte_text(text, True)
@@ -45,7 +51,7 @@ def test_nanochats_text_has_nanochats_mask(value):
     if any(name in text_in(value) for name in SPECIALS):
         return  # written as text, it could not be told from the real ones
     masked = mask_text(BYTES, text_of(rendering))
-    assert masked.template == "nanochat"
+    assert masked.rendering.template == "nanochat"
     assert masked.rendering.mask == rendering.mask
 
 
@@ -62,7 +68,11 @@ def test_tool_calls_of_harmony_are_learned():
 def test_json_is_rendered_by_the_template():
     text = json.dumps({"messages": turns("Hi", "Hello")})
     masked = mask_text(QWEN, text, "chatml")
-    assert (masked.kind, masked.template, masked.aligned) == ("conversation", "chatml", False)
+    assert (kind_of(masked), masked.rendering.template, masked.aligned) == (
+        "conversation",
+        "chatml",
+        False,
+    )
     assert (
         masked.rendering.ids
         == render(QWEN, Conversation.from_json(turns("Hi", "Hello")), "chatml").ids
@@ -72,7 +82,7 @@ def test_json_is_rendered_by_the_template():
 def test_of_json_lines_the_first_is_shown_and_said():
     line = json.dumps(turns("Hi", "Hello"))
     masked = mask_text(QWEN, f"{line}\n{line}\n")
-    assert masked.kind == "conversation"
+    assert kind_of(masked) == "conversation"
     assert "this is the first" in masked.sentence
 
 
@@ -86,20 +96,20 @@ def test_of_json_lines_the_first_is_shown_and_said():
 )
 def test_json_that_is_no_conversation_says_why_and_is_text(text, said):
     masked = mask_text(QWEN, text)
-    assert masked.kind == "text"
+    assert kind_of(masked) == "text"
     assert said in masked.sentence
     assert masked.aligned
 
 
 def test_a_conversation_that_the_template_refuses_says_so():
     masked = mask_text(QWEN, json.dumps([{"role": "assistant", "content": "a"}]))
-    assert masked.kind == "text"
+    assert kind_of(masked) == "text"
     assert "cannot write: message 1" in masked.sentence
 
 
 def test_any_other_text_is_one_message_and_says_how_to_get_a_mask():
     masked = mask_text(QWEN, "just text")
-    assert masked.kind == "text"
+    assert kind_of(masked) == "text"
     assert not any(masked.rendering.mask)
     assert masked.rendering.ids.tolist() == QWEN.encode("just text")
     assert "paste JSON" in masked.sentence
@@ -118,4 +128,4 @@ def test_an_unfinished_text_is_masked_as_far_as_it_goes():
     masked = mask_text(QWEN, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHel")
     assert masked.rendering.mask[-1] == 1
     assert mask_text(QWEN, "<|im_start|>").rendering.mask == b"\0"
-    assert mask_text(QWEN, "").kind == "text"
+    assert kind_of(mask_text(QWEN, "")) == "text"

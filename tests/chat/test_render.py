@@ -77,7 +77,7 @@ def test_parts_are_numbered():
 
 def test_what_is_cut_off_is_there_and_marked():
     rendering = render(BYTES, CONVERSATION, max_tokens=10)
-    assert (rendering.n_kept, rendering.n_tokens_total) == (10, 16)
+    assert (rendering.n_kept, len(rendering)) == (10, 16)
     assert set(rendering.reasons[10:]) == {Reason.TRUNCATED}
     assert not any(rendering.mask[10:])
     assert rendering.n_learned == 2

@@ -6,17 +6,17 @@ import pytest
 
 import tokviz as tokviz_package
 from tokviz.cli.main import main
-from tokviz.formats.registry import builtin_names
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
 
 
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):
     lines = tokviz("tokenizers").text.splitlines()
     assert [line.split()[:2] for line in lines] == [
-        [builtin.name, str(builtin.n_vocab)] for builtin in builtin_names()
+        [builtin.name, str(builtin.n_vocab)] for builtin in BUILTIN_TOKENIZERS
     ]
     assert all(
         alias in line
-        for line, builtin in zip(lines, builtin_names(), strict=True)
+        for line, builtin in zip(lines, BUILTIN_TOKENIZERS, strict=True)
         for alias in builtin.aliases
     )
 
@@ -28,15 +28,15 @@ def test_json_says_everything_about_each(tokviz):
     assert gpt2["n_vocab"] == 50257
     assert gpt2["split_pattern"] == "gpt2"
     assert "r50k_base" in gpt2["aliases"]
-    assert len(records) == len(builtin_names())
+    assert len(records) == len(BUILTIN_TOKENIZERS)
 
 
-@pytest.mark.parametrize("builtin", builtin_names(), ids=lambda builtin: builtin.name)
+@pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda builtin: builtin.name)
 def test_every_name_listed_stands_for_its_tokenizer(builtin, tmp_path, capsys):
     text = "naïve 12345 你好 they'll unbelievably"
     (tmp_path / "text").write_text(text, "utf-8")
     expected = tokviz_package.load(builtin.name).encode(text)
-    others = {other.name for other in builtin_names()} - {builtin.name}
+    others = {other.name for other in BUILTIN_TOKENIZERS} - {builtin.name}
     assert all(tokviz_package.load(other).encode(text) != expected for other in others)
     for name in (builtin.name, *builtin.aliases):
         assert main(["encode", "-t", name, str(tmp_path / "text")]) == 0

@@ -191,11 +191,11 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
     content = json.loads(bomb.read_text())
     tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Limits(memory_mb=600))
     ids = tok.encode("xyz")
-    first = tok._library.pid
+    first = tok._library._jobs.pid
     with pytest.raises(tokviz.TokvizError, match="foreign_tokenizer job"):
         tok.encode("a")
     assert tok.encode("xyz") == ids
-    assert tok._library.pid != first
+    assert tok._library._jobs.pid != first
     document = LiveDocument("a", tok)
     assert document.encode_pending(5.0)
     assert document.settled and not document.complete
@@ -213,7 +213,7 @@ def test_the_child_ends_with_its_tokenizer(tmp_path):
     KINDS["wordlevel"]().save(str(tmp_path / "tokenizer.json"))
     tok = tokviz.load(tmp_path / "tokenizer.json")
     tok.encode("xyz")
-    pid = tok._library.pid
+    pid = tok._library._jobs.pid
     os.kill(pid, 0)
     del tok
     gc.collect()

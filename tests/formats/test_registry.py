@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import tokviz
-from tokviz.formats.registry import builtin_names, resolve_name
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, resolve_name
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_name_like_the_hubs_offers_the_hub() -> None:
         tokviz.load("Qwen/Qwen3-0.6B")
 
 
-@pytest.mark.parametrize("builtin", builtin_names(), ids=lambda b: b.name)
+@pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda b: b.name)
 def test_stated_size_is_true(builtin: object) -> None:
     tok = tokviz.load(builtin.name)  # type: ignore[attr-defined]
     assert tok.n_vocab == builtin.n_vocab  # type: ignore[attr-defined]
@@ -45,5 +45,5 @@ def test_stated_size_is_true(builtin: object) -> None:
 
 
 def test_names_are_unambiguous() -> None:
-    names = [name for builtin in builtin_names() for name in (builtin.name, *builtin.aliases)]
+    names = [name for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)]
     assert len(names) == len(set(names))

@@ -78,7 +78,6 @@ class _Row:
     n_specials: int = 0
     n_tokens: int | None = None
     form: Form | None = None
-    is_cut: bool = False
     leaves_out: bool = False
 
 
@@ -245,7 +244,6 @@ class DatasetLinter:
         counts = iter(self._counts([text for row in rows for text in row.texts]))
         for row in rows:
             row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
-            row.is_cut = row.n_tokens > self._max_tokens
 
     def _counts(self, texts: Sequence[str]) -> list[int]:
         """Count the tokens of texts, the faster the more there have been."""
@@ -264,7 +262,8 @@ class DatasetLinter:
             return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
-        is_odd = row.is_cut or row.leaves_out or names_token
+        is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
+        is_odd = is_cut or row.leaves_out or names_token
         if is_odd or not _is_learned_well(conversation, row.spans):
             rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
             findings = lint(conversation, rendering)

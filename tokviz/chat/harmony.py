@@ -25,6 +25,9 @@ from tokviz.chat.spans import Reason, Span, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
 END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
+SPECIAL_TOKENS = (RETURN, CHANNEL, START, END, MESSAGE, CALL)
+"""In the order of gpt-oss's ids."""
+
 SYSTEM = (
     "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
     "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. "

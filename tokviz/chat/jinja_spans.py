@@ -52,11 +52,10 @@ def to_spans(
     special token that ends it, and what it writes in a turn with tool calls.
     """
     pieces = list(_pieces(marked, conversation, special_tokens))
-    spans = [span for _, span in pieces]
     if marked.generation is not None:
         return list(_cut_and_set(pieces, [(a, b, -1) for a, b in marked.generation], True))
     turns = [(start, _last_special_end(pieces, start, end), m) for start, end, m in marked.turns]
-    return list(_cut_and_set(pieces, turns, False)) if turns else spans
+    return list(_cut_and_set(pieces, turns, False))
 
 
 Piece = tuple[int, Span]
@@ -98,30 +97,22 @@ def _structure(
     Up to the first special token and the white space behind it, it ends the message before; the
     rest begins the message after. An assistant's text that a special token follows is ended by it.
     """
-    owner, ended = before, before < 0 or before == after
+    owner = after if before < 0 else before
+    ended = before < 0
     is_assistant = before >= 0 and conversation.messages[before].role == "assistant"
-    if ended and before < 0:
-        owner = after
     may_end = is_assistant and (before != after or end == len(text))
     position = start
     for stretch, is_special in segments(text[start:end], pattern):
         stretch_start, position = position, position + len(stretch)
-        if is_special:
-            if may_end and (before != after or end == len(text)):
-                may_end = False
-                yield stretch_start, Span(stretch, Reason.END, True, True, True, before)
-                ended = True
-                continue
-            if ended and before != after:
-                owner = after
-            yield stretch_start, Span(stretch, Reason.HEADER, False, True, True, owner)
-            ended = True
+        matters = is_special or not stretch.isspace()
+        if is_special and may_end:
+            yield stretch_start, Span(stretch, Reason.END, True, True, True, before)
         else:
-            if stretch.strip():
-                may_end = False
-                if ended and before != after:
-                    owner = after
-            yield stretch_start, Span(stretch, Reason.HEADER, message=owner)
+            if ended and matters:
+                owner = after
+            yield stretch_start, Span(stretch, Reason.HEADER, special=is_special, message=owner)
+        ended = ended or is_special
+        may_end = may_end and not matters
 
 
 def _last_special_end(pieces: list[Piece], start: int, end: int) -> int:
@@ -172,9 +163,7 @@ def _set(span: Span, within: list[tuple[int, int, int]], only_these: bool, end: 
     if not within:
         return span._replace(learned=False) if only_these else span
     message = within[0][2]
-    if message < 0:
+    if message < 0 or span.reason is not Reason.HEADER:
         return span._replace(learned=True)
-    if span.reason is Reason.HEADER:
-        reason = Reason.END if span.special and end == within[0][1] else Reason.TOOL_CALL
-        return span._replace(reason=reason, learned=True, message=message)
-    return span._replace(learned=True)
+    reason = Reason.END if span.special and end == within[0][1] else Reason.TOOL_CALL
+    return span._replace(reason=reason, learned=True, message=message)

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.render import ROLE_SPANS, Rendering
 from tokviz.chat.spans import Reason
+from tokviz.formats.report import SEVERITIES, Severity
 from tokviz.tokenizer import pattern_of_specials
-
-Severity = Literal["error", "warning", "note"]
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
@@ -104,7 +103,14 @@ def lint(
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings: the worst first, then in the order of the messages."""
-    return sorted(findings, key=_order)
+    return sorted(
+        findings,
+        key=lambda finding: (
+            SEVERITIES.index(finding.severity),
+            -1 if finding.message_index is None else finding.message_index,
+            -1 if finding.token_index is None else finding.token_index,
+        ),
+    )
 
 
 def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[Finding]:
@@ -124,15 +130,6 @@ def error_finding(code: str, error: ConversationError) -> Finding:
 def special_texts(*tables: Iterable[str]) -> frozenset[str]:
     """Gather special tokens."""
     return frozenset(text for table in tables for text in table)
-
-
-_SEVERITIES = {"error": 0, "warning": 1, "note": 2}
-
-
-def _order(finding: Finding) -> tuple[int, int, int]:
-    message = -1 if finding.message_index is None else finding.message_index
-    token = -1 if finding.token_index is None else finding.token_index
-    return _SEVERITIES[finding.severity], message, token
 
 
 # -- rules of the messages

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ConversationError, Message
@@ -19,27 +18,21 @@ from tokviz.tokenizer import Tokenizer, pattern_of_specials, segments
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
 
-Kind = Literal["conversation", "template", "text"]
-
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
     """A text with its mask.
 
     Attributes:
-        rendering: The tokens.
+        rendering: The tokens; its template is "" for a text in no form.
         conversation: The conversation, if the text is one in JSON or was taken for a message.
-        kind: What the text was recognised as.
         sentence: What that means, and where there is no mask how to get one.
-        template: The name of the template.
         aligned: Whether the tokens are exactly those of the text, in the same places.
     """
 
     rendering: Rendering
     conversation: Conversation | None
-    kind: Kind
     sentence: str
-    template: str
     aligned: bool
 
 
@@ -68,9 +61,7 @@ def mask_text(
             problem = f"The text is a conversation that {template} cannot write: {error}"
         else:
             sentence = f"The text is a conversation in JSON, written by the template {template}."
-            return MaskedText(
-                rendering, conversation, "conversation", problem or sentence, template, False
-            )
+            return MaskedText(rendering, conversation, problem or sentence, False)
     reader = _reader_of(text)
     if reader is not None:
         spans = list(reader.read(text, tokenizer))
@@ -78,14 +69,12 @@ def mask_text(
         rendering = render_spans(tokenizer, spans, needed, reader.template.name, len(text) + 1)
         aligned = parse_specials and not rendering.virtual_specials
         sentence = f"The text is in the form of {reader.template.title}: masked by its roles."
-        return MaskedText(rendering, None, "template", sentence, reader.template.name, aligned)
+        return MaskedText(rendering, None, sentence, aligned)
     message = Conversation((Message("user", text),))
     span = Span(text, Reason.USER_TEXT, structure=False, message=0, part=0)
     rendering = render_spans(tokenizer, [span], (), "", len(text) * 4 + 1)
     plain = tokenizer.special_pattern is None or not tokenizer.special_pattern.search(text)
-    return MaskedText(
-        rendering, message, "text", problem or _HOW_TO, "", plain or not parse_specials
-    )
+    return MaskedText(rendering, message, problem or _HOW_TO, plain or not parse_specials)
 
 
 _HOW_TO = (

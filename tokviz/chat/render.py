@@ -95,11 +95,6 @@ class Rendering:
         return len(self.ids)
 
     @property
-    def n_tokens_total(self) -> int:
-        """Tokens before truncation."""
-        return len(self.ids)
-
-    @property
     def n_kept(self) -> int:
         """Tokens that are kept."""
         return min(len(self.ids), self.max_tokens)
@@ -146,7 +141,8 @@ class Rendering:
                 "training sees nothing of it."
             )
         value = self.mask[index]
-        where = self._where(index)
+        message = self.message_of[index]
+        where = f" of message {message + 1}" if message >= 0 else ""
         if reason is Reason.HEADER:
             what = f"structure of the template{where}"
             why = "the model writes it itself" if value else "it is given to the model"
@@ -158,10 +154,6 @@ class Rendering:
             what = f"{REASON_NAMES[reason]}{where} ({origin})"
             why = _WHY[reason] if bool(value) == (reason in _LEARNED) else _UNUSUAL[value]
         return f"{value}: {what}; {why}."
-
-    def _where(self, index: int) -> str:
-        message = self.message_of[index]
-        return f" of message {message + 1}" if message >= 0 else ""
 
 
 _LEARNED = frozenset({Reason.ASSISTANT_TEXT, Reason.TOOL_CALL})
@@ -348,7 +340,7 @@ def rendering_to_json(rendering: Rendering) -> dict[str, object]:
         "template": rendering.template,
         "mask_source": rendering.mask_source,
         "max_tokens": rendering.max_tokens,
-        "n_tokens": rendering.n_tokens_total,
+        "n_tokens": len(rendering),
         "n_kept": kept,
         "n_learned": rendering.n_learned,
         "virtual_specials": dict(rendering.virtual_specials),

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any, BinaryIO, cast
 
 from tokviz.chat.conversation import SHAPES, ConversationError, is_message, shape_of
@@ -35,25 +36,22 @@ _INDEXED_AT_ONCE = 4096
 
 
 class RowSource(ABC):
-    """Rows of a file; here of one that is read as a whole, or tells how many they are."""
+    """Rows of a file; here of one that is read as a whole, or tells how many they are.
 
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """Rows known so far."""
+    Attributes:
+        n_rows: Rows known so far.
+        complete: Whether all rows are known.
+    """
+
+    n_rows = 0
+    complete = True
 
     @abstractmethod
     def value(self, row: int) -> tuple[Any, bool]:
         """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are known."""
-        return True
-
-    def index_more(self) -> None:
+    def index_more(self) -> None:  # noqa: B027  a file that is read as a whole has no more
         """Find some more rows."""
-        return None
 
     def place(self, row: int) -> str:
         """Say where a row is, such as "line 12"; counted from 1."""
@@ -80,16 +78,7 @@ class JsonLines(RowSource):
         self._at = 0
         self._line = 0
         self._lock = threading.Lock()
-
-    @property
-    def n_rows(self) -> int:
-        """Rows known so far."""
-        return len(self._starts)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the end of the file has been reached."""
-        return self._at >= len(self._data)
+        self.complete = not len(data)
 
     def index_more(self) -> None:
         """Find some more lines."""
@@ -97,7 +86,7 @@ class JsonLines(RowSource):
             find = self._data.find
             for _ in range(_INDEXED_AT_ONCE):
                 if self._at >= len(self._data):
-                    return
+                    break
                 end = find(b"\n", self._at)
                 end = len(self._data) if end < 0 else end
                 self._line += 1
@@ -105,6 +94,8 @@ class JsonLines(RowSource):
                     self._starts.append(self._at)
                     self._lines.append(self._line)
                 self._at = end + 1
+            self.n_rows = len(self._starts)
+            self.complete = self._at >= len(self._data)
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Parse a line."""
@@ -134,11 +125,7 @@ class JsonValues(RowSource):
         """Take the values."""
         self._values = values
         self._byte_text = byte_text
-
-    @property
-    def n_rows(self) -> int:
-        """Count the values."""
-        return len(self._values)
+        self.n_rows = len(values)
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Give a value."""
@@ -167,8 +154,8 @@ class ParquetRows(RowSource):
         try:
             self._file = pyarrow.parquet.ParquetFile(path, memory_map=True)
             names = self._file.schema_arrow.names
-            groups = range(self._file.metadata.num_row_groups)
-            sizes = [self._file.metadata.row_group(group).num_rows for group in groups]
+            about = self._file.metadata
+            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         except (OSError, pyarrow.ArrowException) as error:
             raise InputFileError(path, f"is no readable parquet file: {error}") from None
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
@@ -177,14 +164,10 @@ class ParquetRows(RowSource):
         if not any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values()):
             found = ", ".join(map(repr, names[:8]))
             raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
-        self._ends = [sum(sizes[: group + 1]) for group in groups]
+        self._ends = list(accumulate(sizes))
+        self.n_rows = sum(sizes)
         self._group = -1
         self._table: Any = None
-
-    @property
-    def n_rows(self) -> int:
-        """Count the rows."""
-        return self._ends[-1] if self._ends else 0
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Read a row."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -75,21 +75,13 @@ class Sandbox:
         self._generation = generation
         self._template = _guarded(lambda: _compile(environment, source))
 
-    def render(self, messages: list[Json], variables: Mapping[str, Any]) -> str:
-        """Render messages as they are.
-
-        Raises:
-            TemplateFailure: If the template fails or writes too much.
-        """
-        return self._render(messages, variables, None)
-
     def render_marked(self, messages: list[Json], variables: Mapping[str, Any]) -> MarkedText:
         """Render messages and find where their contents are.
 
         Raises:
             TemplateFailure: If the template fails or writes too much.
         """
-        text = self._render(messages, variables, None)
+        text = self._render(messages, variables)
         group = next((group for group in _MARK_GROUPS if set(group).isdisjoint(text)), None)
         contents: list[tuple[int, int, int, int]] | None = None
         generation: list[tuple[int, int]] = []
@@ -124,13 +116,13 @@ class Sandbox:
         """Find the message with which the template begins to fail; None if it does without any."""
         for n in range(min(len(messages), _MAX_PREFIXES) + 1):
             try:
-                self._render(messages[:n], variables, None)
+                self._render(messages[:n], variables)
             except TemplateFailure:
                 return n - 1 if n else None
         return None
 
     def _render(
-        self, messages: list[Json], variables: Mapping[str, Any], marks: _Marks | None
+        self, messages: list[Json], variables: Mapping[str, Any], marks: _Marks | None = None
     ) -> str:
         given = {"add_generation_prompt": False, **variables, "messages": messages}
         self._generation.marks = marks
@@ -158,10 +150,9 @@ class Sandbox:
         turns = []
         for index in calls[:_MAX_PREFIXES]:
             try:
-                before = self._render(
-                    messages[:index], {**variables, "add_generation_prompt": True}, None
-                )
-                after = self._render(messages[: index + 1], variables, None)
+                prompted = {**variables, "add_generation_prompt": True}
+                before = self._render(messages[:index], prompted)
+                after = self._render(messages[: index + 1], variables)
             except TemplateFailure:
                 continue
             if after.startswith(before) and text.startswith(after):
@@ -264,8 +255,6 @@ def _guarded(work: Callable[[], Any]) -> Any:
         raise
     except jinja2.TemplateSyntaxError as error:
         raise TemplateFailure(error.message or "it is no valid template", error.lineno) from None
-    except _Raised as error:
-        raise TemplateFailure(f"it raises: {error}", _line_of(error)) from None
     except RecursionError as error:
         raise TemplateFailure("it calls itself, or nests, too deeply", _line_of(error)) from None
     except jinja2.TemplateError as error:
@@ -282,12 +271,8 @@ def _line_of(error: BaseException) -> int | None:
     return lines[-1] if lines else None
 
 
-class _Raised(Exception):
-    """What `raise_exception` of a template raises."""
-
-
 def _raise_exception(reason: object) -> None:
-    raise _Raised(str(reason)[:500])
+    raise jinja2.TemplateError(f"it raises: {str(reason)[:500]}")
 
 
 def _to_json(value: Any, **options: Any) -> str:
@@ -296,7 +281,7 @@ def _to_json(value: Any, **options: Any) -> str:
     return json.dumps(value, **{"ensure_ascii": False, **chosen})
 
 
-def _contents_of(messages: list[Json]) -> Any:
+def _contents_of(messages: list[Json]) -> Iterator[tuple[str, int, int]]:
     """List the contents with their places: (text, message, part)."""
     for index, message in enumerate(messages):
         content = message.get("content")
@@ -324,29 +309,22 @@ def _with_marks(
     messages: list[Json], marks: _Marks, cut: Cut, places: list[tuple[int, int]]
 ) -> list[Json]:
     """Put marks into the contents and note whose they are; blank ones stay without."""
-
-    def wrap(text: str, message: int, part: int) -> str:
+    wrapped = [dict(message) for message in messages]
+    for message in wrapped:
+        if isinstance(message.get("content"), list):
+            message["content"] = list(message["content"])
+    for text, index, number in _contents_of(messages):
         if not text.strip():
-            return text
-        places.append((message, part))
+            continue
         start, end = cut(text)
-        number = f"{marks.begin}{len(places) - 1}{marks.number_end}"
-        return f"{text[:start]}{number}{text[start:end]}{marks.end}{text[end:]}"
-
-    wrapped = []
-    for index, message in enumerate(messages):
-        content = message.get("content")
+        begin = f"{marks.begin}{len(places)}{marks.number_end}"
+        places.append((index, number))
+        marked = f"{text[:start]}{begin}{text[start:end]}{marks.end}{text[end:]}"
+        content = wrapped[index]["content"]
         if isinstance(content, str):
-            message = {**message, "content": wrap(content, index, 0)}
-        elif isinstance(content, list):
-            parts = [
-                {**part, "text": wrap(part["text"], index, number)}
-                if isinstance(part, dict) and isinstance(part.get("text"), str)
-                else part
-                for number, part in enumerate(content)
-            ]
-            message = {**message, "content": parts}
-        wrapped.append(message)
+            wrapped[index]["content"] = marked
+        else:
+            content[number] = {**content[number], "text": marked}
     return wrapped
 
 

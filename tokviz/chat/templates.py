@@ -88,14 +88,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             "Channels for thoughts, calls and answers; the system message says what the model is "
             "(without a date), your own goes to the developer's.",
             "openai/harmony src/encoding.rs, docs/format.md",
-            (
-                harmony.RETURN,
-                harmony.CHANNEL,
-                harmony.START,
-                harmony.END,
-                harmony.MESSAGE,
-                harmony.CALL,
-            ),
+            harmony.SPECIAL_TOKENS,
             harmony.write,
             harmony.writes,
         ),

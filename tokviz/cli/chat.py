@@ -254,7 +254,7 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
         f"{rendering.n_kept:,} tokens",
         f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
     ]
-    cut = rendering.n_tokens_total - rendering.n_kept
+    cut = len(rendering) - rendering.n_kept
     if cut:
         facts.append(f"{cut:,} cut off")
     if rendering.virtual_specials:

@@ -59,12 +59,12 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
     """Tell shtab what the values of the arguments are."""
     import shtab
 
-    from tokviz.formats.registry import builtin_names
+    from tokviz.formats.registry import BUILTIN_TOKENIZERS
 
     for action in parser._actions:
         if "--tokenizer" in action.option_strings:
             action.choices = [
-                name for builtin in builtin_names() for name in (builtin.name, *builtin.aliases)
+                name for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
             ]
         elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
             setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)

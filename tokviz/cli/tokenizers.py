@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     """List the built-in tokenizers, or check one."""
     if arguments.check is not None:
         return _check(arguments.check, arguments.split_pattern, as_json=arguments.json)
-    from tokviz.formats.registry import builtin_names
+    from tokviz.formats.registry import BUILTIN_TOKENIZERS
 
-    for builtin in builtin_names():
+    for builtin in BUILTIN_TOKENIZERS:
         if arguments.json:
             print_json({field: getattr(builtin, field) for field in _FIELDS})
         else:

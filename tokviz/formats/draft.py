@@ -7,7 +7,7 @@ what is wrong are the same for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import fspath
 
@@ -163,22 +163,25 @@ def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
         break
 
 
-def _repeated(items: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
+def _repeated(
+    items: Sequence[Hashable], distinct: Collection[Hashable]
+) -> Iterator[tuple[int, int]]:
     """Give the number of each item that is there before, and the number it has there."""
     seen: dict[Hashable, int] = {}
-    for number, item in enumerate(items if len(set(items)) < len(items) else ()):
+    for number, item in enumerate(items if len(distinct) < len(items) else ()):
         if seen.setdefault(item, number) != number:
             yield number, seen[item]
 
 
 def _ids(draft: Draft) -> Iterable[FileFinding]:
     ids = [token_id for token_id, _ in draft.tokens]
+    distinct = set(ids)
     place = draft.place_of_token
     twice = _Fault("error", "duplicate-id", "give each token its own id")
-    for number, first in _repeated(ids):
+    for number, first in _repeated(ids, distinct):
         twice.add(place(number), f"the id {ids[number]} is also that of {place(first)}")
     yield from twice.found()
-    everything = {*ids, *(token_id for _, token_id in draft.specials)}
+    everything = distinct | {token_id for _, token_id in draft.specials}
     if everything and min(everything) >= 0 and max(everything) <= MAX_TOKEN_ID:
         n_missing = max(everything) + 1 - len(everything)
         if n_missing:
@@ -198,9 +201,10 @@ def _bytes(draft: Draft) -> Iterable[FileFinding]:
     place = draft.place_of_token
     empty = _Fault("error", "empty-token", "remove it")
     twice = _Fault("error", "duplicate-token", "remove one of them")
-    for number in (number for number, token in enumerate(tokens) if not token):
-        empty.add(place(number), "the token has no bytes")
-    for number, first in _repeated(tokens):
+    for number, token in enumerate(tokens if b"" in distinct else ()):
+        if not token:
+            empty.add(place(number), "the token has no bytes")
+    for number, first in _repeated(tokens, distinct):
         if token := tokens[number]:
             twice.add(place(number), f"{token[:40]!r} is a token already, at {place(first)}")
     yield from empty.found()

@@ -31,23 +31,16 @@ def load_path(path: StrPath, split_pattern: str | SplitPattern | None = None) ->
         InputFileError: If it cannot be read, or holds no tokenizer that can be used.
         PatternError: If the split pattern is no valid regex.
     """
-    place = os.path.expanduser(path)
-    found = find(place)
+    found = find(os.path.expanduser(path))
     try:
         with no_collecting():
             tokenizer = _load(found, split_pattern, fspath(path))
-        return checked(tokenizer)
+        findings, checks = self_check(tokenizer)
     except MemoryError:
         raise InputFileError(path, "needs more memory than there is") from None
-
-
-def checked(tokenizer: Tokenizer) -> Tokenizer:
-    """Add the self-check's result to a tokenizer's load report."""
-    report = tokenizer.load_report
-    if report is not None:
-        findings, checks = self_check(tokenizer)
-        tokenizer.load_report = report.joined(findings, checks)
-        tokenizer.lossy = tokenizer.lossy or any(finding.code == "lossy" for finding in findings)
+    if tokenizer.load_report is not None:
+        tokenizer.load_report = tokenizer.load_report.joined(findings, checks)
+    tokenizer.lossy |= any(finding.code == "lossy" for finding in findings)
     return tokenizer
 
 

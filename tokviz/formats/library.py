@@ -123,11 +123,6 @@ class LibraryTokenizer:
         """End the child; later calls fail. Safe to call twice."""
         self._jobs.close()
 
-    @property
-    def pid(self) -> int | None:
-        """The child's process id while there is a child."""
-        return self._jobs.pid
-
     def _ask(self, body: Body) -> Any:
         try:
             return self._call(body)[-1]

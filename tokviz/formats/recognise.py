@@ -86,7 +86,9 @@ def _head(place: Path, path: StrPath) -> bytes:
 
 
 def _kind_of(head: bytes, path: StrPath) -> Kind:
-    _refuse(head, path)
+    for beginning, reason in _NO_TOKENIZERS.items():
+        if beginning.match(head):
+            raise InputFileError(path, reason)
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
         return "minbpe"
@@ -128,34 +130,19 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     return "vocab"
 
 
-def _refuse(head: bytes, path: StrPath) -> None:
-    """Say what a file is that cannot be a tokenizer of ours.
-
-    Raises:
-        InputFileError: If it is of such a kind.
-    """
-    if _PICKLE.match(head):
-        raise InputFileError(
-            path,
-            "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
-            "does. In the program that made it, write the tokenizer as data: for tiktoken "
-            "`tiktoken.load.dump_tiktoken_bpe(encoding._mergeable_ranks, 'name.tiktoken')`, for "
-            "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
-        )
-    if head.startswith(b"PK\x03\x04"):
-        reason = (
-            "is a zip archive, as PyTorch writes them, with a pickle inside: tokviz reads none. "
-            "Save the vocabulary as data, such as tokenizer.json"
-        )
-        raise InputFileError(path, reason)
-    if head.startswith(b"GGUF"):
-        raise InputFileError(path, "holds a model's weights: choose its tokenizer.json")
-    if head[:1] == b"\x0a" and b"<unk>" in head[:200]:
-        reason = (
-            "is a SentencePiece model: choose the tokenizer.json beside it, or make one with "
-            "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`"
-        )
-        raise InputFileError(path, reason)
+_NO_TOKENIZERS = {
+    _PICKLE: "is a Python pickle: reading one runs whatever code is hidden in it, so tokviz never "
+    "does. In the program that made it, write the tokenizer as data: for tiktoken "
+    "`tiktoken.load.dump_tiktoken_bpe(encoding._mergeable_ranks, 'name.tiktoken')`, for "
+    "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
+    re.compile(rb"PK\x03\x04"): "is a zip archive, as PyTorch writes them, with a pickle inside: "
+    "tokviz reads none. Save the vocabulary as data, such as tokenizer.json",
+    re.compile(rb"GGUF"): "holds a model's weights: choose its tokenizer.json",
+    re.compile(rb"(?s)\n.{0,194}<unk>"): "is a SentencePiece model: choose the tokenizer.json "
+    "beside it, or make one with "
+    "`transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`",
+}
+"""How files begin that cannot be a tokenizer of ours, and what to say of them."""
 
 
 # -- folders and pairs of files

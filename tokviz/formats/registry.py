@@ -141,11 +141,6 @@ _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
 
 
-def builtin_names() -> list[BuiltinTokenizer]:
-    """List the tokenizers that ship with tokviz."""
-    return list(BUILTIN_TOKENIZERS)
-
-
 def resolve_name(name: str) -> BuiltinTokenizer:
     """Find a built-in tokenizer by its name or an alias, in any case.
 

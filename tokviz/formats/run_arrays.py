@@ -59,7 +59,6 @@ def stored_bytes(folder: StrPath, name: str, key: str) -> int:
 _DAMAGES = (
     EOFError,
     MemoryError,
-    NotImplementedError,
     OSError,
     OverflowError,
     RuntimeError,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import builtin_names
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.formats.run import is_run, read_about
 from tokviz.listing import size_label, time_label
 
@@ -80,7 +80,7 @@ def _trained(path: Path, when: float) -> Source:
 
 def builtin_sources() -> list[Source]:
     """List the tokenizers that ship with tokviz."""
-    return [Source(found.name, found.title, found.name) for found in builtin_names()]
+    return [Source(found.name, found.title, found.name) for found in BUILTIN_TOKENIZERS]
 
 
 def fitting(sources: list[Source], typed: str) -> list[Source]:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.formats.registry import BuiltinTokenizer, builtin_names
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
 from tokviz.places import place_words, short_name
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings, load_settings, save_settings
@@ -29,11 +29,11 @@ from tokviz.tui.widgets.lists import RowList
 
 
 def ranked(query: str) -> list[str]:
-    return [match.tokenizer.name for match in rank(query, builtin_names())]
+    return [match.tokenizer.name for match in rank(query, BUILTIN_TOKENIZERS)]
 
 
 def test_without_a_query_all_are_listed_in_registry_order() -> None:
-    assert ranked("  ") == [tokenizer.name for tokenizer in builtin_names()]
+    assert ranked("  ") == [tokenizer.name for tokenizer in BUILTIN_TOKENIZERS]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_name_alias_or_part_of_one_finds_the_tokenizer_first(query: str, name: s
 
 
 def made_up(name: str, *aliases: str, title: str = "") -> BuiltinTokenizer:
-    (known, *_) = builtin_names()
+    (known, *_) = BUILTIN_TOKENIZERS
     return known._replace(name=name, aliases=aliases, title=title)
 
 
@@ -79,9 +79,9 @@ def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
 
 
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
-    (match, *_) = rank("davinci", builtin_names())
+    (match, *_) = rank("davinci", BUILTIN_TOKENIZERS)
     assert "davinci" in "".join(text for text, _ in paint_match(match, 72, current=False))
-    (match, *_) = rank("gpt-4", builtin_names())
+    (match, *_) = rank("gpt-4", BUILTIN_TOKENIZERS)
     row = "".join(text for text, _ in paint_match(match, 72, current=False))
     assert row.count("4") == 1
 
@@ -89,7 +89,7 @@ def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
 @given(st.sampled_from(["", "gpt", "davinci", "2", "o"]), st.booleans())
 @example("", True)
 def test_row_never_exceeds_its_width_where_the_name_fits(query: str, current: bool) -> None:
-    for match, width in product(rank(query, builtin_names()), range(8, 120)):
+    for match, width in product(rank(query, BUILTIN_TOKENIZERS), range(8, 120)):
         text = "".join(text for text, _ in paint_match(match, width, current=current))
         assert len(text) <= max(width, 17)
 

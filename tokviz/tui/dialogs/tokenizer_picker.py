@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BuiltinTokenizer, builtin_names, is_builtin, load
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, is_builtin, load
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.tokenizer import Tokenizer
@@ -81,7 +81,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """
         super().__init__(self._paint, "tokenizers")
         self.current = current
-        self.tokenizers = builtin_names()
+        self.tokenizers = BUILTIN_TOKENIZERS
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
         self._recent = list(recent)
@@ -302,7 +302,7 @@ def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
 
 
 def _nothing_found(query: str) -> str:
-    names = ", ".join(tokenizer.name for tokenizer in builtin_names())
+    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
     return (
         f"No tokenizer fits “{safe(query.strip())}”. There are {names}; "
         "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "

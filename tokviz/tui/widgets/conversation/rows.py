@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from tokviz.tui.widgets.editor.breaks import breaks
@@ -128,46 +129,46 @@ class BlockRows:
             width: The cells of a row of text.
             show_invisibles: Whether invisible characters are drawn as glyphs.
         """
-        self.n_rows = 0
-        """The number of rows, that for adding a message included."""
+        # Rows that are about the same: the first one, their kind, and where their text is broken.
+        self._same: list[tuple[int, RowKind, int, int, WrappedText | None]] = []
         self._headers: list[int] = []
-        self._tops: dict[tuple[int, int], int] = {}
-        # Rows that are about the same, with the characters of each if they have any.
-        self._starts: list[int] = []
-        self._same: list[tuple[BlockRow, WrappedText | None]] = []
+        self._tops: list[list[int]] = []
+        same, top = self._same, 0
         for message, block in enumerate(blocks):
-            self._headers.append(self.n_rows)
-            self._add(BlockRow("header", message))
+            tops: list[int] = []
+            self._headers.append(top)
+            self._tops.append(tops)
+            same.append((top, "header", message, 0, None))
+            top += 1
             for index, part in enumerate(block.parts):
                 if part.kind:
-                    self._add(BlockRow("kind", message, index))
-                self._tops[message, index] = self.n_rows
+                    same.append((top, "kind", message, index, None))
+                    top += 1
+                tops.append(top)
                 if live == (message, index):
-                    self._add(BlockRow("editor", message, index), editor_height)
+                    same.append((top, "editor", message, index, None))
+                    top += editor_height
                     continue
                 wrapped = wrap_text(part.text, width, show_invisibles)
-                self._add(BlockRow("text", message, index), len(wrapped.rows), wrapped)
+                same.append((top, "text", message, index, wrapped))
+                top += len(wrapped.rows)
                 if not wrapped.complete:
-                    self._add(BlockRow("more", message, index))
-        self._add(BlockRow("add", len(blocks)))
-
-    def _add(self, row: BlockRow, n_rows: int = 1, wrapped: WrappedText | None = None) -> None:
-        self._starts.append(self.n_rows)
-        self._same.append((row, wrapped))
-        self.n_rows += n_rows
+                    same.append((top, "more", message, index, None))
+                    top += 1
+        same.append((top, "add", len(blocks), 0, None))
+        self.n_rows = top + 1
+        """The number of rows, that for adding a message included."""
 
     def row(self, number: int) -> BlockRow:
         """Say what a row is about."""
-        place = bisect_right(self._starts, number) - 1
-        row, wrapped = self._same[place]
-        if wrapped is None:
-            return row
-        start, end = wrapped.rows[number - self._starts[place]]
-        return row._replace(start=start, end=end)
+        place = bisect_right(self._same, number, key=itemgetter(0)) - 1
+        top, kind, message, part, wrapped = self._same[place]
+        start, end = (0, 0) if wrapped is None else wrapped.rows[number - top]
+        return BlockRow(kind, message, part, start, end)
 
     def top_of(self, place: PartPlace) -> int:
         """Give the first row of a part's text."""
-        return self._tops[place]
+        return self._tops[place.message][place.part]
 
     def header_of(self, message: int) -> int:
         """Give the row of a message's header."""
