@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz import bytetext
+from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
@@ -171,6 +172,18 @@ async def test_quitting_asks_nothing_where_nothing_would_be_lost(tmp_path: Path)
     assert (tmp_path / "a.txt").read_text() == "xmy words"
 
 
+async def test_what_was_typed_just_before_the_end_comes_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    app = TokvizApp(Session(Opened("my words"), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+q", "y")
+    (kept,) = state_folder().glob("autosave-*")
+    assert kept.read_text().endswith("\nxmy words")
+
+
 async def opened_and_changed_by_another(pilot: Pilot[None], path: Path) -> TokensScreen:
     path.write_text("one")
     screen = screen_of(pilot.app)
@@ -202,7 +215,7 @@ async def opened_and_changed_by_another(pilot: Pilot[None], path: Path) -> Token
 async def test_a_file_that_changed_on_disk_is_not_overwritten_unasked(
     tmp_path: Path, keys: list[str], on_disk: str, shown: str
 ) -> None:
-    path, app = tmp_path / "[/red] \x1b[2J.txt", make_app()
+    path, app = tmp_path / "[@click=app.quit]a[b=] \x1b[2J.txt", make_app()
     async with app.run_test() as pilot:
         screen = await opened_and_changed_by_another(pilot, path)
         await pilot.press(*keys)
