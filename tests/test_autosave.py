@@ -14,7 +14,7 @@ import pytest
 
 from tokviz import autosave
 from tokviz.autosave import Autosave
-from tokviz.files import write_file
+from tokviz.files import file_state, write_file
 
 TEXT = "naïve\r\n\udcff\0\u2028你好"
 
@@ -44,6 +44,18 @@ def age(file: Path, **changes: object) -> None:
 
 def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
+
+
+def test_a_file_that_was_written_since_the_text_was_kept_has_changed(tmp_path: Path) -> None:
+    source, folder = tmp_path / "a.txt", tmp_path / "kept"
+    source.write_text("one")
+    crash_with(folder, TEXT, str(source))
+    recovered = Autosave(folder).pending()
+    assert recovered is not None
+    assert recovered.state == file_state(source) is not None
+    later = recovered.when.timestamp() + 2
+    os.utime(source, (later, later))
+    assert recovered.state is None
 
 
 def test_text_of_a_crashed_process_comes_back_exactly(tmp_path: Path) -> None:

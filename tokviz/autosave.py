@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tokviz.bytetext import from_bytes, to_bytes
 from tokviz.errors import TokvizError
-from tokviz.files import read_file, write_file
+from tokviz.files import FileState, file_state, read_file, write_file
 from tokviz.folders import state_folder
 from tokviz.json_file import parse_json
 
@@ -48,6 +48,14 @@ class Recovered(NamedTuple):
     """The file that was open, None if the text was never saved."""
     file: Path
     """Where it was found."""
+
+    @property
+    def state(self) -> FileState | None:
+        """How the file that was open is, unless it has been written since the text was kept."""
+        state = file_state(self.source) if self.source else None
+        if state is not None and state.mtime_ns > self.when.timestamp() * 1e9:
+            return None
+        return state
 
 
 class Autosave:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from tokviz.errors import InputFileError, OutputFileError
 
@@ -14,6 +15,23 @@ StrPath = str | os.PathLike[str]
 
 MAX_FILE_BYTES = 200_000_000
 """Largest file that is read into memory whole."""
+
+
+class FileState(NamedTuple):
+    """What tells that a file has been written since, also by a program that replaces it."""
+
+    mtime_ns: int
+    n_bytes: int
+    inode: int
+
+
+def file_state(path: StrPath) -> FileState | None:
+    """Look at a file; None if there is none, or nobody can tell."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
-from tokviz.files import looks_binary, read_file
+from tokviz.files import FileState, file_state, looks_binary, read_file
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, load
 from tokviz.live.document import LiveDocument
 from tokviz.settings import Settings, save_settings
@@ -111,12 +111,14 @@ class Opened(NamedTuple):
         path: The file it came from, None if from nowhere.
         is_sample: Whether it is the sample, which nobody would miss.
         notes: Sentences for the user about it.
+        state: How the file was when it was read.
     """
 
     text: str
     path: Path | None = None
     is_sample: bool = False
     notes: tuple[str, ...] = ()
+    state: FileState | None = None
 
 
 class Session:
@@ -125,6 +127,7 @@ class Session:
     Attributes:
         live: The text at hand with its tokens.
         path: The file the text came from or went to last, None for none.
+        state_read: How the file was that the session began with.
         is_sample: Whether the text is the sample, untouched.
         edits: How often the text has been changed since it was opened.
         saved_edits: What `edits` was when the text was saved last.
@@ -155,6 +158,7 @@ class Session:
         """
         self.live = LiveDocument(opened.text, tokenizer, parse_specials=parse_specials)
         self.path = opened.path
+        self.state_read = opened.state
         self.is_sample = opened.is_sample
         self.notes = opened.notes
         self.edits = self.saved_edits = 0
@@ -283,7 +287,9 @@ def read_text(path: Path) -> Opened:
     Raises:
         InputFileError: If it cannot be read.
     """
-    return opened_bytes(read_file(path), path)
+    # Looked at before it is read: a change in between is then noticed too.
+    state = file_state(path)
+    return opened_bytes(read_file(path), path)._replace(state=state)
 
 
 def opened_bytes(data: bytes, path: Path | None = None) -> Opened:

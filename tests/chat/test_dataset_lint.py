@@ -31,8 +31,13 @@ ANY_ROLES = st.lists(
     ),
     max_size=5,
 )
+THOUGHT = {"role": "assistant", "content": "Hello", "thinking": "a b c"}
+TOOLS = [{"type": "function", "function": {"name": "add"}}]
+ODD = st.sampled_from(
+    [{"x": 1}, [*turns("Hi"), THOUGHT], {"messages": turns("Hi", "Hello"), "tools": TOOLS}]
+)
 ROWS = st.lists(
-    st.one_of(nanochat_conversations(), plain_conversations(), ANY_ROLES, st.just({"x": 1})),
+    st.one_of(nanochat_conversations(), plain_conversations(), ANY_ROLES, ODD),
     max_size=6,
 )
 
@@ -72,6 +77,14 @@ def test_the_fast_way_finds_the_same(rows, template, max_tokens, with_lengths):
     dataset = dataset_of(rows * 2)
     linter = DatasetLinter(GPT2, template, max_tokens, with_lengths=with_lengths)
     assert list(linter.reports(dataset)) == one_by_one(dataset, template, max_tokens, with_lengths)
+
+
+@pytest.mark.parametrize(("template", "n_found"), [("chatml", 1), ("gpt-oss", 0)])
+def test_a_row_with_reasoning_is_not_of_the_form_of_one_without(template, n_found):
+    linter = DatasetLinter(GPT2, TEMPLATES[template], 2048)
+    plain, thought = linter.reports(dataset_of([turns("Hi", "Hello"), [*turns("Hi"), THOUGHT]]))
+    assert plain.findings == ()
+    assert [finding.code for finding in thought.findings] == ["left-out"] * n_found
 
 
 def test_batches_are_no_matter(monkeypatch):

@@ -59,6 +59,39 @@ def test_the_original_in_jinja_gives_what_the_built_in_gives(template, name, tok
         assert theirs.reasons == ours.reasons
 
 
+def test_what_is_null_in_a_message_is_not_there_for_the_template():
+    """OpenAI's tool calls come with the content null, and tables fill up their rows with nulls."""
+    source = (
+        "{% for m in messages %}{{ m.role }}:{{ m.content }}"
+        "{% if m.name is defined %}!{% endif %}{{ m.tool_calls | length }}<|im_end|>{% endfor %}"
+    )
+    template = JinjaTemplate("t", source)
+    call = {"function": {"name": "add", "arguments": {"a": None}}}
+    conversation = read(
+        [
+            {"role": "user", "content": "1+1?", "name": None},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+        ]
+    )
+    rendering = render(QWEN, conversation, template)
+    template.close()
+    text = b"".join(rendering.token_bytes(i) for i in range(len(rendering)))
+    assert text == b"user:1+1?0<|im_end|>assistant:1<|im_end|>"
+
+
+def test_reasoning_and_tools_that_a_template_does_not_write_are_said():
+    said = {"role": "assistant", "content": "Hello", "thinking": "Hm.\n", "reasoning": "Oh."}
+    tools = [{"type": "function", "function": {"name": "add"}}]
+    conversation = read({"messages": [*turns("Hi"), said], "tools": tools})
+    source = "{% for m in messages %}{{ m.content }}{{ m.thinking | trim }}<|im_end|>{% endfor %}"
+    template = JinjaTemplate("t", source)
+    rendering = render(QWEN, conversation, template)
+    template.close()
+    assert rendering.notes[-1] == "t leaves out a part of the conversation: 'tools', 'reasoning'."
+    found = [f.message for f in lint(conversation, rendering) if f.code == "left-out"]
+    assert found == ["t leaves out 'tools'", "message 2: t leaves out 'reasoning'"]
+
+
 def test_generation_marks_make_the_mask():
     conversation = read(turns("Hi", "Hello", "Oh", "Yes"))
     marked, plain = render(QWEN, conversation, MARKED), render(QWEN, conversation, "chatml")

@@ -12,8 +12,9 @@ from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
 from tests.profiles import examples
 from tokviz.assets import asset_path
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.render import Rendering, render
+from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationError
+from tokviz.chat.lint import lint
+from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
 from tokviz.formats.packed import PackedRanks
 from tokviz.formats.registry import load
@@ -143,6 +144,10 @@ def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
             called = f"functions.{given_message['name']}" if "name" in given_message else called
             answered(called, content)
         else:
+            for key in REASONING_KEYS:
+                if key in given_message:
+                    thought = message.from_role_and_content(role.ASSISTANT, given_message[key])
+                    written.append(thought.with_channel("analysis"))
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             calls = given_message.get("tool_calls", [])
             for part in [] if content == "" and calls else parts:
@@ -183,6 +188,14 @@ PYTHON = [
         [*turns("Hi"), {"role": "assistant", "content": PYTHON}],
         [*turns("Hi"), {"role": "assistant", "content": PYTHON}, *turns("So?", "Yes.")],
         [CALLS[0], {**CALLS[1], "content": None}, *CALLS[2:]],
+        [*turns("Hi"), {"role": "assistant", "content": "Hello", "thinking": " A <|end|>.\n"}],
+        [
+            *turns("Hi"),
+            {"role": "assistant", "content": "Hello", "reasoning_content": "One."},
+            *turns("So?"),
+            {"role": "assistant", "content": PYTHON, "reasoning": "Two.", "thinking": "Three."},
+        ],
+        [CALLS[0], {**CALLS[1], "content": None, "thinking": "I add."}, *CALLS[2:]],
     ],
 )
 def test_gpt_oss_is_what_openai_harmony_writes(harmony, messages):
@@ -220,6 +233,52 @@ def test_gpt_oss_learns_all_that_the_model_writes():
         "<|start|>assistant to=python<|channel|>analysis code<|message|>print(1)\n<|call|>"
         "|<|channel|>final<|message|>One.<|return|>"
     )
+
+
+def test_reasoning_is_learned_once_in_the_analysis_channel():
+    said = {"role": "assistant", "content": "Hello", "thinking": "Hm.", "reasoning": "Hm."}
+    result = rendering(HARMONY, [*turns("Hi"), said], "gpt-oss")
+    assert in_short(learned(result)).decode() == (
+        "|<|channel|>analysis<|message|>Hm.<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>Hello<|return|>"
+    )
+    assert result.left_out == ()
+
+
+@pytest.mark.parametrize("template", ["chatml", "llama3", "qwen", "nanochat"])
+@pytest.mark.parametrize("key", REASONING_KEYS)
+def test_reasoning_that_a_template_leaves_out_is_said(template, key):
+    messages = [*turns("Hi"), {"role": "assistant", "content": "Hello", key: "Hm."}]
+    conversation = Conversation.from_json(messages)
+    result = render(QWEN, conversation, template)
+    assert result.notes == (f"{template} leaves out a part of the conversation: '{key}'.",)
+    assert rendering_to_json(result)["notes"] == list(result.notes)
+    findings = [f for f in lint(conversation, result) if f.code == "left-out"]
+    assert [(f.message, f.message_index) for f in findings] == [
+        (f"message 2: {template} leaves out '{key}'", 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("template", "values"),
+    [("gpt-oss", {"thinking": ["a list"]}), ("chatml", {"thinking": 1, "reasoning": "a"})],
+)
+def test_what_cannot_be_written_as_reasoning_is_said(template, values):
+    messages = [*turns("Hi"), {"role": "assistant", "content": "Hello", **values}]
+    result = rendering(QWEN, messages, template)
+    assert [aside.key for aside in result.left_out] == list(values)
+
+
+def test_nothing_is_said_of_reasoning_that_is_empty():
+    said = {"role": "assistant", "content": "Hello", "thinking": "", "reasoning": None}
+    assert rendering(QWEN, [*turns("Hi"), said], "chatml").notes == ()
+
+
+def test_tools_that_a_template_leaves_out_are_said():
+    tools = [{"type": "function", "function": {"name": "add"}}]
+    messages = turns("Hi", "Hello")
+    assert rendering(QWEN, messages, "qwen", tools=tools).left_out == ()
+    assert "'tools'" in rendering(QWEN, messages, "chatml", tools=tools).notes[0]
 
 
 def test_a_token_over_the_border_is_learned_if_any_of_it_is():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.chat import tool_calls
@@ -26,6 +26,12 @@ PART_KINDS = ("text", "python", "python_output", "tool_call")
 """What a part of a message may be.
 
 The first three are nanochat's. The text of a `tool_call` is JSON: its `name` and `arguments`.
+"""
+
+REASONING_KEYS = ("thinking", "reasoning_content", "reasoning")
+"""The keys under which an assistant message keeps what the model thinks before it answers.
+
+They are those of gpt-oss's template, of DeepSeek's and Qwen's interfaces, and of OpenRouter's.
 """
 
 Json = dict[str, Any]
@@ -137,10 +143,36 @@ class Message:
             self.content if isinstance(self.content, str) else "".join(p.text for p in self.content)
         )
 
+    @property
+    def reasoning(self) -> tuple[str, ...]:
+        """The texts under `REASONING_KEYS` of an assistant message, each once."""
+        if self.role != "assistant" or not self.extra:
+            return ()
+        texts = [self.extra.get(key) for key in REASONING_KEYS]
+        return tuple(
+            dict.fromkeys(_clean(text, False) for text in texts if isinstance(text, str) and text)
+        )
+
     def to_json(self) -> Json:
         """Write the message with `role` and `content`, tool calls as OpenAI does."""
         content, calls = _content_to_json(self.content)
         return {"role": self.role, "content": content, **calls, **self.extra}
+
+
+class Aside(NamedTuple):
+    """Something for the model that is not among the contents of the messages.
+
+    Attributes:
+        key: Where it is: one of `REASONING_KEYS` of a message, or `tools`.
+        value: What is there.
+        message: The message, counted from 0; None for the whole conversation.
+        role: The role of that message.
+    """
+
+    key: str
+    value: Any
+    message: int | None = None
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +211,16 @@ class Conversation:
             )
         found = ", ".join(map(repr, list(value)[:8])) or "none"
         raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
+
+    def asides(self) -> list[Aside]:
+        """List what a template may leave out, for it is not among the contents."""
+        tools = self.extra.get("tools")
+        found = [Aside("tools", tools)] if tools else []
+        for index, message in enumerate(self.messages):
+            if message.extra:
+                values = [(key, message.extra.get(key)) for key in REASONING_KEYS]
+                found += [Aside(key, value, index, message.role) for key, value in values if value]
+        return found
 
     def to_json(self) -> Any:
         """Write the conversation in its shape, ready for `json.dumps`."""

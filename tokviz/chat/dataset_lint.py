@@ -78,11 +78,12 @@ class _Row:
     n_specials: int = 0
     n_tokens: int | None = None
     form: Form | None = None
+    leaves_out: bool = False
 
 
 def _form_of(conversation: Conversation) -> Form | None:
-    """Give the form; None where a template also looks at the texts: tools and their calls."""
-    if conversation.extra.get("tools"):
+    """Give the form; None where there is more than that: tools, their calls, reasoning."""
+    if conversation.asides():
         return None
     form: list[tuple[str, tuple[str, ...] | None]] = []
     for message in conversation.messages:
@@ -211,6 +212,7 @@ class DatasetLinter:
             row.findings = tuple(lint(row.conversation, None, error, self._specials))
             row.conversation = None
             return
+        row.leaves_out = not all(map(template.writes, row.conversation.asides()))
         if row.form is not None and row.form not in self._good_forms:
             self._note_form(row.form, row.conversation, row.spans)
         runs = runs_of(row.spans)
@@ -261,7 +263,8 @@ class DatasetLinter:
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
-        if is_cut or names_token or not _is_learned_well(conversation, row.spans):
+        is_odd = is_cut or row.leaves_out or names_token
+        if is_odd or not _is_learned_well(conversation, row.spans):
             rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
             findings = lint(conversation, rendering)
         row.findings = tuple(in_order(findings))

@@ -1,7 +1,9 @@
 """Harmony, the format of gpt-oss.
 
 A conversation's system and developer messages are harmony's developer messages; its system message
-says what the model is and which channels there are. The date, which it may say, is left out.
+says what the model is and which channels there are. The date, which it may say, is left out. What
+the assistant thinks goes to the analysis channel, and is kept in every turn (`auto_drop_analysis`
+is off): it is to be learned.
 
 Sources: `render_conversation_for_training` in openai/harmony `src/encoding.rs`; its
 `docs/format.md`.
@@ -11,7 +13,14 @@ from __future__ import annotations
 
 import json
 
-from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError, Message, Part
+from tokviz.chat.conversation import (
+    TOOL_ROLES,
+    Aside,
+    Conversation,
+    ConversationError,
+    Message,
+    Part,
+)
 from tokviz.chat.spans import Reason, Span, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
@@ -55,6 +64,11 @@ def write(conversation: Conversation) -> list[Span]:
     return spans
 
 
+def writes(aside: Aside) -> bool:
+    """Tell whether something beside the contents is written: the reasoning of the assistant."""
+    return aside.role == "assistant" and isinstance(aside.value, str)
+
+
 def _told(message: Message, index: int) -> list[Span]:
     """Write what the model is told: by the user, or by the developer."""
     is_user = message.role == "user"
@@ -76,23 +90,28 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
     """
     spans: list[Span] = []
     goes_on = False
+    for text in message.reasoning:
+        spans += [
+            *_assistant_start(index, -1, goes_on),
+            *_channel("analysis", index),
+            special(MESSAGE, index, learned=True),
+            content(text, "assistant", "text", index, -1),
+            end(END, index),
+        ]
+        goes_on = True
     parts = message.parts
     for number, part in enumerate(parts):
         if part.kind == "python_output":
             spans += _tool_output("python", part.text, index, number)
             goes_on = False
             continue
-        spans += [
-            special(START, index, learned=goes_on, part=number),
-            header("assistant", index, learned=goes_on),
-        ]
-        text = content(part.text, "assistant", part.kind, index, number)
+        spans += _assistant_start(index, number, goes_on)
         if part.kind == "text":
             is_end = is_last and number == len(parts) - 1
             spans += [
                 *_channel("final", index),
                 special(MESSAGE, index, learned=True),
-                text,
+                content(part.text, "assistant", part.kind, index, number),
                 end(RETURN if is_end else END, index),
             ]
             goes_on = True
@@ -135,6 +154,13 @@ def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:
         special(MESSAGE, index, part=number),
         Span(text, Reason.TOOL_OUTPUT, False, False, False, index, number),
         special(END, index, part=number),
+    ]
+
+
+def _assistant_start(index: int, number: int, learned: bool) -> list[Span]:
+    return [
+        special(START, index, learned=learned, part=number),
+        header("assistant", index, learned=learned),
     ]
 
 

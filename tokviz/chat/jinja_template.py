@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Aside, Conversation, ConversationError
+from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import Limits
@@ -100,10 +101,25 @@ class JinjaTemplate:
             f"{marked.n_lost} texts of the conversation are not in what the template writes, or "
             "are changed: their tokens count as the template's."
         )
-        notes = (lost,) if marked.n_lost else ()
         return render_spans(
-            tokenizer, spans, needed, self.name, max_tokens, mask_source=source, notes=notes
+            tokenizer,
+            spans,
+            needed,
+            self.name,
+            max_tokens,
+            mask_source=source,
+            notes=(lost,) if marked.n_lost else (),
+            left_out=[aside for aside in conversation.asides() if not self._writes(aside, marked)],
         )
+
+    def _writes(self, aside: Aside, marked: MarkedText) -> bool:
+        """Tell whether something beside the contents is in what was rendered, as far as one sees.
+
+        Tools are written in words of the template's own: whether it asks for them has to do.
+        """
+        if aside.key == "tools":
+            return "tools" in self.source
+        return isinstance(aside.value, str) and aside.value.strip() in marked.text
 
     def specials_in_use(self) -> list[str]:
         """List the special tokens that the template writes, in the order of its text."""
@@ -160,9 +176,18 @@ class JinjaTemplate:
         for conversation in conversations:
             yield {
                 "do": "render",
-                "messages": [message.to_json() for message in conversation.messages],
+                "messages": [_given(message) for message in conversation.messages],
                 "variables": {"tools": conversation.extra.get("tools")},
             }
+
+
+def _given(message: ChatMessage) -> Body:
+    """Give a message as a template sees it: without what is null, which it would write as None.
+
+    So does `apply_chat_template` of transformers (pull request 45422) with the content of a
+    message that calls tools.
+    """
+    return {key: value for key, value in message.to_json().items() if value is not None}
 
 
 def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:

@@ -317,6 +317,12 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
         )
 
 
+def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    for aside in rendering.left_out:
+        where = "" if aside.message is None else f"message {aside.message + 1}: "
+        yield Breach(f"{where}{rendering.template} leaves out {aside.key!r}", aside.message)
+
+
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.mask_source == ROLE_SPANS:
         yield Breach(
@@ -357,6 +363,7 @@ RULES: dict[str, Rule] = {
             "warning",
             of_messages=_special_in_content,
         ),
+        Rule("left-out", "something is not rendered", "warning", of_tokens=_left_out),
         Rule(
             "no-generation-marks",
             "the template has no generation marks",

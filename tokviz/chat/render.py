@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import Aside, Conversation
 from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, Span
@@ -72,6 +72,7 @@ class Rendering:
             ids they were given: those after its last.
         mask_source: A key of `MASK_SOURCES`.
         notes: What else there is to say about the rendering, in sentences.
+        left_out: What the template does not write of the conversation; a note says so too.
     """
 
     tokenizer: Tokenizer
@@ -87,6 +88,7 @@ class Rendering:
     virtual_specials: Mapping[str, int]
     mask_source: str = TEMPLATE_MASK
     notes: tuple[str, ...] = ()
+    left_out: tuple[Aside, ...] = ()
 
     def __len__(self) -> int:
         """Count all tokens, those that are cut off too."""
@@ -191,7 +193,10 @@ def render(
     chosen = get_template(template) if isinstance(template, str) else template
     if isinstance(chosen, ChatTemplate):
         spans = chosen.write(conversation)
-        return render_spans(tokenizer, spans, chosen.special_tokens, chosen.name, max_tokens)
+        left_out = [aside for aside in conversation.asides() if not chosen.writes(aside)]
+        return render_spans(
+            tokenizer, spans, chosen.special_tokens, chosen.name, max_tokens, left_out=left_out
+        )
     return chosen.render(tokenizer, conversation, max_tokens)
 
 
@@ -204,6 +209,7 @@ def render_spans(
     *,
     mask_source: str = TEMPLATE_MASK,
     notes: tuple[str, ...] = (),
+    left_out: Sequence[Aside] = (),
 ) -> Rendering:
     """Encode what a template has written.
 
@@ -215,12 +221,16 @@ def render_spans(
         max_tokens: How many tokens are kept.
         mask_source: A key of `MASK_SOURCES`.
         notes: Sentences for the rendering's `notes`.
+        left_out: What the template has not written of the conversation.
     """
     virtual = virtual_specials(tokenizer, special_tokens)
     columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
     columns.add_all(spans)
     n_kept = min(len(columns.ids), max_tokens)
     n_cut = len(columns.ids) - n_kept
+    if left_out:
+        keys = ", ".join(dict.fromkeys(repr(aside.key) for aside in left_out))
+        notes = (*notes, f"{template} leaves out a part of the conversation: {keys}.")
     return Rendering(
         tokenizer,
         template,
@@ -235,6 +245,7 @@ def render_spans(
         virtual,
         mask_source,
         notes,
+        tuple(left_out),
     )
 
 
@@ -333,6 +344,7 @@ def rendering_to_json(rendering: Rendering) -> dict[str, object]:
         "n_kept": kept,
         "n_learned": rendering.n_learned,
         "virtual_specials": dict(rendering.virtual_specials),
+        "notes": list(rendering.notes),
         "ids": rendering.ids[:kept].tolist(),
         "mask": list(rendering.mask[:kept]),
         "reasons": [REASON_NAMES[Reason(r)] for r in rendering.reasons[:kept]],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tokviz.chat import harmony, nanochat, turns
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import Aside, Conversation
 from tokviz.chat.spans import Span
 from tokviz.errors import TokvizError
 
@@ -29,6 +29,7 @@ class ChatTemplate:
         special_tokens: The special tokens it needs, in the order in which a tokenizer without
             them gets ids for them.
         write: Makes the spans of a conversation; raises `ConversationError` where it cannot.
+        writes: Tells what it writes of the things that are not among the contents.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ChatTemplate:
     source: str
     special_tokens: tuple[str, ...]
     write: Callable[[Conversation], list[Span]]
+    writes: Callable[[Aside], bool] = lambda aside: False
 
     is_remote: ClassVar[bool] = False
     """Whether rendering waits for a child process."""
@@ -78,6 +80,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             "tokenizer_config.json of Qwen/Qwen2.5-7B-Instruct",
             (turns.IM_START, turns.IM_END),
             turns.write_qwen,
+            lambda aside: aside.key == "tools",
         ),
         ChatTemplate(
             "gpt-oss",
@@ -87,6 +90,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             "openai/harmony src/encoding.rs, docs/format.md",
             harmony.SPECIAL_TOKENS,
             harmony.write,
+            harmony.writes,
         ),
     )
 }

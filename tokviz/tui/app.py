@@ -27,6 +27,7 @@ from tokviz.tui.actions import (
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.themes import DARK, LIGHT, THEMES
 from tokviz.tui.widgets.turns import neighbour
 
@@ -72,6 +73,8 @@ class TokvizApp(App[None]):
         self.session = session
         session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
+        self._made: dict[str, TokvizScreen] = {}
+        self._question: Screen[bool] | None = None
         for theme in THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
@@ -89,7 +92,8 @@ class TokvizApp(App[None]):
         return self._make_screen(self.DEFAULT_MODE)
 
     def _make_screen(self, screen_id: str) -> TokvizScreen:
-        return screen_class(screen_id)(self.session)
+        screen = self._made[screen_id] = screen_class(screen_id)(self.session)
+        return screen
 
     def on_mount(self) -> None:
         """Go to the screen that was asked for."""
@@ -163,11 +167,17 @@ class TokvizApp(App[None]):
 
     @action("Quit", "ctrl+q", section="App")
     async def action_quit(self) -> None:
-        """End tokviz. A text that was not saved comes back at the next start."""
+        """End tokviz. It asks first if changes are not saved.
+
+        They come back at the next start all the same.
+        """
         await self.workers.wait_for_complete(
             [worker for worker in self.workers if worker.group == "save"]
         )
-        self.exit()
+        if self._question is None or self._question is not self.screen:
+            made = [screen for screen in self._made.values() if screen.is_mounted]
+            names = [name for screen in made for name in screen.unsaved()]
+            self._question = unless_unsaved(self, names, "Quit", self.exit)
 
     def on_unmount(self) -> None:
         """Remember the choices."""

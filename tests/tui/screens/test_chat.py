@@ -16,9 +16,10 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
 from tokviz.folders import state_folder
-from tokviz.session import Opened, Session, ShowScreen
+from tokviz.session import Opened, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.base import Field
+from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.scan import Scan
@@ -504,6 +505,66 @@ async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again
         screen.files.save(tmp_path / "back.json")
         await settle(pilot)
     assert not list((state_folder() / "conversations").glob("autosave-*"))
+
+
+async def test_quitting_asks_for_what_is_not_saved_on_any_screen() -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot, CHAT)
+        await pilot.press("ctrl+q")
+        assert isinstance(app.screen, ConfirmDialog)
+        assert "this conversation" in app.screen._question
+        await pilot.press("escape")
+        app.session.ask(ShowText("typed"))
+        await settle(pilot)
+        await pilot.press("alt+r")
+        await settle(pilot)
+        await pilot.press("ctrl+q")
+        assert isinstance(app.screen, ConfirmDialog)
+        assert "this text, this conversation" in app.screen._question
+        await pilot.press("y")
+    assert app.return_code == 0
+    kept = [file.read_text("utf-8") for file in state_folder().rglob("autosave-*")]
+    assert sorted("See you" in text for text in kept) == [False, True], "both come back"
+
+
+async def test_quitting_a_conversation_that_nobody_changed_asks_nothing() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot)
+        await pilot.press("ctrl+q")
+    assert app.return_code == 0
+
+
+async def test_a_conversation_whose_file_changed_on_disk_is_not_saved_unasked(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(CHAT))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.rows.open_path(path)
+        await settle(pilot)
+        await pilot.press("Z", "ctrl+s")
+        await settle(pilot)
+        assert json.loads(path.read_text())["messages"][0]["content"] == "ZHi"
+        await pilot.press("ctrl+z", "ctrl+s")
+        await settle(pilot)
+        assert json.loads(path.read_text()) == CHAT, "its own saving is no change, nor is undo"
+        path.write_text("another")
+        await pilot.press("Y", "ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+        await pilot.press("escape")
+        assert path.read_text() == "another"
+        assert screen.chat.modified
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        await pilot.press("down", "down", "enter")
+        await settle(pilot)
+        assert json.loads(path.read_text())["messages"][0]["content"] == "YHi"
+        assert not screen.chat.modified
 
 
 async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action() -> None:

@@ -1,19 +1,25 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.events import Resize
 from textual.geometry import Size
+from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz import bytetext
-from tokviz.session import Opened, Session, sample_text
+from tokviz.folders import state_folder
+from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
+from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.tokens import TokensScreen
@@ -144,6 +150,122 @@ async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Pat
         await pilot.press("escape")
         assert screen_of(app).live.text == "xmy words"
         assert app.screen is screen_of(app)
+
+
+@pytest.mark.parametrize("open_path", [None, "a.txt"])
+async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | None) -> None:
+    app = make_app("my words")
+    app.session.path = Path(open_path) if open_path else None
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+q")
+        assert isinstance(app.screen, ConfirmDialog)
+        assert (open_path or "this text") in app.screen._question
+        await pilot.press("ctrl+q", "enter")
+        assert isinstance(app.screen, ConfirmDialog), "neither is an answer"
+        await pilot.press("escape")
+        assert app.screen_stack == [screen_of(app)], "it was asked once"
+        await pilot.press("f1", "ctrl+q")
+        assert isinstance(app.screen, ConfirmDialog)
+        assert app.return_code is None
+        await pilot.press("y")
+    assert app.return_code == 0
+    assert app.session.live.text == "xmy words"
+
+
+async def test_quitting_asks_nothing_where_nothing_would_be_lost(tmp_path: Path) -> None:
+    app = make_app("my words")
+    async with app.run_test() as pilot:
+        screen_of(app).files._save(tmp_path / "a.txt")
+        await settle(pilot)
+        await pilot.press("x", "ctrl+s", "ctrl+q")
+    assert app.return_code == 0
+    assert (tmp_path / "a.txt").read_text() == "xmy words"
+
+
+async def test_what_was_typed_just_before_the_end_comes_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    app = TokvizApp(Session(Opened("my words"), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+q", "y")
+    (kept,) = state_folder().glob("autosave-*")
+    assert kept.read_text().endswith("\nxmy words")
+
+
+async def opened_and_changed_by_another(pilot: Pilot[None], path: Path) -> TokensScreen:
+    path.write_text("one")
+    screen = screen_of(pilot.app)
+    screen.files.open_path(path)
+    await settle(pilot)
+    await pilot.press("x", "ctrl+s")
+    await settle(pilot)
+    assert path.read_text() == "xone", "its own saving is no change"
+    await pilot.press("y", "ctrl+s")
+    await settle(pilot)
+    assert path.read_text() == "xyone"
+    os.utime(path, ns=(0, 0))
+    path.write_text("another")
+    await pilot.press("z", "ctrl+s")
+    await settle(pilot)
+    assert isinstance(pilot.app.screen, PickDialog)
+    assert path.read_text() == "another"
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("keys", "on_disk", "shown"),
+    [
+        (["escape"], "another", "xyzone"),
+        (["down", "enter"], "another", "another"),
+        (["down", "down", "enter"], "xyzone", "xyzone"),
+    ],
+)
+async def test_a_file_that_changed_on_disk_is_not_overwritten_unasked(
+    tmp_path: Path, keys: list[str], on_disk: str, shown: str
+) -> None:
+    path, app = tmp_path / "[@click=app.quit]a[b=] \x1b[2J.txt", make_app()
+    async with app.run_test() as pilot:
+        screen = await opened_and_changed_by_another(pilot, path)
+        await pilot.press(*keys)
+        await settle(pilot)
+        assert app.screen is screen
+        assert path.read_text() == on_disk
+        assert screen.live.text == shown
+        assert app.session.modified == (on_disk != shown)
+
+
+async def test_a_text_whose_file_changed_on_disk_is_saved_elsewhere(tmp_path: Path) -> None:
+    path, app = tmp_path / "a.txt", make_app()
+    async with app.run_test() as pilot:
+        await opened_and_changed_by_another(pilot, path)
+        await pilot.press("enter")
+        assert isinstance(app.screen, SaveFileDialog)
+        assert path.read_text() == "another"
+
+
+async def test_a_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    app = TokvizApp(Session(read_text(path), tokviz.load("gpt2"), remember=False))
+    async with app.run_test() as pilot:
+        path.unlink()
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot)
+    assert path.read_text() == "xone"
+
+
+async def test_a_file_is_compared_with_how_it_was_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    app = TokvizApp(Session(read_text(path), tokviz.load("gpt2"), remember=False))
+    async with app.run_test() as pilot:
+        path.write_text("another")
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+    assert path.read_text() == "another"
 
 
 async def test_the_keyboard_goes_to_the_panel_and_back() -> None:

@@ -167,6 +167,12 @@ class TokvizScreen(Screen[None]):
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer; by default there is nothing to show."""
 
+    # -- what would be lost
+
+    def unsaved(self) -> list[str]:
+        """Name what the end of the app would lose; by default there is nothing."""
+        return []
+
     # -- requests
 
     def on_screen_resume(self) -> None:

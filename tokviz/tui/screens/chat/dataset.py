@@ -20,6 +20,7 @@ from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import histogram
 from tokviz.chat.lint import RULES
 from tokviz.errors import TokvizError
+from tokviz.files import FileState, file_state
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -107,9 +108,10 @@ class Rows(Controller):
     def open_path(self, path: Path) -> None:
         """Open a file; what was shown stays if that fails, and undo brings it back if not."""
 
-        def read(task: Task) -> tuple[Dataset, FoundRow | None]:
+        def read(task: Task) -> tuple[Dataset, FoundRow | None, FileState | None]:
+            state = file_state(path)
             dataset = Dataset.open(path)
-            return dataset, read_row(dataset, 0)
+            return dataset, read_row(dataset, 0), state
 
         def failed(error: TokvizError) -> None:
             text = str(error)
@@ -117,12 +119,15 @@ class Rows(Controller):
 
         self.in_thread("open", read, partial(self._opened, path), failed=failed)
 
-    def _opened(self, path: Path, opened: tuple[Dataset, FoundRow | None]) -> None:
-        dataset, first = opened
+    def _opened(
+        self, path: Path, opened: tuple[Dataset, FoundRow | None, FileState | None]
+    ) -> None:
+        dataset, first, state = opened
         if first is None:
             self.say(f"{path}: there is no conversation in it.", "warning")
             return
         self.session.remember_folder(path)
+        self._chat.file_states[path] = state
         self.leave()
         is_one = dataset.n_rows == 1 and dataset.complete and path.suffix != ".jsonl"
         if not is_one:

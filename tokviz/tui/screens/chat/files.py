@@ -14,7 +14,7 @@ from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.errors import OutputFileError, TokvizError
-from tokviz.files import read_file, write_file
+from tokviz.files import read_file
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -53,8 +53,10 @@ class Files(Controller):
         self.safe = Safekeeping(
             screen,
             self._unsaved,
+            chat.file_states,
             noun="conversation",
             restore=_RESTORE,
+            save_as=self.save_as,
             folder="conversations",
         )
 
@@ -81,7 +83,7 @@ class Files(Controller):
         if origin.path is None or origin.row is not None:
             self.save_as()
         else:
-            self.save(origin.path)
+            self.save(origin.path, replaces=False)
 
     @action("Save the conversation as…", "f12", section="File")
     def save_as(self) -> None:
@@ -104,23 +106,25 @@ class Files(Controller):
             self.say("This row is not a conversation yet. Repair its text first.", "warning")
         return is_raw
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, replaces: bool = True) -> None:
         """Write the conversation in a thread."""
         conversation = self._chat.conversation
 
-        def saved(_: None) -> None:
+        def saved(_: int) -> None:
             self.say(f"Saved to {path}.")
             if conversation is self._chat.conversation:
                 self._chat.mark_saved(conversation)
                 self._chat.history.relocate(Origin(path))
                 self.session.remember_folder(path)
                 self._show()
-                self.safe.saved()
 
-        def write() -> None:
-            write_file(path, bytetext.to_bytes(editing.json_of(conversation, indent=2) + "\n"))
-
-        self._write(write, saved, "Not saved.")
+        self.safe.save(
+            path,
+            lambda: bytetext.to_bytes(editing.json_of(conversation, indent=2) + "\n"),
+            saved,
+            replaces=replaces,
+            reload=self._open_path,
+        )
 
     @action("Append to a JSONL file…", "alt+j", section="File")
     def append_jsonl(self) -> None:
@@ -141,19 +145,17 @@ class Files(Controller):
 
     def _append(self, path: Path) -> None:
         conversation = self._chat.conversation
-        self._write(
-            lambda: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
-            lambda _: self.say(f"Appended to {path}."),
-            "Not appended.",
-        )
 
-    def _write(
-        self, write: Callable[[], None], done: Callable[[None], object], refusal: str
-    ) -> None:
         def failed(error: TokvizError) -> None:
-            self.say(f"{refusal} {error}", "error")
+            self.say(f"Not appended. {error}", "error")
 
-        self.in_thread("save", lambda task: write(), done, failed=failed, exclusive=False)
+        self.in_thread(
+            "save",
+            lambda task: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
+            lambda _: self.say(f"Appended to {path}."),
+            failed=failed,
+            exclusive=False,
+        )
 
     # -- new, sample, paste
 

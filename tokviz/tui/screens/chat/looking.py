@@ -169,7 +169,7 @@ class Looking(Controller):
         if place is None:
             return
         location = (0, 0)
-        if not rendering.from_structure[index]:
+        if not rendering.from_structure[index] and rendering.part_of[index] >= 0:
             data = bytetext.to_bytes(text_at(conversation, place))
             n_bytes = byte_of_token(rendering, self._rendered.counts, index)
             location = end_of(bytetext.from_bytes(data[:n_bytes]))

@@ -130,6 +130,10 @@ class ChatScreen(TokvizScreen):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
 
+    def unsaved(self) -> list[str]:
+        """Name what is not saved."""
+        return self.files.safe.names()
+
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
         self.files.safe.end()

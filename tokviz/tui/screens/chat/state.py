@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
+from tokviz.files import FileState
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.history import History, Origin, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
@@ -28,6 +30,7 @@ class ConversationAtHand:
         messages: Shows the conversation, and edits one part of it.
         jinja: The Jinja templates that were opened, by name.
         max_tokens: Where a rendering is cut off.
+        file_states: How files were when they were read or written last.
         unreadable: A row that cannot be read, as it is in the file, and why it cannot.
     """
 
@@ -46,6 +49,7 @@ class ConversationAtHand:
         self.history = History(State(editing.EMPTY, "nanochat", place=PartPlace(0)))
         self.jinja: dict[str, JinjaTemplate] = {}
         self.max_tokens = DEFAULT_MAX_TOKENS
+        self.file_states: dict[Path, FileState | None] = {}
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
         self._left: State | None = None

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
-from tokviz.errors import TokvizError
-from tokviz.files import write_file
 from tokviz.sentences import counted
 from tokviz.session import Opened, TextSaved, read_text, sample_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
+from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.tasks import Task
 
 _RESTORE = "Restore the recovered text"
 
@@ -26,7 +23,14 @@ class Files(Controller):
         """Take the text."""
         super().__init__(screen)
         self._text = text
-        self.safe = Safekeeping(screen, self._unsaved, noun="text", restore=_RESTORE)
+        self.safe = Safekeeping(
+            screen,
+            self._unsaved,
+            {self.session.path: self.session.state_read} if self.session.path else {},
+            noun="text",
+            restore=_RESTORE,
+            save_as=self.save_as,
+        )
 
     # -- opening
 
@@ -44,6 +48,7 @@ class Files(Controller):
     def _show(self, opened: Opened) -> None:
         self._text.load(opened.text, opened.path)
         if opened.path is not None:
+            self.safe.files[opened.path] = opened.state
             self.session.remember_folder(opened.path)
         for note in opened.notes:
             self.say(note, "warning")
@@ -54,7 +59,7 @@ class Files(Controller):
         if self.session.path is None:
             self.save_as()
         else:
-            self._save(self.session.path)
+            self._save(self.session.path, replaces=False)
 
     @action("Save the text as…", "f12", section="Text")
     def save_as(self) -> None:
@@ -85,13 +90,8 @@ class Files(Controller):
 
     # -- saving
 
-    def _save(self, path: Path) -> None:
+    def _save(self, path: Path, *, replaces: bool = True) -> None:
         texts, edits = self._text.live.chunk_texts(), self.session.edits
-
-        def write(task: Task) -> int:
-            data = bytetext.to_bytes("".join(texts))
-            write_file(path, data)
-            return len(data)
 
         def saved(n_bytes: int) -> None:
             self.session.path = path
@@ -100,12 +100,14 @@ class Files(Controller):
             self.say(f"Saved {counted(n_bytes, 'byte')} to {path}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
-            self.safe.saved()
 
-        def failed(error: TokvizError) -> None:
-            self.say(f"Not saved. {error}", "error")
-
-        self.in_thread("save", write, saved, failed=failed, exclusive=False)
+        self.safe.save(
+            path,
+            lambda: bytetext.to_bytes("".join(texts)),
+            saved,
+            replaces=replaces,
+            reload=self.open_path,
+        )
 
     # -- what is not saved
 
@@ -118,8 +120,7 @@ class Files(Controller):
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
-        path = self.session.path
-        self.safe.unless_unsaved(path.name if path else "This text", go_on)
+        unless_unsaved(self.app, self.safe.names(), "Discard them", go_on)
 
     @action(_RESTORE, section="Text")
     def restore_text(self) -> None:

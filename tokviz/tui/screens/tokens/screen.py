@@ -126,6 +126,10 @@ class TokensScreen(TokvizScreen):
         self.costs.read()
         self.begin_answering()
 
+    def unsaved(self) -> list[str]:
+        """Name what is not saved."""
+        return self.files.safe.names()
+
     def on_unmount(self) -> None:
         """End what runs in the background."""
         self.encoding.end()
