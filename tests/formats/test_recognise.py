@@ -116,7 +116,9 @@ def test_a_known_file_of_another_kind_is_called_by_its_name(name, tmp_path):
     assert in_folder.value.path == str(tmp_path / name)
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"a text"), b"\x1f\x8bno gzip"])
+@pytest.mark.parametrize(
+    "data", [gzip.compress(b"a text", mtime=0), b"\x1f\x8bno gzip"], ids=["whole", "damaged"]
+)
 def test_a_compressed_file_is_to_be_unpacked(data, tmp_path):
     (tmp_path / "x.gz").write_bytes(data)
     with pytest.raises(tokviz.InputFileError, match="is compressed with gzip: unpack it first"):
