@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 from textual import on
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
-from tokviz.tui.actions import action
+from tokviz.tui.actions import action, actions
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -22,23 +19,6 @@ from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 from tokviz.tui.widgets.turns import Turns
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _shows_views(method: Method) -> Method:
-    """Declare an action for each view."""
-    for kind in reversed(VIEWS):
-        declare = action(
-            f"View: {kind.id}",
-            *kind.keys,
-            section="View",
-            id=f"view_{kind.id}",
-            help=kind.help,
-            call=f"show_view('{kind.id}')",
-        )
-        declare(method)
-    return method
 
 
 class Looking(Controller):
@@ -72,7 +52,19 @@ class Looking(Controller):
         self._show_side()
         self._views.step(-1)
 
-    @_shows_views
+    @actions(
+        *(
+            action(
+                f"View: {kind.id}",
+                *kind.keys,
+                section="View",
+                id=f"view_{kind.id}",
+                help=kind.help,
+                call=f"show_view('{kind.id}')",
+            )
+            for kind in VIEWS
+        )
+    )
     def show_view(self, view: str) -> None:
         """Show the tokens in one of the ways there are."""
         self._show_side()
