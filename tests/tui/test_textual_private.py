@@ -1,0 +1,198 @@
+"""The private parts of Textual that the app builds on: one list, and what tells which one moved.
+
+A new release of Textual may change any of them. The first test then names the one that is gone; the
+second keeps the list whole.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+
+import tokviz.tui
+
+PRIVATE = """
+textual._parser:ParseError
+textual._parser:Parser._awaiting
+textual._parser:Parser._gen
+textual._parser:Parser._timeout_time
+textual._parser:Parser._tokens
+textual._xterm_parser:XTermParser
+textual.document._document:Document
+textual.document._document:Document._lines
+textual.document._document:Document._newline
+textual.document._document:EditResult
+textual.document._document:Location
+textual.document._document:Selection
+textual.document._document_navigator:DocumentNavigator
+textual.document._document_navigator:DocumentNavigator._document
+textual.document._document_navigator:DocumentNavigator._wrapped_document
+textual.document._edit:Edit
+textual.document._history:EditHistory
+textual.document._history:EditHistory._undo_stack
+textual.document._wrapped_document:WrappedDocument
+textual.document._wrapped_document:WrappedDocument._width
+textual.driver:Driver._app
+textual.driver:Driver._auto_restart
+textual.driver:Driver._debug
+textual.driver:Driver._loop
+textual.drivers.linux_driver:LinuxDriver._file
+textual.drivers.linux_driver:LinuxDriver._key_thread
+textual.drivers.linux_driver:LinuxDriver._must_signal_resume
+textual.drivers.linux_driver:LinuxDriver._sigcont_application
+textual.drivers.linux_driver:LinuxDriver._sigtstp_application
+textual.message_pump:MessagePump._get_dispatch_methods
+textual.screen:Screen._compositor
+textual.screen:Screen._refresh_layout
+textual.widget:Widget._border_subtitle
+textual.widget:Widget._border_title
+textual.widget:Widget._dirty_regions
+textual.widget:Widget._exchange_repaint_regions
+textual.widget:Widget._on_click
+textual.widget:Widget._on_leave
+textual.widget:Widget._on_mouse_scroll_down
+textual.widget:Widget._on_mouse_scroll_up
+textual.widget:Widget._repaint_regions
+textual.widget:Widget._scroll_update
+textual.widget:Widget._set_dirty
+textual.widget:Widget._styles_cache
+textual.widgets._input:Input._on_paste
+textual.widgets._text_area:TextArea._delete_cursor_line
+textual.widgets._text_area:TextArea._delete_via_keyboard
+textual.widgets._text_area:TextArea._on_mouse_move
+textual.widgets._text_area:TextArea._on_paste
+textual.widgets._text_area:TextArea._redo_batch
+textual.widgets._text_area:TextArea._refresh_size
+textual.widgets._text_area:TextArea._replace_via_keyboard
+textual.widgets._text_area:TextArea._rewrap_and_refresh_virtual_size
+textual.widgets._text_area:TextArea._selecting
+textual.widgets._text_area:TextArea._set_document
+textual.widgets._text_area:TextArea._undo_batch
+textual.widgets._text_area:TextArea._watch_language
+"""
+"""`module:name` or `module:Class.attribute`, a line each."""
+
+ELSEWHERE = {
+    "app._clipboard": "textual.app:App._clipboard",
+    "app._driver": "textual.app:App._driver",
+    "app._exit": "textual.app:App._exit",
+    "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "self._app._exit": "textual.app:App._exit",
+    "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
+}
+"""What is used of another object than the own one, as it is written, and where it stands."""
+
+NOT_TEXTUAL = {"_replace"}
+"""What is called so in the standard library: a named tuple's way of changing a field."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+@cache
+def written_in(kind: type) -> frozenset[str]:
+    """List the private names that a class's own source defines or sets."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    names = set_in(tree)
+    for node in ast.iter_child_nodes(tree.body[0]):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names.update(target.id for target in targets if isinstance(target, ast.Name))
+    return frozenset(filter(is_private, names))
+
+
+def bases_of(kind: type) -> list[type]:
+    """List the classes of Textual that a class inherits from."""
+    return [base for base in inspect.getmro(kind) if base.__module__.startswith("textual")]
+
+
+def uses_of(kind: type) -> Iterator[str]:
+    """Name the private parts of Textual that one of our classes overrides, reads or sets."""
+    names = set(written_in(kind))
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and is_own(node.value):
+            names.add(node.attr)
+    for name in names:
+        for base in bases_of(kind):
+            if name in written_in(base):
+                yield f"{base.__module__}:{base.__qualname__}.{name}"
+                break
+
+
+def is_own(value: ast.expr) -> bool:
+    """Tell whether an expression is `self`, `cls` or `super()`."""
+    called = value.func if isinstance(value, ast.Call) else value
+    return isinstance(called, ast.Name) and called.id in ("self", "cls", "super")
+
+
+def uses_in(module: ModuleType) -> Iterator[str]:
+    """Name the private parts of Textual that a module of ours imports, or uses by its classes.
+
+    A private name on another object than `self` is given as it is written: `app._driver`.
+    """
+    tree = ast.parse(inspect.getsource(module))
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual"):
+            for found in node.names:
+                if any(map(is_private, [*str(node.module).split("."), found.name])):
+                    yield f"{node.module}:{found.name}"
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
+            own_class = isinstance(node.value, ast.Name) and node.value.id == "os"
+            if not own_class and node.attr not in own | NOT_TEXTUAL | set_in(tree):
+                yield ast.unparse(node)
+    for kind in vars(module).values():
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and bases_of(kind):
+            yield from uses_of(kind)
+
+
+def set_in(tree: ast.AST) -> set[str]:
+    """List the attributes that a module's classes give themselves."""
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and is_own(node.value)
+    }
+
+
+def used() -> set[str]:
+    found = set[str]()
+    for module in pkgutil.walk_packages(tokviz.tui.__path__, "tokviz.tui."):
+        found.update(uses_in(importlib.import_module(module.name)))
+    return found
+
+
+def missing(place: str) -> bool:
+    """Tell whether Textual has no such thing."""
+    module, _, path = place.partition(":")
+    name, _, attribute = path.partition(".")
+    found = getattr(importlib.import_module(module), name, None)
+    if found is None or not attribute:
+        return found is None
+    return not any(attribute in written_in(base) for base in bases_of(found))
+
+
+def test_every_private_part_is_where_it_was() -> None:
+    assert not [place for place in [*PRIVATE.split(), *ELSEWHERE.values()] if missing(place)]
+
+
+def test_a_private_part_that_is_gone_is_named() -> None:
+    assert missing("textual.widget:Widget._of_tomorrow")
+    assert missing("textual.app:_of_tomorrow")
+
+
+def test_the_list_is_whole() -> None:
+    assert used() == {*PRIVATE.split(), *ELSEWHERE}
