@@ -341,6 +341,53 @@ def test_a_folder_of_another_user_is_neither_read_nor_written(cache: Cache, monk
 
 
 @posix_only
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs two users")
+def test_nothing_is_made_in_a_folder_of_another_user(cache: Cache, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    os.chown(foreign, 65534, 65534)
+    cache.folder = foreign / "tokviz" / "kernels"
+    with pytest.warns(RuntimeWarning, match="foreign belongs to another user"):
+        cache.in_new_process()
+    assert not list(foreign.iterdir())
+
+
+@posix_only
+def test_nothing_is_made_where_others_could_put_another_folder(
+    cache: Cache, tmp_path: Path
+) -> None:
+    common = tmp_path / "common"
+    common.mkdir()
+    common.chmod(0o777)
+    cache.folder = common / "kernels"
+    with pytest.warns(RuntimeWarning, match="other users may write to .*common"):
+        cache.in_new_process()
+    assert not list(common.iterdir())
+    common.chmod(0o1777)
+    cache.in_new_process()
+    assert cache.files(), "in a folder like /tmp nobody can replace what is ours"
+
+
+@posix_only
+def test_a_folder_swapped_for_a_link_at_the_last_moment_is_not_written_through(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    mkdir = Path.mkdir
+
+    def mkdir_and_lose(path: Path, *arguments: object, **options: object) -> None:
+        mkdir(path, *arguments, **options)
+        path.rmdir()
+        path.symlink_to(victim)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir_and_lose)
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        cache.in_new_process()
+    assert not list(victim.iterdir())
+
+
+@posix_only
 def test_a_file_of_another_user_is_not_read_and_is_replaced(cache: Cache, monkeypatch) -> None:
     cache.in_new_process()
     (path,) = cache.folder.iterdir()

@@ -34,12 +34,22 @@ def file_state(path: StrPath) -> FileState | None:
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def is_pipe(path: StrPath) -> bool:
+    """Tell whether a path is a pipe: reading waits until somebody writes, perhaps for ever."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     """Read a whole file.
 
     Raises:
-        InputFileError: If it is missing, a folder, unreadable or larger than `limit` bytes.
+        InputFileError: If it is missing, a folder, a pipe, unreadable or larger than `limit` bytes.
     """
+    if is_pipe(path):
+        raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size

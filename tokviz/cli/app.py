@@ -14,8 +14,9 @@ import os
 from tokviz import __version__
 from tokviz.cli import options
 from tokviz.cli.command import COMMANDS
-from tokviz.cli.inputs import STDIN
+from tokviz.cli.inputs import STDIN, read_blocks, read_whole
 from tokviz.errors import InputFileError
+from tokviz.files import is_pipe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     path: str | None = arguments.file
     if path in COMMANDS and not os.path.exists(path):
         raise InputFileError(path, f"there is no such file; the command goes first: tokviz {path}")
-    piped = read_piped_stdin() if path in (None, STDIN) else None
+    piped = None
+    if path is None or path == STDIN:
+        path, piped = None, read_piped_stdin()
+    elif is_pipe(path):
+        piped, path = read_whole(read_blocks(path), " are too many for the app"), None
     return run_app(
-        path=None if path == STDIN else path,
+        path=path,
         piped=piped,
         tokenizer=options.asked_tokenizer(arguments),
         parse_specials=arguments.specials == "parsed",

@@ -40,6 +40,7 @@ from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
+from tokviz.files import is_pipe
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 
@@ -244,9 +245,9 @@ def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
 def _open(name: str) -> Dataset:
     from tokviz.chat.dataset import Dataset
 
-    if name != STDIN:
+    if name != STDIN and not is_pipe(name):
         return Dataset.open(name)
-    return Dataset.from_bytes(STDIN, read_whole(read_blocks(name), "; give a file"))
+    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; give a file"))
 
 
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:

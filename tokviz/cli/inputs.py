@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Timer
 from typing import BinaryIO
 
 from tokviz.cli.output import report
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import MAX_FILE_BYTES, input_error
+from tokviz.files import MAX_FILE_BYTES, input_error, is_pipe
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"
+WAITED_SECONDS = 1.0
+"""After so long without a byte from a pipe, somebody may wonder."""
+WAITING = "{} is a pipe: waiting until a program writes to it. Ctrl+C ends this."
 
 
 def for_each_input(names: Iterable[str], work: Callable[[str], None]) -> int:
@@ -41,8 +45,9 @@ def read_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         InputFileError: If it cannot be opened or read.
     """
     try:
-        with _opened(name) as file:
+        with _waiting_said(name) as begun, _opened(name) as file:
             while block := file.read(size):
+                begun()
                 yield block
     except FileNotFoundError as error:
         missing = input_error(name, error)
@@ -70,6 +75,23 @@ def read_whole(blocks: Iterable[bytes], what: str) -> bytes:
         if len(gathered) > MAX_FILE_BYTES:
             raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes{what}")
     return bytes(gathered)
+
+
+@contextmanager
+def _waiting_said(name: str) -> Iterator[Callable[[], None]]:
+    """Say what is waited for if a named pipe gives nothing for a while.
+
+    Yields:
+        To be called when something has come.
+    """
+    timer = Timer(WAITED_SECONDS, report, (WAITING.format(name),))
+    timer.daemon = True
+    if is_pipe(name):
+        timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()
 
 
 def _opened(name: str) -> AbstractContextManager[BinaryIO]:

@@ -35,11 +35,10 @@ from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.cli import options
-from tokviz.cli.inputs import STDIN, read_blocks
+from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.output import print_json
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
-from tokviz.files import read_file
 
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
@@ -108,7 +107,7 @@ def _read_text(text: str | None) -> str | None:
     if text is None or not text.startswith("@"):
         return None if text is None else bytetext.as_byte_text(text)
     name = text.removeprefix("@")
-    data = b"".join(read_blocks(STDIN)) if name == STDIN else read_file(name)
+    data = read_whole(read_blocks(name), ": give less text")
     return bytetext.from_bytes(data)
 
 

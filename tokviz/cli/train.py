@@ -32,8 +32,10 @@ from pathlib import Path
 from threading import Event
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.cli.inputs import WAITING
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
+from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.sentences import counted
@@ -157,6 +159,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if warning := gap_warning(get_split_pattern(request.split_pattern)):
         report(f"note: {warning}")
+    for source in filter(is_pipe, arguments.sources):
+        report(WAITING.format(source))
     line = ProgressLine()
     # The collector would look through all tokens again and again, and find nothing.
     gc.disable()

@@ -155,6 +155,7 @@ def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
     """
     path = _path()
     if make:
+        _refuse_foreign_above(path)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":
         yield _Folder(path, None)
@@ -165,6 +166,24 @@ def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
         yield _Folder(path, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _refuse_foreign_above(path: Path) -> None:
+    """See that nobody else can put another folder in the place of one that a path leads through.
+
+    Raises:
+        PermissionError: If somebody but the administrator could.
+    """
+    if os.name == "nt":
+        return
+    for folder in Path(os.path.realpath(path)).parents:
+        if not folder.exists():
+            continue
+        status = folder.stat()
+        if status.st_uid not in (os.geteuid(), 0):
+            raise PermissionError(errno.EPERM, f"{folder} belongs to another user")
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            raise PermissionError(errno.EPERM, f"other users may write to {folder}")
 
 
 def _refuse_foreign(descriptor: int) -> None:

@@ -54,13 +54,18 @@ def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None)
             not open to this user, holds no tokenizer, or cannot be reached.
     """
     match = _ADDRESS.fullmatch(address.strip())
-    if match is None:
+    if match is None or _climbs(match[1]) or _climbs(match[2] or ""):
         raise InputFileError(address, _NO_ADDRESS)
     files = _fetch(address, match[1], match[2])
     tokenizer = load_path(files[0], split_pattern)
     tokenizer.name = address
     tokenizer.source = tokenizer.source.replace(str(files[0]), address, 1)
     return tokenizer
+
+
+def _climbs(path: str) -> bool:
+    """Tell whether a name would lead out of its folder in the cache."""
+    return not {".", ".."}.isdisjoint(path.split("/")) or path.startswith("/")
 
 
 def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:

@@ -1,0 +1,63 @@
+"""Inputs that are no files: pipes with a name."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tokviz.cli import inputs
+from tokviz.errors import InputFileError
+from tokviz.files import read_file
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_that_nobody_writes_to_is_named(
+    pipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(inputs, "WAITED_SECONDS", 0.0)
+    monkeypatch.setattr(inputs, "report", told.append)
+
+    def write() -> None:
+        while not told:
+            time.sleep(0.001)
+        pipe.write_bytes(b"late")
+
+    Thread(target=write, daemon=True).start()
+    assert b"".join(inputs.read_blocks(str(pipe))) == b"late"
+    assert told == [f"{pipe} is a pipe: waiting until a program writes to it. Ctrl+C ends this."]
+
+
+def test_a_pipe_that_is_written_to_is_read_without_a_word(tokviz, pipe: Path) -> None:
+    Thread(target=pipe.write_bytes, args=(b"hello world",), daemon=True).start()
+    done = tokviz("count", pipe)
+    assert done.text.split() == ["2", "11", "11", "5.50", str(pipe)]
+    assert not done.err
+
+
+def test_what_is_read_into_the_app_is_no_pipe(pipe: Path) -> None:
+    with pytest.raises(InputFileError, match="is a pipe"):
+        read_file(pipe)
+
+
+@pytest.mark.parametrize("command", ["train", "chat"])
+def test_a_corpus_and_conversations_may_come_through_a_pipe(
+    tokviz, pipe: Path, command: str
+) -> None:
+    row = b'{"messages": [{"role": "user", "content": "Hi"}]}\n'
+    Thread(target=pipe.write_bytes, args=(row * 9,), daemon=True).start()
+    more = ["--vocab-size", 260, "-o", pipe.parent / "run"] if command == "train" else []
+    done = tokviz(command, pipe, *more, timeout=60)
+    assert done.code == 0, done.err
