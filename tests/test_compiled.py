@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import pkgutil
@@ -385,6 +386,16 @@ def test_a_folder_swapped_for_a_link_at_the_last_moment_is_not_written_through(
     with pytest.warns(RuntimeWarning, match="cannot be kept"):
         cache.in_new_process()
     assert not list(victim.iterdir())
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(cache: Cache, monkeypatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        cache.in_new_process()
+    assert not cache.files()
 
 
 @posix_only

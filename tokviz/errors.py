@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike, fspath
 
+MOST_CHARS = 600
+"""Characters of a sentence that somebody reads."""
+
 
 class TokvizError(Exception):
     """Base of every error that tokviz raises on purpose. `str(error)` is the sentence to show."""
+
+    def __str__(self) -> str:
+        """Give the sentence; what a file holds may make it too long to be read."""
+        sentence = super().__str__()
+        if len(sentence) <= MOST_CHARS:
+            return sentence
+        return f"{sentence[: MOST_CHARS * 2 // 3]} … {sentence[-MOST_CHARS // 3 :]}"
 
 
 class UnknownTokenizerError(TokvizError):

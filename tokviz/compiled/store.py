@@ -123,14 +123,19 @@ class _Folder(NamedTuple):
     def write(self, start: str, ending: str, code: bytes) -> None:
         """Keep a file; nobody sees a part of it."""
         temporary = f"{start}-{os.urandom(8).hex()}.new"
-        with self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
-            file.write(code)
-        os.replace(
-            self._at(temporary),
-            self._at(f"{start}-{_hash(code)}{ending}"),
-            src_dir_fd=self.descriptor,
-            dst_dir_fd=self.descriptor,
-        )
+        file = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with file:
+                file.write(code)
+            os.replace(
+                self._at(temporary),
+                self._at(f"{start}-{_hash(code)}{ending}"),
+                src_dir_fd=self.descriptor,
+                dst_dir_fd=self.descriptor,
+            )
+        except OSError:  # such as a full disk
+            os.unlink(self._at(temporary), dir_fd=self.descriptor)
+            raise
 
     def forget_old(self, module_name: str) -> None:
         """Remove all but the newest files of a module."""
