@@ -42,6 +42,28 @@ def test_the_nth_line_belongs_to_the_nth_file_even_if_one_is_missing(tokviz, tmp
     assert result.code == 1
 
 
+def test_hugging_faces_own_way_with_specials_is_there_by_name(tokviz, tmp_path):
+    gpt2 = core.load("gpt2")
+    gpt2.save(tmp_path / "tokenizer.json")
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    think = {"id": 50257, "content": "<think>", "special": False}
+    content["added_tokens"].append(content["added_tokens"][0] | think)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    text = "<think>hi<|endoftext|>"
+
+    def ids(specials: str) -> list[int]:
+        options = ("-t", tmp_path / "tokenizer.json", "--specials", specials)
+        counted = json.loads(tokviz("count", *options, "--json", stdin=text.encode()).text)
+        found = json.loads(tokviz("encode", *options, "--spans", stdin=text.encode()).text)
+        assert counted["n_tokens"] == len(found["byte_spans"])
+        assert found["byte_spans"][-1][1] == len(text)
+        return found["ids"]
+
+    assert ids("parsed") == [50257, *gpt2.encode("hi<|endoftext|>")]
+    assert ids("text") == gpt2.encode(text, "none")
+    assert ids("huggingface") == [50257, *gpt2.encode("hi<|endoftext|>", "none")]
+
+
 def test_special_tokens_are_parsed_or_text(tokviz):
     assert tokviz("encode", stdin=b"<|endoftext|>").text == "100257\n"
     as_text = tokviz("encode", "--specials", "text", stdin=b"<|endoftext|>").text.split()

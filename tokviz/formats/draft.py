@@ -14,6 +14,7 @@ from os import fspath
 from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
+from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats.report import FileFinding, Report, Severity
@@ -43,6 +44,8 @@ class Draft:
         split_pattern: How text is cut into pieces.
         about: What else to say of its source, such as what was guessed.
         ignore_merges: See `Tokenizer`.
+        late: See `SpecialTokens`.
+        uncalled: See `SpecialTokens`.
         place_of_token: Where the n-th token is in the file.
         place_of_merge: Where the n-th merge is.
         place_of_special: Where the n-th special token is.
@@ -57,6 +60,8 @@ class Draft:
     split_pattern: SplitPattern
     about: str = ""
     ignore_merges: bool = False
+    late: Collection[str] = ()
+    uncalled: Collection[str] = ()
     place_of_token: Callable[[int], str] = "token {}".format
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
@@ -93,7 +98,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
             tokenizer = Tokenizer(
                 dict(draft.tokens),
                 draft.merges,
-                dict(draft.specials),
+                SpecialTokens(dict(draft.specials), draft.late, draft.uncalled),
                 split_pattern=draft.split_pattern,
                 ignore_merges=draft.ignore_merges,
                 name=name,
