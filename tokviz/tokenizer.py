@@ -407,9 +407,18 @@ class Tokenizer:
         """Give the rank of the merge that makes a token; None for special tokens.
 
         In a rank vocabulary every token has one, the single bytes too: its id. With a merge list it
-        is the index of the first merge that makes it, and tokens that no merge makes have none.
+        is the index of the merge that makes it when its bytes are encoded, and tokens that no merge
+        makes have none.
         """
         return None if self.is_special(token_id) else self._model.rank(token_id)
+
+    def first_rank(self, token_id: int) -> int | None:
+        """Give the rank that sorts a token among many at once.
+
+        It is `rank` but where a list has several merges for a token, of which `rank` must find out
+        which one happens: there it is that of the first of them.
+        """
+        return None if self.is_special(token_id) else self._model.first_rank(token_id)
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
