@@ -57,6 +57,7 @@ class Tokenizer:
         source: Where it comes from, in words: the kind of file, and what was guessed.
         lossy: Whether text may be normalized before it is encoded, so that decoding gives another
             text back.
+        pattern_doubt: That the split pattern is a guess, in words, where the file does not say it.
         load_report: What was noticed and checked when it was loaded; None if it was made in memory.
         remote: Whether another process encodes: then a call takes as long as that process likes,
             within its limits, and raises `JobError` when it dies.
@@ -64,6 +65,7 @@ class Tokenizer:
 
     source: str = "made in memory"
     lossy: bool = False
+    pattern_doubt: str = ""
     load_report: Report | None = None
     remote: bool = False
     by_ranks: bool = False

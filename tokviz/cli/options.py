@@ -115,4 +115,6 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
         tokenizer.name = asked
     if tokenizer.lossy:
         report(f"note: {asked} normalizes text: decoding its ids may give another text")
+    if tokenizer.pattern_doubt:
+        report(f"note: {asked}: {tokenizer.pattern_doubt}; --split-pattern says another")
     return tokenizer

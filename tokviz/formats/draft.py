@@ -30,6 +30,8 @@ MAX_TOKEN_BYTES = 1 << 16
 MAX_TOTAL_BYTES = 256_000_000
 """Bytes of all tokens together."""
 
+GUESSED_PATTERN = "guessed-pattern"
+
 
 @dataclass(slots=True)
 class Draft:
@@ -72,7 +74,7 @@ def guessed_pattern(name: str, holder: str) -> FileFinding:
     """Note that a split pattern is a guess, as what was read holds none."""
     message = f"the split pattern {name} is a guess: {holder} none"
     remedy = "choose another one if the tokens look wrong"
-    return FileFinding("note", "guessed-pattern", "", message, remedy)
+    return FileFinding("note", GUESSED_PATTERN, "", message, remedy)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
@@ -107,6 +109,8 @@ def build(draft: Draft, name: str) -> Tokenizer:
         raise InputFileError(draft.path, str(error)) from None
     about = f"; {draft.about}" if draft.about else ""
     tokenizer.source = f"{draft.kind} {fspath(draft.path)}{about}"
+    guesses = (note.message for note in draft.notes if note.code == GUESSED_PATTERN)
+    tokenizer.pattern_doubt = next(guesses, "")
     tokenizer.load_report = Report(fspath(draft.path)).joined(findings)
     return tokenizer
 
