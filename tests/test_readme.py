@@ -104,7 +104,7 @@ def test_every_key_in_the_readme_does_what_it_says():
 def test_every_vocabulary_is_listed_with_its_source():
     for builtin in BUILTIN_TOKENIZERS:
         source = builtin.source.split(";")[0]
-        assert f"| `{builtin.name}` | {builtin.n_vocab:,} | {source} |" in README
+        assert f"| `{builtin.name}` | {builtin.n_tokens:,} | {source} |" in README
 
 
 def test_every_path_in_the_readme_exists():

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.merge_list import MergeListModel
 from tokviz.encoding.model import Merge, Model
 from tokviz.encoding.ranks import RankModel, RankSource
+from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokviz.formats.report import Report
-
-AllowedSpecial = Literal["all", "none"] | Collection[str]
-"""Which special tokens are recognised in a text; the others are plain text."""
 
 
 class Tokenization(NamedTuple):
@@ -56,9 +53,11 @@ class Tokenizer:
         name: A name to show, such as "cl100k_base".
         split_pattern: How text is cut into pieces before any merge.
         special_tokens: Special token text → id.
+        specials: The same tokens with what a file says of them, and the search for them in a text.
         source: Where it comes from, in words: the kind of file, and what was guessed.
         lossy: Whether text may be normalized before it is encoded, so that decoding gives another
             text back.
+        pattern_doubt: That the split pattern is a guess, in words, where the file does not say it.
         load_report: What was noticed and checked when it was loaded; None if it was made in memory.
         remote: Whether another process encodes: then a call takes as long as that process likes,
             within its limits, and raises `JobError` when it dies.
@@ -66,6 +65,7 @@ class Tokenizer:
 
     source: str = "made in memory"
     lossy: bool = False
+    pattern_doubt: str = ""
     load_report: Report | None = None
     remote: bool = False
     by_ranks: bool = False
@@ -77,7 +77,7 @@ class Tokenizer:
         self,
         vocab: Mapping[int, bytes],
         merges: Sequence[Merge],
-        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+        special_tokens: Sequence[str] | Mapping[str, int] | SpecialTokens | None = None,
         *,
         split_pattern: str | SplitPattern = "gpt2",
         ignore_merges: bool = False,
@@ -89,7 +89,8 @@ class Tokenizer:
             vocab: Token id → bytes. It may hold special tokens too.
             merges: The merges in the order in which they apply.
             special_tokens: Special tokens with their ids; or a list of them, which get the ids
-                after the rest unless the vocabulary already holds them.
+                after the rest unless the vocabulary already holds them; or `SpecialTokens`, which
+                say more about them.
             split_pattern: A named split pattern or any regex.
             ignore_merges: Whether a piece that is a token becomes it whatever the merges make of
                 it, as with Hugging Face's option of this name.
@@ -101,8 +102,8 @@ class Tokenizer:
             PatternError: If the split pattern is no valid regex.
         """
         pattern = get_split_pattern(split_pattern)
-        specials = _special_ids(special_tokens, vocab)
-        special_bytes = {token_id: text.encode() for text, token_id in specials.items()}
+        specials = _specials(special_tokens, vocab)
+        special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
         model = MergeListModel(ordinary, merges, pattern, ignore_merges=ignore_merges)
         model.check()
@@ -176,16 +177,15 @@ class Tokenizer:
         pattern = get_split_pattern(split_pattern)
         self = cls.__new__(cls)
         self.by_ranks = True
-        self._set(RankModel(source, pattern), _special_ids(special_tokens, {}), pattern, name)
+        self._set(RankModel(source, pattern), _specials(special_tokens, {}), pattern, name)
         return self
 
-    def _set(
-        self, model: Model, special_tokens: dict[str, int], pattern: SplitPattern, name: str
-    ) -> None:
+    def _set(self, model: Model, specials: SpecialTokens, pattern: SplitPattern, name: str) -> None:
         self._model = model
         self.name = name
         self.split_pattern = pattern
-        self.special_tokens = special_tokens
+        self.specials = specials
+        self.special_tokens = special_tokens = specials.ids
         self._special_bytes = {i: text.encode() for text, i in special_tokens.items()}
         for text, token_id in special_tokens.items():
             if not text:
@@ -201,10 +201,6 @@ class Tokenizer:
         last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
         self.n_vocab = last + 1
         """One more than the largest id: the size of a model's embedding."""
-        self.special_pattern = pattern_of_specials(special_tokens)
-        """Matches any special token, the longest first; None if there are none."""
-        self.longest_special = max(map(len, special_tokens), default=0)
-        """Characters of the longest special token."""
 
     def __repr__(self) -> str:
         """Say the name and the size."""
@@ -217,28 +213,45 @@ class Tokenizer:
 
         Args:
             text: Any `str`. Surrogate pairs join and lone surrogates become U+FFFD, as in tiktoken.
-            allowed_special: "all", "none" or the special tokens to recognise; text of the others
-                is plain text. Where special tokens overlap, the leftmost wins, then the longest.
+            allowed_special: Which special tokens are recognised; the text of the others is plain
+                text. Where special tokens overlap, the leftmost wins, then the longest. For
+                every tokenizer, whoever encodes, special tokens are also those which a
+                `tokenizer.json` adds to its vocabulary without calling them special, such as
+                Qwen3's `<think>` and `<tool_call>`; but for white space (GPT-NeoX's runs of
+                spaces), which is always recognised.
+                "all": All of them.
+                "none": None of them: no text gives the id of a special token.
+                "huggingface": Those that are not called special, as Hugging Face's library has it
+                where special tokens are text (`split_special_tokens`, `encode_special_tokens`).
+                A set of texts: These; not where `remote`.
 
         Returns:
             The token ids.
         """
         mended, _ = bytetext.replace_surrogates(text)
-        return self._encode(mended, self._pattern_of(allowed_special))
+        return self._encode(mended, allowed_special)
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
 
         A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
         """
-        return self._encode(bytetext.from_bytes(data), self._pattern_of(allowed_special))
+        return self._encode(bytetext.from_bytes(data), allowed_special)
 
-    def encode_byte_text(self, text: str, parse_specials: bool = True) -> list[int]:
-        """Encode byte text (see `tokviz.bytetext`) with all special tokens recognised, or none."""
-        return self._encode(text, self.special_pattern if parse_specials else None)
+    def encode_byte_text(
+        self, text: str, parse_specials: bool | AllowedSpecial = True
+    ) -> list[int]:
+        """Encode byte text (see `tokviz.bytetext`).
+
+        Args:
+            text: The text.
+            parse_specials: Whether special tokens are recognised, all or none; or which, as
+                `encode` takes it for `allowed_special`.
+        """
+        return self._encode(text, parse_specials)
 
     def encode_with_borders(
-        self, text: str, parse_specials: bool = True
+        self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> tuple[list[int], array[int] | None]:
         """Encode byte text and say where its tokens lie.
 
@@ -262,9 +275,9 @@ class Tokenizer:
         """Do now, perhaps in a thread, what would otherwise delay the first long text."""
         self._model.prepare()
 
-    def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
+    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
         ids: list[int] = []
-        for segment, special in segments(text, specials):
+        for segment, special in segments(text, self.specials.search(allowed)):
             if special:
                 ids.append(self.special_tokens[segment])
             else:
@@ -305,17 +318,21 @@ class Tokenizer:
             allowed_special: See `encode`.
         """
         mended, n_replaced = bytetext.replace_surrogates(text)
-        return self._tokenize(mended, self._pattern_of(allowed_special), n_replaced)
+        return self._tokenize(mended, allowed_special, n_replaced)
 
-    def tokenize_byte_text(self, text: str, parse_specials: bool = True) -> Tokenization:
-        """Do what `tokenize` does, for byte text."""
-        return self._tokenize(text, self.special_pattern if parse_specials else None, 0)
+    def tokenize_byte_text(
+        self, text: str, parse_specials: bool | AllowedSpecial = True
+    ) -> Tokenization:
+        """Do what `tokenize` does, for byte text; see `encode_byte_text`."""
+        return self._tokenize(text, parse_specials, 0)
 
-    def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
+    def split_byte_text(
+        self, text: str, parse_specials: bool | AllowedSpecial = True
+    ) -> list[tuple[int, int]]:
         """Give the character spans of the pieces of byte text; special tokens are pieces."""
         spans: list[tuple[int, int]] = []
         offset = 0
-        for segment, special in segments(text, self.special_pattern if parse_specials else None):
+        for segment, special in segments(text, self.specials.search(parse_specials)):
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
@@ -324,16 +341,14 @@ class Tokenizer:
             offset += len(segment)
         return spans
 
-    def _tokenize(
-        self, text: str, specials: re.Pattern[str] | None, n_replaced: int
-    ) -> Tokenization:
+    def _tokenize(self, text: str, allowed: AllowedSpecial | bool, n_replaced: int) -> Tokenization:
         import numpy as np
 
         ids: list[int] = []
         token_lengths: list[int] = []
         piece_lengths: list[int] = []
         special_indexes: list[int] = []
-        for segment, special in segments(text, specials):
+        for segment, special in segments(text, self.specials.search(allowed)):
             if special:
                 special_indexes.append(len(ids))
                 ids.append(self.special_tokens[segment])
@@ -349,17 +364,6 @@ class Tokenizer:
         flags[special_indexes] = True
         spans, pieces = spans_of(token_lengths), spans_of(piece_lengths)
         return Tokenization(ids, spans, pieces, flags, n_replaced)
-
-    def _pattern_of(self, allowed: AllowedSpecial) -> re.Pattern[str] | None:
-        if allowed == "all":
-            return self.special_pattern
-        if allowed == "none" or not allowed:
-            return None
-        if isinstance(allowed, str):
-            raise SpecialTokenError(
-                f"allowed_special is {allowed!r}: give 'all', 'none' or a set of special tokens"
-            )
-        return pattern_of_specials(name for name in self.special_tokens if name in allowed)
 
     # -- the vocabulary
 
@@ -405,9 +409,18 @@ class Tokenizer:
         """Give the rank of the merge that makes a token; None for special tokens.
 
         In a rank vocabulary every token has one, the single bytes too: its id. With a merge list it
-        is the index of the first merge that makes it, and tokens that no merge makes have none.
+        is the index of the merge that makes it when its bytes are encoded, and tokens that no merge
+        makes have none.
         """
         return None if self.is_special(token_id) else self._model.rank(token_id)
+
+    def first_rank(self, token_id: int) -> int | None:
+        """Give the rank that sorts a token among many at once.
+
+        It is `rank` but where a list has several merges for a token, of which `rank` must find out
+        which one happens: there it is that of the first of them.
+        """
+        return None if self.is_special(token_id) else self._model.first_rank(token_id)
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
@@ -423,37 +436,21 @@ class Tokenizer:
         return self._model.token(token_id) if special is None else special
 
 
-def segments(text: str, specials: re.Pattern[str] | None) -> Iterator[tuple[str, bool]]:
-    """Cut special tokens out of a text: give (text, whether it is a special token)."""
-    position = 0
-    for match in specials.finditer(text) if specials else ():
-        start, end = match.span()
-        if start > position:
-            yield text[position:start], False
-        yield match.group(), True
-        position = end
-    if position < len(text):
-        yield text[position:], False
-
-
-def pattern_of_specials(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
-    """Make the regex that matches any special token, the longest first; None if there are none."""
-    longest_first = sorted(special_tokens, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
-
-
-def _special_ids(
-    special_tokens: Sequence[str] | Mapping[str, int] | None, vocab: Mapping[int, bytes]
-) -> dict[str, int]:
+def _specials(
+    special_tokens: Sequence[str] | Mapping[str, int] | SpecialTokens | None,
+    vocab: Mapping[int, bytes],
+) -> SpecialTokens:
+    if isinstance(special_tokens, SpecialTokens):
+        return special_tokens
     if special_tokens is None:
-        return {}
+        return SpecialTokens()
     for name in special_tokens:
         if bytetext.replace_surrogates(name)[1]:
             raise SpecialTokenError(
                 f"special token {name!r} holds half a character: no text has it"
             )
     if isinstance(special_tokens, Mapping):
-        return dict(special_tokens)
+        return SpecialTokens(special_tokens)
     id_of = {token: token_id for token_id, token in vocab.items()}
     next_id = max(vocab, default=-1) + 1
     ids: dict[str, int] = {}
@@ -463,7 +460,7 @@ def _special_ids(
         held = id_of.get(name.encode())
         ids[name] = next_id if held is None else held
         next_id += held is None
-    return ids
+    return SpecialTokens(ids)
 
 
 def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

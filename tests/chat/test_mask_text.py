@@ -14,8 +14,10 @@ from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import MaskedText, mask_text
 from tokviz.chat.render import Rendering, render
+from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
 
+GPT2 = load("gpt2")
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
 
 
@@ -115,13 +117,23 @@ def test_any_other_text_is_one_message_and_says_how_to_get_a_mask():
     assert "paste JSON" in masked.sentence
 
 
+@pytest.mark.parametrize("parsed", [True, False])
+def test_any_other_text_has_the_tokens_that_the_text_at_hand_has(parsed):
+    text = "a<|endoftext|>b"
+    masked = mask_text(GPT2, text, parse_specials=parsed)
+    assert masked.rendering.ids.tolist() == GPT2.encode_byte_text(text, parsed)
+    assert masked.aligned
+
+
 def test_special_tokens_that_the_tokenizer_lacks_make_the_tokens_differ():
     masked = mask_text(
         QWEN, "<|user_start|>Hi<|user_end|><|assistant_start|>Hello<|assistant_end|>"
     )
     assert not masked.aligned
     assert list(masked.rendering.mask) == [0, 0, 0, 0, 1, 1]
-    assert not mask_text(QWEN, "<|im_start|>user\nHi<|im_end|>", parse_specials=False).aligned
+    masked = mask_text(QWEN, "<|im_start|>user\nHi<|im_end|>", parse_specials=False)
+    assert not masked.aligned
+    assert "parsed here, in the text they are not" in masked.sentence
 
 
 def test_an_unfinished_text_is_masked_as_far_as_it_goes():

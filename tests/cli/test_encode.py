@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from itertools import pairwise
 
 import pytest
@@ -40,6 +41,40 @@ def test_the_nth_line_belongs_to_the_nth_file_even_if_one_is_missing(tokviz, tmp
     assert result.text == "15339\n\n1917\n"
     assert result.err == f"tokviz: {tmp_path}/b: there is no such file\n"
     assert result.code == 1
+
+
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
+    path = tmp_path / "some.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (b64encode(bytes([i])), i) for i in range(256)))
+    said = tokviz(command, "-t", path, stdin=b"hi").err
+    assert said == (
+        f"tokviz: note: {path}: the split pattern gpt4 is a guess: a rank file holds none; "
+        "--split-pattern says another\n"
+    )
+    assert tokviz(command, "-t", path, "--split-pattern", "gpt2", stdin=b"hi").err == ""
+
+
+def test_hugging_faces_own_way_with_specials_is_there_by_name(tokviz, tmp_path):
+    gpt2 = core.load("gpt2")
+    gpt2.save(tmp_path / "tokenizer.json")
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    think = {"id": 50257, "content": "<think>", "special": False}
+    content["added_tokens"].append(content["added_tokens"][0] | think)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    text = "<think>hi<|endoftext|>"
+
+    def ids(specials: str) -> list[int]:
+        options = ("-t", tmp_path / "tokenizer.json", "--specials", specials)
+        counted = json.loads(tokviz("count", *options, "--json", stdin=text.encode()).text)
+        found = json.loads(tokviz("encode", *options, "--spans", stdin=text.encode()).text)
+        assert counted["n_tokens"] == len(found["byte_spans"])
+        assert found["byte_spans"][-1][1] == len(text)
+        return found["ids"]
+
+    assert ids("parsed") == [50257, *gpt2.encode("hi<|endoftext|>")]
+    assert ids("text") == gpt2.encode(text, "none")
+    assert ids("huggingface") == [50257, *gpt2.encode("hi<|endoftext|>", "none")]
 
 
 def test_special_tokens_are_parsed_or_text(tokviz):

@@ -12,7 +12,7 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):
     lines = tokviz("tokenizers").text.splitlines()
     assert [line.split()[:2] for line in lines] == [
-        [builtin.name, str(builtin.n_vocab)] for builtin in BUILTIN_TOKENIZERS
+        [builtin.name, str(builtin.n_tokens)] for builtin in BUILTIN_TOKENIZERS
     ]
     assert all(
         alias in line

@@ -11,6 +11,7 @@ from tests.formats.samples import with_every_merge
 from tests.oracles.bpe import last_merge
 from tokviz.errors import TokenIdError
 from tokviz.explain import trace
+from tokviz.explain.facts import entry_of
 from tokviz.explain.trace import encode_trace, lineage, render_lineage, why_not_one_token
 from tokviz.tokenizer import Tokenizer
 
@@ -56,6 +57,7 @@ def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_li
         assert merge is not None
         node = lineage(tok, token_id)
         assert (node.merge, node.rank) == (merge, order[merge])
+        assert tok.rank(token_id) == entry_of(tok, token_id).rank == order[merge]
     refresh = tok.token_id(b" refresh")
     assert refresh is not None
     assert lineage(tok, refresh).merge == tokviz.load("gpt2").merge_of(refresh)

@@ -42,7 +42,8 @@ def test_openais_files_are_known_by_their_checksum(name, write):
     assert tok.split_pattern == builtin.split_pattern
     assert tok.n_vocab == builtin.n_vocab
     assert tok.encode(TEXT) == tiktoken_encoding(name).encode(TEXT)
-    assert "by its checksum" in tok.source
+    assert "by its content" in tok.source
+    assert not tok.pattern_doubt
     assert tok.load_report is not None
     assert tok.load_report.worst in (None, "note")
 
@@ -72,6 +73,12 @@ def test_a_vocabulary_of_unknown_origin_says_that_its_pattern_is_a_guess(write):
     assert "as asked for" in asked.source
 
 
+def test_qwens_file_is_known_by_its_tokens(write):
+    tok = tokviz.load(write(packed("qwen")))
+    assert tok.split_pattern.name == "qwen2" and not tok.pattern_doubt
+    assert tok.special_tokens == _qwen()
+
+
 def test_llama_3_and_qwen_are_known_by_their_size():
     for number, pattern, specials in ((128_000, "llama3", _llama3()), (151_643, "qwen2", _qwen())):
         lines = b"".join(b64encode(b"%d" % i) + b" %d\n" % i for i in range(number))
@@ -79,6 +86,11 @@ def test_llama_3_and_qwen_are_known_by_their_size():
         assert draft.split_pattern.name == pattern
         assert dict(draft.specials) == specials
         assert "by its size" in draft.about
+    lines = b"".join(b64encode(b"%d" % i) + b" %d\n" % i for i in range(248_044))
+    draft = read_tiktoken(lines, "qwen3_6.tiktoken")
+    assert r"[\p{L}\p{M}]+" in draft.split_pattern.regex
+    assert dict(draft.specials)["<think>"] == 248_068
+    assert "split pattern of Qwen3.5 is a guess" in draft.about
     assert _llama3()["<|eot_id|>"] == 128_009
     assert len(_llama3()) == 256
     assert max(_llama3().values()) == 128_255

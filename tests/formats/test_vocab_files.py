@@ -22,6 +22,7 @@ def files(tmp_path):
 
 
 def test_a_folder_is_loaded_with_its_special_token(files):
+    (files / "vocab.json.tokviz").unlink()
     tok = tokviz.load(files)
     assert tok.vocab == OURS.vocab
     assert tok.merges == OURS.merges

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from rich.style import Style
 
+import tokviz
+from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.widgets.bar import ROLES, BarItem, bar_strip, place
 
 STYLES = {role: Style() for role in ROLES}
@@ -43,3 +45,11 @@ def test_clicks_find_the_item_that_is_drawn_there() -> None:
         ("c", 4, 5),
         ("x", 10, 12),
     ]
+
+
+def test_a_tokenizer_with_a_guessed_pattern_is_named_with_it() -> None:
+    tok = tokviz.Tokenizer({i: bytes([i]) for i in range(256)}, [], name="some.tiktoken")
+    assert "guessed" not in str(tokenizer_item(tok))
+    tok.pattern_doubt = "the split pattern gpt4 is a guess: a rank file holds none"
+    made = tokenizer_item(tok)
+    assert "⚠ guessed pattern" in str(made.words) and "⚠ guessed pattern" in str(made.shorter)

@@ -69,6 +69,17 @@ async def test_a_text_in_a_templates_form_is_masked_by_its_roles() -> None:
         assert text == b"Hello<|im_end|>"
 
 
+async def test_the_panel_counts_what_the_status_line_counts() -> None:
+    app = make_app("just<|endoftext|>words")
+    async with app.run_test(size=(160, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert "0 learned of 3 tokens" in shown(app) and " 3 tokens ·" in shown(app)
+        await pilot.press("f6")
+        await mask_made(pilot, panel)
+        n = len(tokviz.load("gpt2").encode("just<|endoftext|>words", "none"))
+        assert f"0 learned of {n} tokens" in shown(app) and f" {n} tokens ·" in shown(app)
+
+
 async def test_any_other_text_says_how_to_get_a_mask() -> None:
     app = make_app("just words")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, Span, content
-from tokviz.tokenizer import pattern_of_specials, segments
+from tokviz.encoding.specials import Search, search_for, segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +66,18 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Cut the text at contents and special tokens, and say whose each stretch is."""
     contents = marked.contents
-    pattern = pattern_of_specials(filter(None, special_tokens))
+    search = search_for(filter(None, special_tokens))
     position = 0
     for number, (start, end, message, part) in enumerate(contents):
         before = contents[number - 1][2] if number else -1
-        yield from _structure(marked.text, position, start, before, message, conversation, pattern)
+        yield from _structure(marked.text, position, start, before, message, conversation, search)
         role = conversation.messages[message].role
         parts = conversation.messages[message].parts
         kind = parts[part].kind if part < len(parts) else "text"
         yield start, content(marked.text[start:end], role, kind, message, part)
         position = end
     last = contents[-1][2] if contents else -1
-    yield from _structure(
-        marked.text, position, len(marked.text), last, last, conversation, pattern
-    )
+    yield from _structure(marked.text, position, len(marked.text), last, last, conversation, search)
 
 
 def _structure(
@@ -90,7 +87,7 @@ def _structure(
     before: int,
     after: int,
     conversation: Conversation,
-    pattern: re.Pattern[str] | None,
+    search: Search,
 ) -> Iterator[Piece]:
     """Cut structure between two contents at its special tokens.
 
@@ -102,7 +99,7 @@ def _structure(
     is_assistant = before >= 0 and conversation.messages[before].role == "assistant"
     may_end = is_assistant and (before != after or end == len(text))
     position = start
-    for stretch, is_special in segments(text[start:end], pattern):
+    for stretch, is_special in segments(text[start:end], search):
         stretch_start, position = position, position + len(stretch)
         matters = is_special or not stretch.isspace()
         if is_special and may_end:

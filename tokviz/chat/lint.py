@@ -13,8 +13,8 @@ from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.render import ROLE_SPANS, Rendering
 from tokviz.chat.spans import Reason
+from tokviz.encoding.specials import pattern_of_specials
 from tokviz.formats.report import SEVERITIES, Severity
-from tokviz.tokenizer import pattern_of_specials
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
@@ -128,8 +128,8 @@ def error_finding(code: str, error: ConversationError) -> Finding:
 
 
 def special_texts(*tables: Iterable[str]) -> frozenset[str]:
-    """Gather special tokens."""
-    return frozenset(text for table in tables for text in table)
+    """Gather special tokens; white space that a file adds to its vocabulary controls nothing."""
+    return frozenset(text for table in tables for text in table if not text.isspace())
 
 
 # -- rules of the messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,11 +10,12 @@ from functools import partial
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
-from tokviz.chat.render import Rendering, render, render_spans
+from tokviz.chat.render import Rendering, TokenRun, render, render_spans
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import Reason, Span, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.tokenizer import Tokenizer, pattern_of_specials, segments
+from tokviz.encoding.specials import search_for, segments
+from tokviz.tokenizer import Tokenizer
 
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
@@ -49,8 +51,8 @@ def mask_text(
         tokenizer: The tokenizer.
         text: Byte text.
         template: The built-in template for a conversation in JSON.
-        parse_specials: Whether special tokens in a text that is in a template's form are parsed; it
-            is recognised either way.
+        parse_specials: Whether special tokens are parsed in the text at hand. A text that is in a
+            template's form is masked with its special tokens either way.
         max_tokens: Where the rendering of a conversation is cut off; any other text is shown whole.
     """
     conversation, problem = _conversation_of(text)
@@ -69,12 +71,21 @@ def mask_text(
         rendering = render_spans(tokenizer, spans, needed, reader.template.name, len(text) + 1)
         aligned = parse_specials and not rendering.virtual_specials
         sentence = f"The text is in the form of {reader.template.title}: masked by its roles."
+        if not parse_specials:
+            sentence += " Its special tokens are parsed here, in the text they are not."
         return MaskedText(rendering, None, sentence, aligned)
     message = Conversation((Message("user", text),))
-    span = Span(text, Reason.USER_TEXT, structure=False, message=0, part=0)
-    rendering = render_spans(tokenizer, [span], (), "", len(text) * 4 + 1)
-    plain = tokenizer.special_pattern is None or not tokenizer.special_pattern.search(text)
-    return MaskedText(rendering, message, problem or _HOW_TO, plain or not parse_specials)
+    rendering = _as_it_is(tokenizer, text, parse_specials)
+    return MaskedText(rendering, message, problem or _HOW_TO, True)
+
+
+def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Rendering:
+    """Give a text's own tokens, special ones too, as what a user says."""
+    ids = array("I", tokenizer.encode_byte_text(text, parse_specials))
+    n = len(ids)
+    reasons, owner = bytes([Reason.USER_TEXT]) * n, array("i", bytes(4 * n))
+    runs = (TokenRun(0, n, 0, Reason.USER_TEXT),) if n else ()
+    return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), owner, owner, runs, n + 1, {})
 
 
 _HOW_TO = (
@@ -131,7 +142,7 @@ class _Reader:
     def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
         """Make the spans of a text; all special tokens in it are special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
-        return self.assign(segments(text, pattern_of_specials(specials)))
+        return self.assign(segments(text, search_for(specials)))
 
 
 def _reader_of(text: str) -> _Reader | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options
 from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     total = InputCounts()
 
     def count_one(name: str) -> None:
-        counts = count_input(name, tokenizer, parse_specials=arguments.specials == "parsed")
+        parse_specials = options.SPECIALS[arguments.specials]
+        counts = count_input(name, tokenizer, parse_specials=parse_specials)
         total.n_bytes += counts.n_bytes
         total.n_chars += counts.n_chars
         total.n_tokens += counts.n_tokens
@@ -112,7 +113,9 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
     }
 
 
-def count_input(name: str, tokenizer: Tokenizer, *, parse_specials: bool) -> InputCounts:
+def count_input(
+    name: str, tokenizer: Tokenizer, *, parse_specials: bool | Literal["huggingface"]
+) -> InputCounts:
     """Count one file, or standard input for `-`, in bounded memory."""
     counts = InputCounts()
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)

@@ -16,7 +16,7 @@ import argparse
 import sys
 from array import array
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options
 from tokviz.cli.count import record
@@ -46,12 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json or arguments.spans:
             _print_record(name, tokenizer, arguments.specials, arguments.spans)
         else:
-            _print_ids(name, tokenizer, arguments.specials == "parsed")
+            _print_ids(name, tokenizer, options.SPECIALS[arguments.specials])
 
     return for_each_input(options.input_names(arguments.files), encode_one)
 
 
-def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
+def _print_ids(
+    name: str, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+) -> None:
     blocks = text_blocks(
         read_blocks(name), tokenizer, parse_specials=parse_specials, counts=InputCounts()
     )
@@ -67,7 +69,7 @@ def _print_ids(name: str, tokenizer: Tokenizer, parse_specials: bool) -> None:
 
 def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
     counts, ids, borders = InputCounts(), array("I"), [0]
-    parse_specials = specials == "parsed"
+    parse_specials = options.SPECIALS[specials]
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
     for text in blocks:
         found, edges = tokenizer.encode_with_borders(text, parse_specials)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli.output import report
 
@@ -31,7 +31,7 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     add_files(parser, what)
     add_tokenizer(parser)
     add_split_pattern(parser)
-    add_specials(parser)
+    add_specials(parser, _OWN_WAY, SPECIALS)
     add_json(parser)
 
 
@@ -56,12 +56,27 @@ def add_split_pattern(parser: argparse.ArgumentParser) -> None:
     )
 
 
+SPECIALS: dict[str, bool | Literal["huggingface"]] = {
+    "parsed": True,
+    "text": False,
+    "huggingface": "huggingface",
+}
+"""What `--specials` may say → what is recognised, as `Tokenizer.encode_byte_text` takes it."""
+
 _SPECIALS = "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
+_OWN_WAY = (
+    f"{_SPECIALS}; `huggingface` is text but for added tokens that are not called special, such as "
+    "Qwen3's <think>, as that library has it"
+)
 
 
-def add_specials(parser: argparse.ArgumentParser, help_text: str = _SPECIALS) -> None:
+def add_specials(
+    parser: argparse.ArgumentParser,
+    help_text: str = _SPECIALS,
+    choices: Iterable[str] = ("parsed", "text"),
+) -> None:
     """Add `--specials`."""
-    parser.add_argument("--specials", choices=("parsed", "text"), default="parsed", help=help_text)
+    parser.add_argument("--specials", choices=choices, default="parsed", help=help_text)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -100,4 +115,6 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
         tokenizer.name = asked
     if tokenizer.lossy:
         report(f"note: {asked} normalizes text: decoding its ids may give another text")
+    if tokenizer.pattern_doubt:
+        report(f"note: {asked}: {tokenizer.pattern_doubt}; --split-pattern says another")
     return tokenizer

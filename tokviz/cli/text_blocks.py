@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
@@ -35,7 +35,7 @@ def text_blocks(
     blocks: Iterable[bytes],
     tokenizer: Tokenizer,
     *,
-    parse_specials: bool,
+    parse_specials: bool | Literal["huggingface"],
     counts: InputCounts,
     block_chars: int = _BLOCK_CHARS,
 ) -> Iterator[str]:
@@ -54,7 +54,7 @@ def text_blocks(
     Raises:
         TokvizError: If a stretch without a safe cut is larger than memory should hold.
     """
-    rule = cut_rule(tokenizer, parse_specials)
+    rule = cut_rule(tokenizer, bool(parse_specials))
     gathered: list[str] = []
     n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
     for text in _decoded(blocks, counts):

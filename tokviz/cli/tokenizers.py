@@ -3,7 +3,8 @@
 output: the name, the number of tokens, the models, and other names it goes by.
 
 --json, one object per tokenizer:
-  {"name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source"}
+  {"name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source"}
+  "n_vocab" is one more than the largest id, which is more where ids have no token
 
 --check loads a tokenizer and prints what is wrong with it, what is worth knowing, and what was
 found to be in order. The exit code is 1 if it cannot be used. With --json:
@@ -19,7 +20,16 @@ from tokviz.cli import options
 from tokviz.cli.output import print_json
 from tokviz.glyphs import safe
 
-_FIELDS = ("name", "aliases", "title", "n_vocab", "split_pattern", "special_tokens", "source")
+_FIELDS = (
+    "name",
+    "aliases",
+    "title",
+    "n_tokens",
+    "n_vocab",
+    "split_pattern",
+    "special_tokens",
+    "source",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_json({field: getattr(builtin, field) for field in _FIELDS})
         else:
             names = ", ".join(builtin.aliases)
-            print(f"{builtin.name:<12} {builtin.n_vocab:>7}  {builtin.title} (also: {names})")
+            print(f"{builtin.name:<12} {builtin.n_tokens:>7}  {builtin.title} (also: {names})")
     return 0
 
 

@@ -107,26 +107,29 @@ class MergeListModel:
         return list(self._tokens)
 
     def rank(self, token_id: int) -> int | None:
-        """Give the index of the first merge that makes a token, None if no merge does."""
-        token = self._tokens.get(token_id)
-        return None if token is None else self._rank_of_product.get(token)
+        """Give the index of the merge that makes a token, None if no merge does.
+
+        Of several that are listed it is the one that happens when the token's bytes are encoded.
+        """
+        token = self._tokens.get(token_id, b"")
+        if token not in self._listed_again:
+            return self._rank_of_product.get(token)
+        applied: list[int] = []
+        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
+        return applied[-1] if tokens == [token] else None
+
+    def first_rank(self, token_id: int) -> int | None:
+        """Give the index of the first merge that is listed for a token, None if none is."""
+        return self._rank_of_product.get(self._tokens.get(token_id, b""))
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the index of a merge in the list, None if it is not listed."""
         return self._ranks.get((left, right))
 
     def merge_of(self, token_id: int) -> Merge | None:
-        """Give the merge that makes a token, None if no merge does.
-
-        Of several that are listed it is the one that happens when the token's bytes are encoded.
-        """
-        token = self._tokens.get(token_id, b"")
-        if token not in self._listed_again:
-            rank = self.rank(token_id)
-            return None if rank is None else self._merges[rank]
-        applied: list[int] = []
-        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
-        return self._merges[applied[-1]] if tokens == [token] else None
+        """Give the merge that makes a token, None if no merge does; see `rank`."""
+        rank = self.rank(token_id)
+        return None if rank is None else self._merges[rank]
 
     def merges(self) -> list[Merge]:
         """List all merges in order."""

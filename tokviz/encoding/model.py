@@ -27,6 +27,10 @@ class Model(Protocol):
         """Give the rank of the merge that makes a token, None if no merge does."""
         ...
 
+    def first_rank(self, token_id: int) -> int | None:
+        """Give a rank that is found at once and sorts as `rank` does; None if no merge is known."""
+        ...
+
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
         ...

@@ -133,6 +133,10 @@ class RankModel:
         """Give a token's rank: its id."""
         return token_id if self.token(token_id) is not None else None
 
+    def first_rank(self, token_id: int) -> int | None:
+        """Give a token's rank: its id."""
+        return self.rank(token_id)
+
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank of the concatenation, None if it is no token."""
         return self._source.get(left + right)

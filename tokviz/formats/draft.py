@@ -14,6 +14,7 @@ from os import fspath
 from tokviz import bytetext
 from tokviz.encoding.model import Merge
 from tokviz.encoding.ranks import ListedRanks
+from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats.report import FileFinding, Report, Severity
@@ -29,6 +30,8 @@ MAX_TOKEN_BYTES = 1 << 16
 MAX_TOTAL_BYTES = 256_000_000
 """Bytes of all tokens together."""
 
+GUESSED_PATTERN = "guessed-pattern"
+
 
 @dataclass(slots=True)
 class Draft:
@@ -43,6 +46,8 @@ class Draft:
         split_pattern: How text is cut into pieces.
         about: What else to say of its source, such as what was guessed.
         ignore_merges: See `Tokenizer`.
+        late: See `SpecialTokens`.
+        uncalled: See `SpecialTokens`.
         place_of_token: Where the n-th token is in the file.
         place_of_merge: Where the n-th merge is.
         place_of_special: Where the n-th special token is.
@@ -57,6 +62,8 @@ class Draft:
     split_pattern: SplitPattern
     about: str = ""
     ignore_merges: bool = False
+    late: Collection[str] = ()
+    uncalled: Collection[str] = ()
     place_of_token: Callable[[int], str] = "token {}".format
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
@@ -67,7 +74,7 @@ def guessed_pattern(name: str, holder: str) -> FileFinding:
     """Note that a split pattern is a guess, as what was read holds none."""
     message = f"the split pattern {name} is a guess: {holder} none"
     remedy = "choose another one if the tokens look wrong"
-    return FileFinding("note", "guessed-pattern", "", message, remedy)
+    return FileFinding("note", GUESSED_PATTERN, "", message, remedy)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
@@ -93,7 +100,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
             tokenizer = Tokenizer(
                 dict(draft.tokens),
                 draft.merges,
-                dict(draft.specials),
+                SpecialTokens(dict(draft.specials), draft.late, draft.uncalled),
                 split_pattern=draft.split_pattern,
                 ignore_merges=draft.ignore_merges,
                 name=name,
@@ -102,6 +109,8 @@ def build(draft: Draft, name: str) -> Tokenizer:
         raise InputFileError(draft.path, str(error)) from None
     about = f"; {draft.about}" if draft.about else ""
     tokenizer.source = f"{draft.kind} {fspath(draft.path)}{about}"
+    guesses = (note.message for note in draft.notes if note.code == GUESSED_PATTERN)
+    tokenizer.pattern_doubt = next(guesses, "")
     tokenizer.load_report = Report(fspath(draft.path)).joined(findings)
     return tokenizer
 

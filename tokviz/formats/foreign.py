@@ -18,16 +18,17 @@ from typing import Any
 from tokviz import bytetext
 from tokviz.child.limits import Limits
 from tokviz.encoding.merge_list import MergeListModel
+from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.hf_native import KIND, post_processor_notes
+from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import AllowedSpecial, Tokenization, Tokenizer, spans_of
+from tokviz.tokenizer import Tokenization, Tokenizer, spans_of
 
 Json = dict[str, Any]
 
@@ -78,7 +79,10 @@ class ForeignTokenizer(Tokenizer):
         self._byte_level = spelled.byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
-        self._set(MergeListModel(ordinary, [], pattern), specials, pattern, name)
+        added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
+        uncalled = [str(token.get("content")) for token in added if not token.get("special")]
+        known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
+        self._set(MergeListModel(ordinary, [], pattern), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
@@ -87,25 +91,29 @@ class ForeignTokenizer(Tokenizer):
             f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {facts.version} in "
             f"another process, as {reason}"
         )
-        self.load_report = Report(fspath(path)).joined(list(_notes(content, reason, normalizers)))
+        self.load_report = Report(fspath(path)).joined(
+            list(_notes(content, reason, normalizers, sorted(known.uncalled)))
+        )
 
     def close(self) -> None:
         """End the child process; the tokenizer cannot encode any more."""
         self._library.close()
 
-    def _encode(self, text: str, specials: re.Pattern[str] | None) -> list[int]:
-        return self._library.encode(text, specials is not None).ids.tolist()
+    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
+        return self._library.encode(text, self._named(allowed)).ids.tolist()
 
     def encode_with_borders(
-        self, text: str, parse_specials: bool = True
+        self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> tuple[list[int], array[int] | None]:
         """Encode byte text and say where its tokens lie; see `Tokenizer.encode_with_borders`."""
-        encoding = self._library.encode(text, parse_specials)
+        encoding = self._library.encode(text, self._named(parse_specials))
         return encoding.ids.tolist(), self._borders(text, encoding)
 
-    def split_byte_text(self, text: str, parse_specials: bool = True) -> list[tuple[int, int]]:
+    def split_byte_text(
+        self, text: str, parse_specials: bool | AllowedSpecial = True
+    ) -> list[tuple[int, int]]:
         """Give the character spans of the pieces: the library's pre-tokens, side by side."""
-        encoding = self._library.encode(text, parse_specials)
+        encoding = self._library.encode(text, self._named(parse_specials))
         char_of = {byte: char for char, byte in enumerate(byte_offsets(text))}
         ends = [char_of[end] for end in self._piece_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
@@ -123,22 +131,25 @@ class ForeignTokenizer(Tokenizer):
             return joined
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
-    def _pattern_of(self, allowed: AllowedSpecial) -> re.Pattern[str] | None:
-        """Choose between all special tokens and none: the library knows nothing else."""
-        if allowed == "none" or not allowed:
-            return None
-        if allowed == "all" or set(allowed) >= self.special_tokens.keys():
-            return self.special_pattern
+    def _named(self, allowed: AllowedSpecial | bool) -> str:
+        """Choose what the library is to recognise: it knows no sets."""
+        if allowed == "huggingface":
+            return "huggingface"
+        if not allowed or allowed == "none":
+            return "none"
+        if allowed is True or allowed == "all":
+            return "all"
+        if not isinstance(allowed, str) and set(allowed) >= self.special_tokens.keys():
+            return "all"
         raise SpecialTokenError(
-            f"{self.name} recognises all its special tokens or none: give 'all' or 'none'"
+            f"{self.name} recognises all its special tokens or none: give 'all', 'none' or "
+            "'huggingface'"
         )
 
-    def _tokenize(
-        self, text: str, specials: re.Pattern[str] | None, n_replaced: int
-    ) -> Tokenization:
+    def _tokenize(self, text: str, allowed: AllowedSpecial | bool, n_replaced: int) -> Tokenization:
         import numpy as np
 
-        encoding = self._library.encode(text, specials is not None)
+        encoding = self._library.encode(text, self._named(allowed))
         borders = pairwise(self._borders(text, encoding))
         ends = pairwise([0, *self._piece_ends(text, encoding)])
         special_ids = list(self.special_tokens.values())
@@ -169,7 +180,9 @@ class ForeignTokenizer(Tokenizer):
         return ends
 
 
-def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[FileFinding]:
+def _notes(
+    content: Json, reason: str, normalizers: list[str], uncalled: list[str]
+) -> Iterator[FileFinding]:
     message = f"Hugging Face's library encodes it, as {reason}"
     yield FileFinding("note", "foreign", "", message)
     if normalizers:
@@ -177,6 +190,7 @@ def _notes(content: Json, reason: str, normalizers: list[str]) -> Iterator[FileF
         remedy = "decoding may give another text back: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
     yield from post_processor_notes(content)
+    yield from uncalled_notes(uncalled)
 
 
 class _Spelling:

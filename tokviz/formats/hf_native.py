@@ -47,6 +47,8 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
     specials = dict(_numbered(list(_added(content, path)), vocab))
     known = _tokens(vocab, specials, path)
     keys = list(known)
+    added: list[Json] = content.get("added_tokens") or []
+    uncalled = [token["content"] for token in added if not token.get("special")]
     return Draft(
         KIND,
         path,
@@ -55,10 +57,12 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
+        late=[token["content"] for token in added if token.get("normalized")],
+        uncalled=uncalled,
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
-        notes=list(_notes(content, specials)),
+        notes=list(_notes(content, uncalled)),
     )
 
 
@@ -171,15 +175,16 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             raise InputFileError(path, reason) from None
 
 
-def _notes(content: Json, specials: dict[str, int]) -> Iterator[FileFinding]:
+def _notes(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
     yield from post_processor_notes(content)
-    plain = [
-        token["content"]
-        for token in content.get("added_tokens") or ()
-        if not token.get("special") and token["content"] in specials
-    ]
-    if plain:
-        shown = ", ".join(plain[:4]) + (", …" if len(plain) > 4 else "")
+    yield from uncalled_notes(uncalled)
+
+
+def uncalled_notes(uncalled: list[str]) -> Iterator[FileFinding]:
+    """Say that added tokens are taken for special which the file does not call so."""
+    named = [text for text in uncalled if not text.isspace()]
+    if named:
+        shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
         message = f"added tokens that are not called special are taken for special: {shown}"
         yield FileFinding("note", "added-tokens", "added_tokens", message)
 

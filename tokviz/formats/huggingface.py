@@ -43,7 +43,14 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": token_id, "content": text, **_ADDED_OPTIONS} for text, token_id in by_id
+            {
+                "id": token_id,
+                "content": text,
+                **_ADDED_OPTIONS,
+                "normalized": text in tokenizer.specials.late,
+                "special": text not in tokenizer.specials.uncalled,
+            }
+            for text, token_id in by_id
         ],
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(tokenizer.split_pattern),
@@ -81,8 +88,6 @@ _ADDED_OPTIONS = {
     "single_word": False,
     "lstrip": False,
     "rstrip": False,
-    "normalized": False,
-    "special": True,
 }
 _BYTE_LEVEL = {
     "type": "ByteLevel",

@@ -1,14 +1,18 @@
 """What a rank file does not say: the split pattern and the special tokens of known vocabularies.
 
 A `.tiktoken` file holds tokens and ranks only. OpenAI's are known by their checksums (from
-`tiktoken_ext/openai_public.py` of tiktoken), Llama 3's and Qwen's by their number of tokens.
+`tiktoken_ext/openai_public.py` of tiktoken), Qwen's by its tokens, Llama 3's and Qwen3.5's by their
+number.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from tokviz.assets import asset_path
+from tokviz.formats.packed import PackedRanks
 from tokviz.formats.registry import resolve_name
 
 
@@ -17,7 +21,7 @@ class Known(NamedTuple):
 
     Attributes:
         title: Whose it is.
-        split_pattern: The name of its split pattern.
+        split_pattern: The name of its split pattern, or its regex.
         special_tokens: Special token text → id.
     """
 
@@ -48,6 +52,27 @@ def _qwen() -> dict[str, int]:
     return {text: 151_643 + number for number, text in enumerate(texts)}
 
 
+def _qwen35() -> dict[str, int]:
+    """Source: the `tokenizer.json` of Qwen3.5, which numbers Qwen3's added tokens on."""
+    in_bars = (
+        "endoftext im_start im_end object_ref_start object_ref_end box_start box_end quad_start "
+        "quad_end vision_start vision_end vision_pad image_pad video_pad"
+    )
+    texts = [f"<|{name}|>" for name in in_bars.split()]
+    texts += ["<tool_call>", "</tool_call>"]
+    in_bars = "fim_prefix fim_middle fim_suffix fim_pad repo_name file_sep"
+    texts += [f"<|{name}|>" for name in in_bars.split()]
+    texts += ["<tool_response>", "</tool_response>", "<think>", "</think>"]
+    return {text: 248_044 + number for number, text in enumerate(texts)}
+
+
+_QWEN35_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""Qwen2's, but marks belong to the word. Source: llama.cpp `src/llama-vocab.cpp` (`QWEN35`)."""
+
+
 def _like(name: str, title: str) -> Known:
     """Take the split pattern and special tokens of a built-in tokenizer."""
     builtin = resolve_name(name)
@@ -72,7 +97,10 @@ _BY_CHECKSUM = {
 _BY_SIZE = {
     128_000: Known("Llama 3", "llama3", _llama3()),
     151_643: Known("Qwen", "qwen2", _qwen()),
+    248_044: Known("Qwen3.5", _QWEN35_PATTERN, _qwen35()),
 }
+_BY_TOKENS = {"qwen.ranks": _BY_SIZE[151_643]}
+"""Whose vocabulary a file of ours holds, where the published files differ in bytes."""
 
 WHISPER = Known("Whisper", "gpt2", {"<|endoftext|>": 50257, "<|startoftranscript|>": 50258})
 """`multilingual.tiktoken`; the other special tokens depend on the number of its languages. Source:
@@ -84,6 +112,15 @@ WHISPER_EMPTY = 50256
 def known_by_checksum(data: bytes) -> Known | None:
     """Find whose vocabulary a rank file is, for certain."""
     return _BY_CHECKSUM.get(hashlib.sha256(data).hexdigest())
+
+
+def known_by_content(tokens: Sequence[bytes]) -> Known | None:
+    """Find whose vocabulary the tokens are, by rank, for certain."""
+    for name, known in _BY_TOKENS.items():
+        ranks = PackedRanks(asset_path(f"vocab/{name}"))
+        if ranks.n_tokens == len(tokens) and ranks.tokens() == tokens:
+            return known
+    return None
 
 
 def known_by_size(n_tokens: int) -> Known | None:

@@ -54,7 +54,7 @@ class LibraryFacts:
 
     Attributes:
         version: Of the library.
-        specials: Text and id of the added tokens.
+        specials: Text and id of the added tokens; without white space that is not called special.
         vocabulary: Every token's text → id, with the added tokens.
     """
 
@@ -98,14 +98,18 @@ class LibraryTokenizer:
         specials = [(text, token_id) for text, token_id in first["specials"]]
         return LibraryFacts(first["version"], specials, vocabulary)
 
-    def encode(self, text: str, parse_specials: bool) -> LibraryEncoding:
+    def encode(self, text: str, specials: str = "all") -> LibraryEncoding:
         """Encode byte text; a byte that is not UTF-8 is U+FFFD for the library.
+
+        Args:
+            text: The text.
+            specials: "all", "none" or "huggingface"; see `Tokenizer.encode`.
 
         Raises:
             JobError: If the library fails, or the child dies of it.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        body = self._ask({"do": "encode", "text": seen, "specials": parse_specials})
+        body = self._ask({"do": "encode", "text": seen, "specials": specials})
         return LibraryEncoding(
             *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
         )

@@ -28,7 +28,7 @@ class BuiltinTokenizer(NamedTuple):
         vocabulary: The file below `assets/vocab`.
         split_pattern: The name of its split pattern.
         special_tokens: Special token text → id.
-        n_vocab: One more than its largest id.
+        n_tokens: How many tokens it has, special ones too.
         source: Where the vocabulary comes from, and its licence.
     """
 
@@ -38,8 +38,13 @@ class BuiltinTokenizer(NamedTuple):
     vocabulary: str
     split_pattern: str
     special_tokens: dict[str, int]
-    n_vocab: int
+    n_tokens: int
     source: str
+
+    @property
+    def n_vocab(self) -> int:
+        """One more than its largest id, which a special token has: some ids may have no token."""
+        return max(self.special_tokens.values()) + 1
 
     def load(self) -> Tokenizer:
         """Make the tokenizer; its tables are built when first needed."""
@@ -87,7 +92,7 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
             "<|fim_suffix|>": 100260,
             "<|endofprompt|>": 100276,
         },
-        100277,
+        100261,
         "OpenAI, pinned by tiktoken (MIT)",
     ),
     BuiltinTokenizer(
@@ -112,7 +117,7 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
         "o200k_base.ranks",
         "gpt4o",
         {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
-        200019,
+        200000,
         "OpenAI, pinned by tiktoken (MIT)",
     ),
     BuiltinTokenizer(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from os import fspath
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +17,12 @@ from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.minbpe import to_minbpe
 from tokviz.formats.rank_order import first_unmerged, listed_merges
+from tokviz.formats.sidecar import SUFFIX, to_sidecar
 from tokviz.formats.tiktoken import to_tiktoken
 from tokviz.tokenizer import Tokenizer
 
 Files = dict[str, bytes]
-"""File name → content; one file under the empty name, or several for a folder."""
+"""File name → content: several for a folder; else what is put behind the one name → content."""
 
 
 class SaveFormat(NamedTuple):
@@ -51,10 +53,14 @@ def _lost_by_huggingface(tokenizer: Tokenizer) -> Iterator[str]:
         )
 
 
+_BESIDE = f": tokviz finds them in the {SUFFIX} file beside it, other readers do not"
+
+
 def _lost_by_tiktoken(tokenizer: Tokenizer) -> Iterator[str]:
-    yield _lost_pattern(tokenizer)
     if tokenizer.special_tokens:
-        yield _lost_specials(tokenizer) + ": a rank file holds ordinary tokens only"
+        yield f"{_lost_pattern(tokenizer)} and {_lost_specials(tokenizer)}{_BESIDE}"
+    else:
+        yield _lost_pattern(tokenizer) + _BESIDE.replace("them", "it")
 
 
 def _lost_by_gpt2(tokenizer: Tokenizer) -> Iterator[str]:
@@ -105,10 +111,17 @@ def _gpt2_files(tokenizer: Tokenizer) -> Files:
         f"{to_characters(left)} {to_characters(right)}\n"
         for left, right in listed_merges(tokenizer)
     )
+    vocab_json = json.dumps(vocab, ensure_ascii=False).encode()
     return {
-        "vocab.json": json.dumps(vocab, ensure_ascii=False).encode(),
+        "vocab.json": vocab_json,
+        f"vocab.json{SUFFIX}": to_sidecar(tokenizer, vocab_json),
         "merges.txt": b"#version: 0.2\n" + merges.encode(),
     }
+
+
+def _rank_file(tokenizer: Tokenizer) -> Files:
+    content = to_tiktoken(tokenizer)
+    return {"": content, SUFFIX: to_sidecar(tokenizer, content)}
 
 
 def _huggingface_file(tokenizer: Tokenizer) -> Files:
@@ -134,7 +147,7 @@ FORMATS: dict[str, SaveFormat] = {
             "tiktoken rank file",
             False,
             "vocabulary.tiktoken",
-            lambda tokenizer: {"": to_tiktoken(tokenizer)},
+            _rank_file,
             _lost_by_tiktoken,
         ),
         SaveFormat(
@@ -176,7 +189,8 @@ def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> No
     found = _format(format)
     files = found.write(_saveable(tokenizer))
     if not found.is_folder:
-        write_file(path, files[""])
+        for ending, content in files.items():
+            write_file(fspath(path) + ending, content)
         return
     folder = Path(path)
     try:

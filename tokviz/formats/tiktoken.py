@@ -1,13 +1,16 @@
 """tiktoken's rank files: `base64(token) rank` a line; Llama 3's `tokenizer.model` is one too.
 
 A rank is a token's id and the priority of merging any two neighbours whose concatenation it is. The
-split pattern and the special tokens are not in the file: see `tokviz.formats.known_vocabularies`.
+split pattern and the special tokens are not in the file. Those of known vocabularies are in
+`tokviz.formats.known_vocabularies`; a file that tokviz has saved has them beside it
+(`tokviz.formats.sidecar`).
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
 from binascii import a2b_base64
+from os import fspath
 
 from tokviz.errors import FormatError, InputFileError
 from tokviz.files import StrPath
@@ -17,11 +20,13 @@ from tokviz.formats.known_vocabularies import (
     WHISPER_EMPTY,
     Known,
     known_by_checksum,
+    known_by_content,
     known_by_size,
 )
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.report import FileFinding
-from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.formats.sidecar import SUFFIX, read_sidecar
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
 KIND = "tiktoken rank file"
@@ -45,8 +50,9 @@ def read_tiktoken(
         PatternError: If the split pattern is no valid regex.
     """
     tokens, lines = _parse(data, path)
-    known = known_by_checksum(data)
+    known = known_by_checksum(data) or known_by_content([token for _, token in tokens])
     certain = known is not None
+    sidecar = read_sidecar(path)
     left_out = []
     if tokens and tokens[-1][1] == b"":
         token_id, _ = tokens.pop()
@@ -55,13 +61,20 @@ def read_tiktoken(
         known = WHISPER if token_id == len(tokens) == WHISPER_EMPTY else None
     if known is None and all(rank == number for number, (rank, _) in enumerate(tokens)):
         known = known_by_size(len(tokens))
-    pattern, about, notes = _pattern(known, certain, split_pattern)
+    specials = known.special_tokens if known else {}
+    if sidecar is not None:
+        specials = sidecar.special_tokens
+    if sidecar is not None and split_pattern is None:
+        pattern, notes = sidecar.split_pattern, list[FileFinding]()
+        about = f"split pattern and special tokens from {fspath(path)}{SUFFIX}"
+    else:
+        pattern, about, notes = _pattern(known, certain, split_pattern)
     return Draft(
         KIND,
         path,
         tokens,
         None,
-        list(known.special_tokens.items()) if known else [],
+        list(specials.items()),
         pattern,
         about,
         place_of_token=lambda number: f"line {lines[number]}",
@@ -101,10 +114,11 @@ def _pattern(
         return pattern, f"{title}split pattern {pattern.name} as asked for", []
     name = known.split_pattern if known else DEFAULT_PATTERN
     if known and certain:
-        return get_split_pattern(name), f"{known.title} by its checksum", []
+        return get_split_pattern(name), f"{known.title} by its content", []
     by = f"taken for {known.title}'s by its size" if known else "of an unknown vocabulary"
-    about = f"{by}, split pattern {name} is a guess"
-    return get_split_pattern(name), about, [guessed_pattern(name, "a rank file holds")]
+    shown = name if known is None or name in SPLIT_PATTERNS else f"of {known.title}"
+    about = f"{by}, split pattern {shown} is a guess"
+    return get_split_pattern(name), about, [guessed_pattern(shown, "a rank file holds")]
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> bytes:

@@ -109,7 +109,7 @@ def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
     library = LibraryTokenizer(path)
     try:
         for text in texts:
-            theirs = library.encode(text, parse_specials=True).ids.tolist()
+            theirs = library.encode(text).ids.tolist()
             if theirs != tokenizer.encode(text):
                 message = f"Hugging Face's library gives other ids for {text[:30]!r}"
                 finding = FileFinding("error", "library-differs", "", message, "trust the library")

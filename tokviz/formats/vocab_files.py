@@ -23,6 +23,7 @@ from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft, build, guessed_pattern
 from tokviz.formats.merge_files import SPELLINGS, in_bytes, in_spelling, merges_of_list, read_merges
 from tokviz.formats.report import FileFinding
+from tokviz.formats.sidecar import SUFFIX, Sidecar, read_sidecar
 from tokviz.json_file import read_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -73,8 +74,15 @@ def read_vocab_and_merges(
     if not isinstance(content, dict):
         raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
     merges = read_merges(merges_path)
+    sidecar = read_sidecar(vocab_path) if find_specials else None
     return _draft(
-        content, merges, vocab_path, merges_path, split_pattern, find_specials=find_specials
+        content,
+        merges,
+        vocab_path,
+        merges_path,
+        split_pattern,
+        find_specials=find_specials,
+        sidecar=sidecar,
     )
 
 
@@ -105,6 +113,7 @@ def _draft(
     split_pattern: str | SplitPattern | None,
     *,
     find_specials: bool = True,
+    sidecar: Sidecar | None = None,
 ) -> Draft:
     entries = list(_entries(vocab, vocab_path))
     tokens = _spelled(entries, merges)
@@ -112,24 +121,29 @@ def _draft(
         text if isinstance(text, str) else text.decode("utf-8", "replace") for _, text in entries
     ]
     specials: list[tuple[str, int]] = []
-    if find_specials:
+    if sidecar is not None:
+        specials = list(sidecar.special_tokens.items())
+    elif find_specials:
         made = {left + right for left, right in merges}
         specials = [
             (text, token_id)
             for (token_id, token), text in zip(tokens, texts, strict=True)
             if len(token) > 1 and token not in made and _LIKE_SPECIAL.fullmatch(text)
         ]
-        taken = set(specials)
-        pairs = zip(tokens, texts, strict=True)
-        tokens = [token for token, text in pairs if (text, token[0]) not in taken]
+    taken = set(specials)
+    pairs = zip(tokens, texts, strict=True)
+    tokens = [token for token, text in pairs if (text, token[0]) not in taken]
     about = f"merges from {fspath(merges_path)}; " if merges_path != vocab_path else ""
     notes = []
-    if split_pattern is None:
+    if split_pattern is None and sidecar is not None:
+        split_pattern = sidecar.split_pattern
+        about += f"split pattern and special tokens from {fspath(vocab_path)}{SUFFIX}"
+    elif split_pattern is None:
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
         notes.append(guessed_pattern(DEFAULT_PATTERN, "the files hold"))
     else:
         about += "split pattern as asked for"
-    if specials:
+    if specials and sidecar is None:
         shown = ", ".join(text for text, _ in specials[:4]) + (", …" if len(specials) > 4 else "")
         message = f"{shown} in the vocabulary: taken for special tokens, as no merge makes them"
         notes.append(FileFinding("note", "found-specials", "", message))

@@ -5,10 +5,14 @@ The child reads the file itself, so that a hostile one costs the child's memory 
 - `{"do": "load", "path": file, "sha256": hex, "vocabulary": bool}`: answers
   `{"version": text, "specials": [[text, id]…]}` and, if asked for the vocabulary, as many
   `{"texts": [text…], "ids": packed}` as it takes.
-- `{"do": "encode", "text": text, "specials": bool}`: answers `{"ids": packed, "starts": packed,
-  "ends": packed, "words": packed}`: for each token its id, the characters it comes from, and the
-  number of its word (pre-token), `NO_WORD` if it has none.
+- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers
+  `{"ids": packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the
+  characters it comes from, and the number of its word (pre-token), `NO_WORD` if it has none.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
+
+The library keeps two kinds of added tokens apart, and can leave only those that are called special
+to the text. So all are called special here but white space; the file as it is makes a second
+tokenizer when somebody asks for the library's own way.
 
 Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
 the tokens of a text are asked for, not what a model is fed.
@@ -21,6 +25,7 @@ import json
 import os
 from array import array
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -31,6 +36,8 @@ from tokviz.formats.library import NO_WORD
 from tokviz.json_file import MAX_JSON_BYTES, parse_json
 
 _SLICE = 20_000
+_UNTYPED = "\U0010ffff"
+"""Nobody types it: what stands behind it in a vocabulary is in no text."""
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -41,64 +48,125 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """
     match request["do"]:
         case "load":
-            state["tokenizer"] = _load(request["path"], request["sha256"])
-            yield from _facts(state["tokenizer"], with_vocabulary=request["vocabulary"])
+            state["loaded"] = _Loaded(request["path"], request["sha256"])
+            yield from _facts(state["loaded"], with_vocabulary=request["vocabulary"])
         case "encode":
-            yield _encode(state["tokenizer"], request["text"], request["specials"])
+            yield _encode(state["loaded"], request["text"], request["specials"])
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
-            yield {"text": state["tokenizer"].decode(ids, skip_special_tokens=False)}
+            yield {"text": state["loaded"].tokenizer.decode(ids, skip_special_tokens=False)}
         case unknown:
             raise JobError(f"the foreign_tokenizer job has no request {unknown!r}")
 
 
-def _load(path: str, checksum: str) -> Any:
-    # Its threads would each ask for memory that counts, and one text gives them nothing to do.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+class _Loaded:
+    """A file as the tokenizers that are needed of it.
+
+    Attributes:
+        tokenizer: The one that calls all added tokens special but white space.
+        typed_ids: The ids that its model may give to text which looks like an added token.
+    """
+
+    def __init__(self, path: str, checksum: str) -> None:
+        # Its threads would each ask for memory that counts, and one text gives them nothing to do.
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        self._file = path, checksum
+        content = self._content()
+        for token in _added(content):
+            text = str(token.get("content"))
+            token["special"] = bool(token.get("special")) or not text.isspace()
+        model = content.get("model")
+        merges = isinstance(model, dict) and "merges" in model
+        self.tokenizer = _made(content)
+        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
+
+    def specials(self) -> list[list[Any]]:
+        """List text and id of the added tokens that are called special here."""
+        added = sorted(self.tokenizer.get_added_tokens_decoder().items())
+        return [[token.content, token_id] for token_id, token in added if token.special]
+
+    @cached_property
+    def as_the_file_says(self) -> Any:
+        """Calls special what the file calls so."""
+        return _made(self._content())
+
+    @cached_property
+    def with_nothing_typed(self) -> Any:
+        """Has no text for added tokens in its model.
+
+        Models that look up words or pieces (Unigram, WordPiece, WordLevel) find special tokens in
+        their vocabulary whether they are searched for or not.
+        """
+        content = self._content()
+        added = {token.get("content") for token in _added(content)}
+        model = content["model"]
+        vocab = model["vocab"]
+
+        def untyped(text: str) -> str:
+            return _UNTYPED + text if text in added and not text.isspace() else text
+
+        if isinstance(vocab, dict):
+            model["vocab"] = {untyped(text): token_id for text, token_id in vocab.items()}
+        else:
+            model["vocab"] = [[untyped(text), score] for text, score in vocab]
+        if isinstance(model.get("unk_token"), str):
+            model["unk_token"] = untyped(model["unk_token"])
+        content["added_tokens"] = []
+        return _made(content)
+
+    def _content(self) -> dict[str, Any]:
+        path, checksum = self._file
+        data = read_file(path, limit=MAX_JSON_BYTES)
+        if hashlib.sha256(data).hexdigest() != checksum:
+            raise JobError("the file has changed since it was loaded: load it again")
+        content = parse_json(data, path)
+        if not isinstance(content, dict):
+            raise JobError("the file holds no JSON object")
+        for key in ("padding", "truncation", "post_processor"):
+            content[key] = None
+        model = content.get("model")
+        if isinstance(model, dict) and model.get("dropout"):
+            model["dropout"] = None
+        return content
+
+
+def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
+    added = content.get("added_tokens")
+    return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
+
+
+def _made(content: dict[str, Any]) -> Any:
     try:
         import tokenizers
     except ImportError:
         raise JobError("Hugging Face's library is missing: pip install tokenizers") from None
-    data = read_file(path, limit=MAX_JSON_BYTES)
-    if hashlib.sha256(data).hexdigest() != checksum:
-        raise JobError("the file has changed since it was loaded: load it again")
-    content = parse_json(data, path)
-    del data
-    if not isinstance(content, dict):
-        raise JobError("the file holds no JSON object")
-    for key in ("padding", "truncation", "post_processor"):
-        content[key] = None
-    model = content.get("model")
-    if isinstance(model, dict) and model.get("dropout"):
-        model["dropout"] = None
     text = json.dumps(content, ensure_ascii=False)
-    del content
+    content.clear()
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
         raise JobError(f"Hugging Face's library does not take it: {str(error)[:300]}") from None
 
 
-def _facts(tokenizer: Any, *, with_vocabulary: bool) -> Iterator[Body]:
+def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
     import tokenizers
 
-    added = tokenizer.get_added_tokens_decoder()
-    yield {
-        "version": tokenizers.__version__,
-        "specials": [[token.content, token_id] for token_id, token in sorted(added.items())],
-    }
+    yield {"version": tokenizers.__version__, "specials": loaded.specials()}
     if not with_vocabulary:
         return
-    entries = iter(tokenizer.get_vocab(with_added_tokens=True).items())
+    entries = iter(loaded.tokenizer.get_vocab(with_added_tokens=True).items())
     while part := list(islice(entries, _SLICE)):
         ids = array("I", [token_id for _, token_id in part])
         yield {"texts": [text for text, _ in part], "ids": pack_numbers(ids)}
 
 
-def _encode(tokenizer: Any, text: str, parse_specials: bool) -> Body:
-    tokenizer.encode_special_tokens = not parse_specials
+def _encode(loaded: _Loaded, text: str, specials: str) -> Body:
+    tokenizer = loaded.as_the_file_says if specials == "huggingface" else loaded.tokenizer
+    tokenizer.encode_special_tokens = specials != "all"
     try:
         encoding = tokenizer.encode(text, add_special_tokens=False)
+        if specials == "none" and not loaded.typed_ids.isdisjoint(encoding.ids):
+            encoding = loaded.with_nothing_typed.encode(text, add_special_tokens=False)
     except Exception as error:  # the library raises nothing more precise
         raise JobError(f"Hugging Face's library cannot encode this text: {error}") from None
     words = [NO_WORD if word is None else word for word in encoding.word_ids]

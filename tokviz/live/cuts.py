@@ -101,5 +101,5 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
     """Make the rule for a tokenizer; without one, nothing is tokenized and any cut will do."""
     if tokenizer is None:
         return CutRule(ANYWHERE, None, 0)
-    specials = (tokenizer.special_pattern, tokenizer.longest_special)
+    specials = (tokenizer.specials.pattern, tokenizer.specials.longest)
     return CutRule(tokenizer.split_pattern.safe_cut, *(specials if parse_specials else (None, 0)))

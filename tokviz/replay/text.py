@@ -226,11 +226,12 @@ class TextTimes:
 
         joined: list[int] = []
         special_ids, out_of_order = [], []
-        specials = self._tokenizer.special_tokens if parse_specials else {}
+        specials = self._tokenizer.special_tokens
+        recognised = specials if parse_specials else self._tokenizer.specials.blank
         for first, last in self._tokenizer.split_byte_text(text, parse_specials):
             start, piece = len(joined), bytetext.to_bytes(text[first:last])
             joined.append(self._steps.n_merges + 1)
-            if text[first:last] in specials:
+            if text[first:last] in recognised:
                 special_ids.append((start, specials[text[first:last]]))
                 joined += [0] * (len(piece) - 1)
                 continue

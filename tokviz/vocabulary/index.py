@@ -119,7 +119,7 @@ class VocabularyIndex:
         tokenizer: Whose tokens they are.
         tokens: The bytes of every token.
         ids: Token ids, ascending, int64.
-        ranks: The rank of each token, -1 for none, int64.
+        ranks: `Tokenizer.first_rank` of each token, to sort by; -1 for none, int64.
         lengths: Bytes, int64.
         n_chars: Characters, a byte that is part of no whole one counting as one; int64.
         scripts: The script of its letters, a number of `tokviz.vocabulary.scripts`; uint8.
@@ -154,7 +154,7 @@ class VocabularyIndex:
             if cancelled():
                 raise Cancelled
             for row in range(start, min(start + _SLICE, n)):
-                rank = tokenizer.rank(ids[row])
+                rank = tokenizer.first_rank(ids[row])
                 ranks.append(-1 if rank is None else rank)
                 token = self.tokens[row]
                 text = bytetext.from_bytes(token)

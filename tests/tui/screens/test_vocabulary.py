@@ -343,6 +343,7 @@ async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
         )
         await settle(pilot)
         assert "cl100k_base" in lines(app)[0] and "100,261 tokens" in shown(app)
+        assert "16 of the 100,277 ids have no token" in shown(app)
 
 
 async def test_check_page_tells_source_findings_and_checks() -> None:

@@ -120,7 +120,7 @@ def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
     if _folded(match.name) not in shown_names:
         title = f"{match.name} · {title}"
     cells: list[Cell] = [("● " if current else "  ", "accent"), (f"{tokenizer.name:<13}", "strong")]
-    size = f"{tokenizer.n_vocab:>8,} tokens"
+    size = f"{tokenizer.n_tokens:>8,} tokens"
     room = width - 17
     ending: list[Cell] = []
     if room >= 46:

@@ -35,14 +35,16 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
-    lossy: tuple[tuple[str, Role], ...] = ()
+    doubts: list[tuple[str, Role]] = []
     if tokenizer is not None and tokenizer.lossy:
-        lossy = ((" ⚠ lossy", "warning"),)
+        doubts.append((" ⚠ lossy", "warning"))
+    if tokenizer is not None and tokenizer.pattern_doubt:
+        doubts.append((" ⚠ guessed pattern", "warning"))
     more = f" ({models})" if models else ""
     return BarItem(
-        ((fit(known, _LONGEST_NAME), "chip"), *lossy, (more, "plain"), (" ▾", "key")),
+        ((fit(known, _LONGEST_NAME), "chip"), *doubts, (more, "plain"), (" ▾", "key")),
         "screen.pick_tokenizer",
-        ((fit(known, _SHORTENED_NAME), "chip"), *lossy, (" ▾", "chip")),
+        ((fit(known, _SHORTENED_NAME), "chip"), *doubts, (" ▾", "chip")),
     )
 
 

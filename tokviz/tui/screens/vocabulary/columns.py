@@ -156,11 +156,13 @@ def shown_label(token: bytes) -> str:
 
 def token_row(index: VocabularyIndex, row: int, uses: int) -> TokenRow:
     """Look up what the list shows of a token."""
+    token_id = int(index.ids[row])
+    rank = index.tokenizer.rank(token_id)
     return TokenRow(
-        int(index.ids[row]),
+        token_id,
         index.tokens[row],
         int(index.n_chars[row]),
-        int(index.ranks[row]),
+        -1 if rank is None else rank,
         SCRIPTS[index.scripts[row]],
         bool(index.special[row]),
         bool(index.partial[row]),

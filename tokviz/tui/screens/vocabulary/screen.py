@@ -220,10 +220,13 @@ class VocabularyScreen(TokvizScreen):
             return
         n, total = len(selection.rows), len(index)
         found = f"{n:,} of {counted(total, 'token')}" if n < total else counted(total, "token")
+        n_ids = index.tokenizer.n_vocab
+        unused = f"{n_ids - total:,} of the {n_ids:,} ids have no token"
         order = f"{_ORDER_WORDS[searching.order]} {'▼' if searching.descending else '▲'}"
         self.status.show(
             [
                 BarItem(((found, "chip"),)),
+                *([BarItem(((unused, "plain"),))] if n_ids > total else []),
                 BarItem(((f"sorted {order}", "plain"),), "screen.next_order"),
                 BarItem(((f"found in {duration(selection.seconds)}", "plain"),)),
             ]

@@ -1,0 +1,132 @@
+"""Special tokens in a text: which of them are recognised, and where.
+
+A text is searched as Hugging Face's library does it, and every other where all tokens are of one
+kind: the leftmost match wins, of these the longest. Source: huggingface/tokenizers
+`tokenizers/src/tokenizer/added_vocabulary.rs` (`find_matches`, `extract_and_normalize`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from tokviz.errors import SpecialTokenError
+
+AllowedSpecial = Literal["all", "none", "huggingface"] | Collection[str]
+"""Which special tokens are recognised in a text; the others are plain text. See `Tokenizer.encode`.
+"""
+
+
+class Search(NamedTuple):
+    """How a text is searched for special tokens.
+
+    Attributes:
+        patterns: One after another; each is looked for in what those before it have left.
+        as_text: Texts that are found, so that nothing is recognised inside them, and stay text.
+    """
+
+    patterns: tuple[re.Pattern[str], ...] = ()
+    as_text: frozenset[str] = frozenset()
+
+
+class SpecialTokens:
+    """The special tokens of a tokenizer.
+
+    Attributes:
+        ids: Special token text → id.
+        late: Those that are looked for after the others, in what these leave of the text: Hugging
+            Face's added tokens with `normalized`.
+        uncalled: Those that a file adds to its vocabulary without calling them special, such as
+            Qwen3's `<think>`.
+        blank: Those of them that are white space, such as GPT-NeoX's runs of spaces. They control
+            nothing, so they are recognised also where special tokens are plain text.
+        longest: Characters of the longest.
+    """
+
+    def __init__(
+        self,
+        ids: Mapping[str, int] | None = None,
+        late: Collection[str] = (),
+        uncalled: Collection[str] = (),
+    ) -> None:
+        """Take the ids, and what a file says of the tokens."""
+        self.ids = dict(ids or {})
+        self.late = frozenset(late)
+        self.uncalled = frozenset(uncalled)
+        self.blank = frozenset(filter(str.isspace, uncalled))
+        self.longest = max(map(len, self.ids), default=0)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Matches any special token, the longest first; None if there are none."""
+        return pattern_of_specials(self.ids)
+
+    @cached_property
+    def _everything(self) -> Search:
+        return search_for(self.ids, self.late)
+
+    def search(self, allowed: AllowedSpecial | bool) -> Search:
+        """Make the search for the special tokens that are to be recognised.
+
+        Args:
+            allowed: See `Tokenizer.encode`; True is "all", False is "none".
+
+        Raises:
+            SpecialTokenError: If it is another word.
+        """
+        if allowed is True or allowed == "all":
+            return self._everything
+        if allowed == "huggingface":
+            return Search(self._everything.patterns, frozenset(self.ids.keys() - self.uncalled))
+        if not allowed or allowed == "none":
+            return search_for(self.blank, self.late)
+        if isinstance(allowed, str | bool):
+            raise SpecialTokenError(
+                f"allowed_special is {allowed!r}: give 'all', 'none', 'huggingface' or a set of "
+                "special tokens"
+            )
+        return search_for((text for text in self.ids if text in allowed), self.late)
+
+
+def search_for(texts: Iterable[str], late: Collection[str] = ()) -> Search:
+    """Make the search for special tokens, those of `late` after the others."""
+    parts: tuple[list[str], list[str]] = ([], [])
+    for text in texts:
+        parts[text in late].append(text)
+    return Search(tuple(filter(None, map(pattern_of_specials, parts))))
+
+
+def segments(text: str, search: Search) -> Iterator[tuple[str, bool]]:
+    """Cut special tokens out of a text: give (text, whether it is a special token)."""
+    found: Iterable[tuple[str, bool]] = ((text, False),) if text else ()
+    for pattern in search.patterns:
+        found = _cut(found, pattern, search.as_text)
+    yield from found
+
+
+def _cut(
+    stretches: Iterable[tuple[str, bool]], pattern: re.Pattern[str], as_text: frozenset[str]
+) -> Iterator[tuple[str, bool]]:
+    for text, is_special in stretches:
+        if is_special:
+            yield text, True
+            continue
+        position = 0
+        for match in pattern.finditer(text):
+            if match.group() in as_text:
+                continue
+            start, end = match.span()
+            if start > position:
+                yield text[position:start], False
+            yield match.group(), True
+            position = end
+        if position < len(text):
+            yield text[position:], False
+
+
+def pattern_of_specials(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """Make the regex that matches any special token, the longest first; None if there are none."""
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None

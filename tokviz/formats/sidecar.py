@@ -1,0 +1,60 @@
+"""What a saved file cannot hold of a tokenizer, in a small file beside it: `name.tiktoken.tokviz`.
+
+It is JSON: `{"sha256": of the file, "split_pattern": {"name", "regex"}, "special_tokens": {text:
+id}}`. It counts only as long as the file beside it is the one that was saved with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from os import fspath
+from pathlib import Path
+from typing import NamedTuple
+
+from tokviz.errors import TokvizError
+from tokviz.files import StrPath, read_file
+from tokviz.json_file import MAX_JSON_BYTES, read_json
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.tokenizer import Tokenizer
+
+SUFFIX = ".tokviz"
+
+
+class Sidecar(NamedTuple):
+    """What a file cannot hold of a tokenizer."""
+
+    split_pattern: SplitPattern
+    special_tokens: dict[str, int]
+
+
+def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
+    """Write what the file with this content lacks."""
+    pattern = tokenizer.split_pattern
+    content = {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "split_pattern": {"name": pattern.name, "regex": pattern.regex},
+        "special_tokens": tokenizer.special_tokens,
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1).encode()
+
+
+def read_sidecar(path: StrPath) -> Sidecar | None:
+    """Read what stands beside a file; None if nothing does, or it belongs to another content."""
+    beside = fspath(path) + SUFFIX
+    if not Path(beside).is_file():
+        return None
+    try:
+        content = read_json(beside)
+        data = read_file(path, limit=MAX_JSON_BYTES)
+        if content["sha256"] != hashlib.sha256(data).hexdigest():
+            return None
+        name, regex = content["split_pattern"]["name"], content["split_pattern"]["regex"]
+        specials = content["special_tokens"]
+        if not all(isinstance(token_id, int) for token_id in specials.values()):
+            return None
+        known = SPLIT_PATTERNS.get(name)
+        same = known is not None and known.regex == regex
+        return Sidecar(known if known and same else get_split_pattern(regex), dict(specials))
+    except (TokvizError, KeyError, TypeError, AttributeError):
+        return None
