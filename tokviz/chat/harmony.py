@@ -75,9 +75,12 @@ def write(conversation: Conversation) -> list[Span]:
 
 
 def writes(aside: Aside) -> bool:
-    """Tell whether something beside the contents is written: tools and the assistant's thoughts."""
+    """Tell whether something beside the contents is written: tools, thoughts, and who answers."""
+    if aside.message is None:
+        return aside.key == "tools"
     is_reasoning = aside.key in REASONING_KEYS and aside.role == "assistant"
-    return aside.key == "tools" or (is_reasoning and isinstance(aside.value, str))
+    names_tool = aside.key == "name" and aside.role in TOOL_ROLES
+    return (is_reasoning or names_tool) and isinstance(aside.value, str)
 
 
 def _told(message: Message, index: int, tools: str) -> list[Span]:

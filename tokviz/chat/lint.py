@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.render import ROLE_SPANS, Rendering
+from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.formats.report import SEVERITIES, Severity
 from tokviz.tokenizer import pattern_of_specials
@@ -318,9 +318,10 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
 
 
 def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    verb = leaves_out(rendering.mask_source)
     for aside in rendering.left_out:
         where = "" if aside.message is None else f"message {aside.message + 1}: "
-        yield Breach(f"{where}{rendering.template} leaves out {aside.key!r}", aside.message)
+        yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
 
 
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
