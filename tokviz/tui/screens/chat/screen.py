@@ -177,6 +177,7 @@ class ChatScreen(TokvizScreen):
             [message.role for message in conversation.messages],
             rendered.counts,
             self._problem_text(),
+            f"Rendering with {self.chat.state.template}…" if rendered.is_gone else "",
             rendered.findings,
             self.looking.wanted_pin(),
         )
