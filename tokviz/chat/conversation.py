@@ -114,11 +114,11 @@ class Part:
         """Read the text of a `tool_call`; the indexes are for the message of an error.
 
         Raises:
-            ConversationError: If it is no JSON object with a name.
+            ConversationError: If it is not a JSON object with a name.
         """
         call = tool_calls.parse(self.text)
         if call is None:
-            reason = 'a tool call is JSON such as {"name": "add", "arguments": {}}'
+            reason = 'a tool call is JSON, such as {"name": "add", "arguments": {}}'
             raise ConversationError(reason, message_index, None, part_index)
         return call
 
@@ -213,7 +213,7 @@ class Conversation:
                 surrogates and become U+FFFD.
 
         Raises:
-            ConversationError: If it is no conversation; it names the message and the key.
+            ConversationError: If it is not a conversation; it names the message and the key.
         """
         name = shape_of(value)
         if name is not None:
@@ -350,7 +350,7 @@ def _message(item: object, index: int, byte_text: bool) -> Message:
         )
     role_key = "role" if "role" in item else "from" if "from" in item else None
     if role_key is None:
-        raise ConversationError("is missing; say who speaks, such as 'user'", index, "role")
+        raise ConversationError("is missing; it says who speaks, such as 'user'", index, "role")
     role = _role(item[role_key], index, role_key)
     extra = {key: value for key, value in item.items() if key not in _ALWAYS_WRITTEN}
     if role_key == "from" and _SHAREGPT_NAMES.get(role, role) != item["from"]:
@@ -379,8 +379,8 @@ def _role(name: object, index: int, key: str) -> str:
     if role not in ROLES:
         known = [*ROLES, *_SHAREGPT_ROLES] if key == "from" else list(ROLES)
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(ROLES)}"
-        raise ConversationError(f"{_short(name)} is no known role; {hint}", index, key)
+        hint = f"did you mean {near[0]!r}?" if near else f"the roles are {', '.join(ROLES)}"
+        raise ConversationError(f"{_short(name)} is not a known role; {hint}", index, key)
     return role
 
 
@@ -410,14 +410,14 @@ def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
         )
     kind = item.get("type")
     if kind is None:
-        raise ConversationError("is missing; such as 'text'", index, "type", number)
+        raise ConversationError("is missing; write 'text', for example", index, "type", number)
     extra = {key: value for key, value in item.items() if key not in ("type", "text")}
     if kind in _TEXT_TYPES and kind != "text":
         extra["type"] = kind
         kind = "text"
     if kind not in PART_KINDS:
         raise ConversationError(
-            f"{_short(kind)} is no known kind of part; known are {', '.join(PART_KINDS)}",
+            f"{_short(kind)} is not a known kind of part; the kinds are {', '.join(PART_KINDS)}",
             index,
             "type",
             number,

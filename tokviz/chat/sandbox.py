@@ -62,7 +62,7 @@ class Sandbox:
         """Compile a template.
 
         Raises:
-            TemplateFailure: If it is no valid template.
+            TemplateFailure: If it is not a valid template.
         """
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True,
@@ -301,7 +301,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
     except (TemplateFailure, MemoryError):
         raise
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateFailure(error.message or "it is no valid template", error.lineno) from None
+        raise TemplateFailure(error.message or "it is not a valid template", error.lineno) from None
     except RecursionError as error:
         raise TemplateFailure("it calls itself, or nests, too deeply", _line_of(error)) from None
     except jinja2.TemplateError as error:

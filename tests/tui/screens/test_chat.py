@@ -133,7 +133,7 @@ async def test_it_begins_with_a_sample() -> None:
         assert_exact(screen)
         assert not screen.chat.modified
         text = screen_text(app)
-        assert "added virtually" in text
+        assert "not in the vocabulary" in text
         assert "mask from the template" in text
 
 
@@ -724,7 +724,7 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
             ("51", "The rows go from 1 to 50."),
             ("m3", "The messages go from 1 to 2."),
             ("#9999", "The tokens go from 0 to"),
-            ("x", "Type 12 row, 1 to 50"),
+            ("x", "Type 12 for a row (1 to 50)"),
         ):
             await go_to(typed)
             assert said in screen_text(app)
@@ -1069,7 +1069,7 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
         assert screen.rendered.problem is not None and not screen.chat.modified
         await pilot.press("ctrl+end", "space")
         await settle(pilot)
-        assert "this is no JSON" in str(screen.rendered.problem)
+        assert "this is not JSON" in str(screen.rendered.problem)
         assert await findings(pilot, screen) == ["unreadable"]
         assert "once it can be read, it becomes the conversation" in screen.views._said[0]
         await pilot.press("right_curly_bracket")

@@ -136,7 +136,7 @@ class Templates(Controller):
 
         dialog = AskDialog(
             "Cut off after so many tokens",
-            "The context size of the training. What is behind it is not learned from.",
+            "The context size of the training: nothing after it is learned.",
             _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",
