@@ -109,7 +109,7 @@ def test_a_tool_call_that_is_being_typed_is_not_lost():
         ([{"role": "user", "content": [{"text": "a"}]}], "part 1, key 'type': is missing"),
         (
             [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}],
-            "'image_url' is no known kind of part",
+            "'image_url' is not a known kind of part",
         ),
         ([{"role": "user", "content": [{"type": "text"}]}], "part 1, key 'text': is missing"),
         ([{"role": "assistant", "tool_calls": [{}]}], "every call needs a 'function'"),

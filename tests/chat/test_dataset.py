@@ -59,8 +59,8 @@ def test_broken_rows_say_line_and_column_and_the_others_stay(tmp_path):
     assert dataset.n_rows == 5
     assert dataset.row(0) == dataset.row(4)
     for row, said in (
-        (1, "line 2, column 18: this is no JSON: Expecting ',' delimiter"),
-        (2, "line 3: message 1, key 'role': 'usr' is no known role; did you mean 'user'?"),
+        (1, "line 2, column 18: this is not JSON: Expecting ',' delimiter"),
+        (2, "line 3: message 1, key 'role': 'usr' is not a known role; did you mean 'user'?"),
         (3, "line 4: this JSON nests too deeply"),
     ):
         with pytest.raises(ConversationError) as caught:
@@ -95,7 +95,7 @@ def test_json_lines_in_a_file_called_json_are_lines():
 
 
 def test_broken_json_over_many_lines_says_where():
-    with pytest.raises(ConversationError, match="line 3, column 3: this is no JSON"):
+    with pytest.raises(ConversationError, match="line 3, column 3: this is not JSON"):
         Dataset.from_bytes("a.json", b'{\n "messages": [\n  }]\n}')
 
 
@@ -179,7 +179,7 @@ def test_parquet_may_hold_sharegpt_or_json_text(tmp_path):
     write_parquet(tmp_path / "b.parquet", {"messages": [json.dumps(turns("Hi")), "{"]})
     dataset = Dataset.open(tmp_path / "b.parquet")
     assert dataset.row(0).messages[0].text == "Hi"
-    with pytest.raises(ConversationError, match="this is no JSON"):
+    with pytest.raises(ConversationError, match="this is not JSON"):
         dataset.row(1)
 
 
@@ -188,5 +188,5 @@ def test_parquet_without_messages_is_refused(tmp_path):
     with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'text'"):
         Dataset.open(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(InputFileError, match="is no readable parquet file"):
+    with pytest.raises(InputFileError, match="cannot be read as parquet"):
         Dataset.open(tmp_path / "b.parquet")

@@ -14,7 +14,7 @@ from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, render
+from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render
 from tokviz.chat.spans import Reason
 
 CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)
@@ -87,9 +87,127 @@ def test_reasoning_and_tools_that_a_template_does_not_write_are_said():
     template = JinjaTemplate("t", source)
     rendering = render(QWEN, conversation, template)
     template.close()
-    assert rendering.notes[-1] == "t leaves out a part of the conversation: 'tools', 'reasoning'."
-    found = [f.message for f in lint(conversation, rendering) if f.code == "left-out"]
-    assert found == ["t leaves out 'tools'", "message 2: t leaves out 'reasoning'"]
+    assert rendering.notes == (
+        "t leaves out or changes a part of the conversation: 'tools', 'reasoning'. What it changes "
+        "counts as its own text.",
+    )
+    assert left_out(conversation, rendering) == [
+        "t leaves out or changes 'tools'",
+        "message 2: t leaves out or changes 'reasoning'",
+    ]
+
+
+# As Qwen3's: what is thought in turns before the last one of the user is left out, and a content
+# that holds thoughts is taken apart.
+QWEN3 = (
+    "{% set ns = namespace(last=-1) %}"
+    "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}"
+    "{% endfor %}{% for m in messages %}<|im_start|>{{ m.role + '\n' }}"
+    "{% if m.role == 'assistant' %}{% set content = m.content %}"
+    "{% set thought = m.reasoning_content | default('') %}"
+    "{% if '</think>' in content %}{% set thought = content.split('</think>')[0] | trim %}"
+    "{% set content = content.split('</think>')[-1].lstrip('\n') %}{% endif %}"
+    "{% if thought and loop.index0 > ns.last %}"
+    "{{ '<think>\n' + thought.strip('\n') + '\n</think>\n\n' + content }}"
+    "{% else %}{{ content }}{% endif %}{% else %}{{ m.content }}{% endif %}"
+    "<|im_end|>{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}"
+)
+
+
+def left_out(conversation: Conversation, rendering: Rendering) -> list[str]:
+    return [f.message for f in lint(conversation, rendering) if f.code == "left-out"]
+
+
+def rendered_by(source: str, conversation: Conversation) -> Rendering:
+    template = JinjaTemplate("t", source)
+    try:
+        return render(QWEN, conversation, template, 10_000)
+    finally:
+        template.close()
+
+
+def thinking(text: str, content: str = "Hello", key: str = "reasoning_content") -> dict[str, str]:
+    return {"role": "assistant", "content": content, key: text}
+
+
+def test_reasoning_is_learned_with_what_the_model_writes_around_it():
+    conversation = read([*turns("Hi"), thinking("\nHm. <|im_end|>\n")])
+    rendering = rendered_by(QWEN3, conversation)
+    assert in_short(learned(rendering)).decode() == (
+        "|<think>\nHm. <|im_end|>\n</think>\n\nHello<|im_end|>|"
+    )
+    assert rendering.ids.tolist().count(QWEN.special_tokens["<|im_end|>"]) == 2
+    said = rendering.ids.tolist().index(QWEN.encode("think")[0])
+    assert [rendering.reason_sentence(i) for i in (said, said + 2)] == [
+        "1: assistant text of message 2 (structure); the model learns to say it.",
+        "1: assistant text of message 2 (content); the model learns to say it.",
+    ]
+    assert left_out(conversation, rendering) == []
+
+
+def test_reasoning_that_is_written_of_the_last_turn_only_is_said_of_the_others():
+    conversation = read([*turns("Hi"), thinking("Hm."), *turns("So?"), thinking("Oh.", "Yes")])
+    rendering = rendered_by(QWEN3, conversation)
+    assert in_short(learned(rendering)).decode() == (
+        "|Hello<|im_end|>|<think>\nOh.\n</think>\n\nYes<|im_end|>|"
+    )
+    assert left_out(conversation, rendering) == [
+        "message 2: t leaves out or changes 'reasoning_content'"
+    ]
+
+
+def test_reasoning_is_found_beside_contents_that_the_template_looks_into():
+    """A content is searched then, and not within the reasoning, where the same words stand."""
+    messages = [
+        *turns("Hi", "<think>\nHm.\n</think>\n\nHello", "So?"),
+        thinking("Yes, yes.", "Yes"),
+    ]
+    conversation = read(messages)
+    rendering = rendered_by(QWEN3, conversation)
+    assert in_short(learned(rendering)).decode() == (
+        "|Hello<|im_end|>|<think>\nYes, yes.\n</think>\n\nYes<|im_end|>|"
+    )
+    assert left_out(conversation, rendering) == ["message 2: t leaves out or changes 'content'"]
+
+
+def test_what_stands_between_reasoning_and_content_is_learned_without_a_prompt_to_go_by():
+    source = (
+        "{% for m in messages %}{% if m.role == 'assistant' %}A: <think> {{ m.reasoning }}</think>"
+        "{{ m.content }}<|im_end|>{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}A:<think>{% endif %}"
+    )
+    conversation = read([*turns("Hi"), thinking("Hm.", key="reasoning")])
+    rendering = rendered_by(source, conversation)
+    assert in_short(learned(rendering)) == b"| Hm.</think>Hello<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("Hello", b"|[Hm.]Hello<|im_end|>"), ("Hm. Hello", b"|Hm. Hello<|im_end|>")],
+    ids=["once", "twice"],
+)
+def test_reasoning_that_a_template_looks_into_is_found_only_where_it_is_there_once(
+    content, expected
+):
+    source = (
+        "{% for m in messages %}{% if m.thinking and m.thinking | length < 5 %}[{{ m.thinking }}]"
+        "{% endif %}{{ m.content }}<|im_end|>{% endfor %}"
+    )
+    conversation = read([*turns("Hi"), thinking("Hm.", content, "thinking")])
+    rendering = rendered_by(source, conversation)
+    assert in_short(learned(rendering)) == expected
+    assert len(left_out(conversation, rendering)) == (content != "Hello")
+
+
+def test_tool_calls_that_a_template_does_not_write_are_said():
+    conversation = read(CALLS)
+    without = originals.QWEN.replace("tool_calls %}", "nothing %}")
+    assert left_out(conversation, rendered_by(without, conversation)) == [
+        "message 2: t leaves out or changes 'tool_calls'",
+        "message 5: t leaves out or changes 'tool_calls'",
+    ]
+    assert left_out(conversation, rendered_by(originals.QWEN, conversation)) == []
 
 
 def test_generation_marks_make_the_mask():
@@ -150,7 +268,10 @@ def test_contents_that_are_not_in_the_text_are_said():
     conversation = read(turns("hi", "hello"))
     rendering = render(QWEN, conversation, template)
     template.close()
-    assert "2 texts of the conversation are not in what the template writes" in rendering.notes[0]
+    assert left_out(conversation, rendering) == [
+        "message 1: t leaves out or changes 'content'",
+        "message 2: t leaves out or changes 'content'",
+    ]
     assert "nothing-supervised" in {f.code for f in lint(conversation, rendering)}
 
 

@@ -88,14 +88,14 @@ def test_lone_surrogates_become_the_replacement_character():
         ([{"role": "system", "content": "a"}], "message 1, key 'role': nanochat merges a system"),
         (
             [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
-            "message 1, key 'content': nanochat wants one text in a user message",
+            "message 1, key 'content': nanochat writes a user message as one text",
         ),
         ([{"role": "usr", "content": "a"}], "did you mean 'user'?"),
         ([{"role": "user"}], "message 1, key 'content': is missing"),
         ([{"role": "user", "content": None}], "not null"),
         (
             [*turns("a"), {"role": "assistant", "content": [{"type": "image", "text": ""}]}],
-            "message 2, part 1, key 'type': 'image' is no known kind of part",
+            "message 2, part 1, key 'type': 'image' is not a known kind of part",
         ),
     ],
 )

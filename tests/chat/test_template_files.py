@@ -64,7 +64,7 @@ def test_of_several_templates_the_default_is_taken(tmp_path):
     ("content", "said"),
     [
         ('{\n "a" 1}', "line 2, column 6: is no JSON: Expecting ':' delimiter"),
-        ("[]", "must hold an object"),
+        ("[]", "does not hold an object"),
         ("{}", "has no text under the key 'chat_template'"),
         ("[" * 100_000, "is nested too deeply"),
     ],
@@ -81,10 +81,18 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         load_template(str(tmp_path / "a.jinja"))
 
 
+def test_a_text_that_is_no_template_is_refused(tmp_path):
+    path = write(tmp_path / "README.md", "# A model")
+    with pytest.raises(InputFileError, match="is not a Jinja template"):
+        load_template(path)
+
+
 def test_missing_files_and_empty_folders_are_said(tmp_path):
     with pytest.raises(InputFileError, match="no such file"):
         load_template(str(tmp_path / "a.jinja"))
-    with pytest.raises(InputFileError, match="there is none of"):
+    with pytest.raises(InputFileError, match="this folder holds no chat template"):
         load_template(str(tmp_path))
     with pytest.raises(UnknownTemplateError, match="unknown chat template 'nothing'"):
         load_template("nothing")
+    with pytest.raises(InputFileError, match="no such file"):
+        load_template("models/nothing")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
@@ -120,12 +121,23 @@ def harmony(tmp_path_factory: pytest.TempPathFactory):
     return package, encoding
 
 
-def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
+def harmony_ids(
+    harmony: Any, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None
+) -> list[int]:
     """What openai-harmony gives for training."""
     package, encoding = harmony
     message, role = package.Message, package.Role
     written = [message.from_role_and_content(role.SYSTEM, package.SystemContent.new())]
-    called = ""
+    called, ids = "", dict[Any, str]()
+    descriptions = [
+        package.ToolDescription.new(tool["name"], tool.get("description", ""), tool["parameters"])
+        for tool in (item.get("function", item) for item in tools or ())
+    ]
+    told = package.DeveloperContent.new()
+    if tools:
+        told = told.with_function_tools(descriptions)
+        if not messages or messages[0]["role"] not in ("system", "developer"):
+            written.append(message.from_role_and_content(role.DEVELOPER, told))
 
     def answered(name: str, text: str) -> None:
         channel = "analysis" if name == "python" else "commentary"
@@ -138,10 +150,12 @@ def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
         if given_message["role"] == "user":
             written.append(message.from_role_and_content(role.USER, content))
         elif given_message["role"] in ("system", "developer"):
-            instructions = package.DeveloperContent.new().with_instructions(content)
+            here = told if given_message is messages[0] else package.DeveloperContent.new()
+            instructions = here.with_instructions(content)
             written.append(message.from_role_and_content(role.DEVELOPER, instructions))
         elif given_message["role"] == "tool":
             called = f"functions.{given_message['name']}" if "name" in given_message else called
+            called = ids.get(given_message.get("tool_call_id"), called)
             answered(called, content)
         else:
             for key in REASONING_KEYS:
@@ -150,10 +164,12 @@ def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
                     written.append(thought.with_channel("analysis"))
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             calls = given_message.get("tool_calls", [])
-            for part in [] if content == "" and calls else parts:
+            kinds = [part["type"] for part in parts]
+            for number, part in enumerate([] if content == "" and calls else parts):
                 said = message.from_role_and_content(role.ASSISTANT, part["text"])
                 if part["type"] == "text":
-                    written.append(said.with_channel("final"))
+                    is_preamble = calls or "python" in kinds[number:]
+                    written.append(said.with_channel("commentary" if is_preamble else "final"))
                 elif part["type"] == "python":
                     call = said.with_channel("analysis").with_recipient("python")
                     written.append(call.with_content_type("code"))
@@ -161,7 +177,7 @@ def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
                     answered("python", part["text"])
             for call in calls:
                 function = call.get("function", call)
-                called = f"functions.{function['name']}"
+                called = ids[call.get("id")] = f"functions.{function['name']}"
                 arguments = '{"a": 1, "ü": "{"}'
                 said = message.from_role_and_content(role.ASSISTANT, arguments)
                 said = said.with_channel("commentary").with_recipient(called)
@@ -171,6 +187,25 @@ def harmony_ids(harmony: Any, messages: list[dict[str, Any]]) -> list[int]:
     return list(encoding.render_conversation_for_training(conversation, config))
 
 
+TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "Adds numbers.\nAll of them.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "integer", "description": "The first.", "default": 1},
+                    "how": {"type": "string", "enum": ["exact", "fast"], "default": "fast"},
+                    "rest": {"type": "array", "items": {"type": "number"}},
+                },
+                "required": ["a"],
+            },
+        },
+    },
+    {"name": "now", "parameters": None},
+]
 PYTHON = [
     {"type": "text", "text": "Let me see."},
     {"type": "python", "text": "print(1)\n"},
@@ -196,13 +231,82 @@ PYTHON = [
             {"role": "assistant", "content": PYTHON, "reasoning": "Two.", "thinking": "Three."},
         ],
         [CALLS[0], {**CALLS[1], "content": None, "thinking": "I add."}, *CALLS[2:]],
+        [{"role": "developer", "content": "Be nice."}, *CALLS],
     ],
 )
-def test_gpt_oss_is_what_openai_harmony_writes(harmony, messages):
-    ours = rendering(HARMONY, messages, "gpt-oss").ids.tolist()
+@pytest.mark.parametrize("tools", [None, TOOLS], ids=["no tools", "tools"])
+def test_gpt_oss_is_what_openai_harmony_writes(harmony, messages, tools):
+    ours = rendering(HARMONY, messages, "gpt-oss", tools=tools).ids.tolist()
     for message in messages:
         message["content"] = "" if message["content"] is None else message["content"]
-    assert ours == harmony_ids(harmony, messages)
+    assert ours == harmony_ids(harmony, messages, tools)
+
+
+def schemas() -> st.SearchStrategy[Any]:
+    """JSON schemas, right and wrong ones, with all that is written of them."""
+    texts = st.sampled_from(["one", "two\nlines", "ü", 'q"t'])
+    numbers = st.sampled_from([1, -2, 2.5, 1e-5, -1.25e-5, 2e-7, 1e16, 1.5e17, 123456789.5])
+    beside = {
+        "description": st.sampled_from(["one", "two\nlines", 3]),
+        "title": texts,
+        "default": st.one_of(texts, numbers, st.sampled_from([None, True, ["a", 1], {"b": "c"}])),
+        "nullable": st.sampled_from([True, False, "x"]),
+        "examples": st.sampled_from([[], ["a", 1, "b"], "none"]),
+    }
+
+    def kind(**keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        return st.fixed_dictionaries(keys, optional=beside)
+
+    simple = st.one_of(
+        kind(type=st.sampled_from(["string", "number", "integer", "boolean", "null", "array"])),
+        kind(type=st.sampled_from([["string", "null"], ["integer"], [], [1]])),
+        kind(type=st.just("string"), enum=st.sampled_from([["x", "y"], [], [1], ["x", 1]])),
+        kind(type=st.just("string"), oneOf=st.just("x")),
+        kind(),
+    )
+
+    def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        properties = st.dictionaries(st.sampled_from(["z", "a", "loc", "é"]), inner)
+        required = st.sampled_from([["a", "loc"], [], ["z", 1], "a"])
+        return st.one_of(
+            kind(type=st.just("object"), properties=properties, required=required),
+            kind(type=st.just("array"), items=inner),
+            kind(oneOf=st.lists(inner, max_size=3)),
+        )
+
+    return st.recursive(simple | st.sampled_from([True, "x", None]), nested, max_leaves=8)
+
+
+@examples(200)
+@given(parameters=st.one_of(st.none(), schemas()), about=st.sampled_from(["", "a\r\nb\n", "d"]))
+def test_any_tool_is_written_as_openai_harmony_writes_it(harmony, parameters, about):
+    parameters = parameters if isinstance(parameters, dict) else None
+    tools = [{"name": "f", "description": about, "parameters": parameters}, *TOOLS]
+    ours = rendering(HARMONY, turns("Hi"), "gpt-oss", tools=tools).ids.tolist()
+    assert ours == harmony_ids(harmony, turns("Hi"), tools)
+
+
+@pytest.mark.parametrize("tools", [{"a": 1}, ["add"], [{"type": "web_search"}]])
+def test_tools_that_are_not_functions_are_refused_by_gpt_oss(tools):
+    with pytest.raises(ConversationError, match=r"key 'tools': .*function"):
+        rendering(HARMONY, turns("Hi"), "gpt-oss", tools=tools)
+
+
+def test_an_answer_goes_to_the_call_of_its_id():
+    """As OpenAI writes calls that are made at once; the last one called is not who answers."""
+    calls: list[dict[str, Any]] = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": {}}}
+        for name in ("first", "second")
+    ]
+    messages = [
+        *turns("Hi"),
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "tool", "content": "1", "tool_call_id": "first"},
+        {"role": "tool", "content": "2", "tool_call_id": "second"},
+    ]
+    text = HARMONY.decode(rendering(HARMONY, messages, "gpt-oss").ids.tolist())
+    assert "<|start|>functions.first to=assistant<|channel|>commentary<|message|>1<|end|>" in text
+    assert "final" not in text.rpartition("user")[2]
 
 
 # -- masks
@@ -229,7 +333,7 @@ def test_gpt_oss_learns_all_that_the_model_writes():
     messages = [*turns("Hi"), {"role": "assistant", "content": PYTHON}]
     shown = in_short(learned(rendering(HARMONY, messages, "gpt-oss"))).decode()
     assert shown == (
-        "|<|channel|>final<|message|>Let me see.<|end|>"
+        "|<|channel|>commentary<|message|>Let me see.<|end|>"
         "<|start|>assistant to=python<|channel|>analysis code<|message|>print(1)\n<|call|>"
         "|<|channel|>final<|message|>One.<|return|>"
     )

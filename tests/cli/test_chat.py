@@ -32,7 +32,7 @@ def test_a_pipe_gets_the_mask_in_brackets(tokviz, file):
     done = tokviz("chat", file(GOOD), "-t", "gpt2")
     assert done.code == 0
     assert done.text.splitlines() == [
-        "# line 1, 7 tokens, 2 learned (29%), 9 special tokens are virtual",
+        "# line 1, 7 tokens, 2 learned (29%), 9 special tokens not in the vocabulary",
         "<|bos|>|<|user_start|>|Hi|<|user_end|>|<|assistant_start|>[Hello][<|assistant_end|>]",
     ]
 
@@ -66,7 +66,7 @@ def test_json_is_one_object_for_each_row(tokviz, file):
     assert first["ids"] == [50257, 50258, 17250, 50259, 50260, 15496, 50261]
     assert first["mask"] == [0, 0, 0, 0, 0, 1, 1]
     assert (first["row"], first["place"], first["template"]) == (0, "line 1", "nanochat")
-    assert second["error"].startswith("line 2, column 2: this is no JSON")
+    assert second["error"].startswith("line 2, column 2: this is not JSON")
     assert third["n_learned"] == 0
 
 
@@ -83,9 +83,9 @@ def test_lint_is_1_on_findings_and_says_where(tokviz, file):
     assert len(lines) == 4
     assert "rows.jsonl: line 2: no token is learned" in lines[0]
     assert lines[0].endswith("[error: nothing-supervised]")
-    assert "rows.jsonl: line 2: message 1 (user): the text '<|endoftext|>'" in lines[1]
-    assert "rows.jsonl: line 3, column 2: this is no JSON" in lines[2]
-    assert lines[3].endswith("3 rows, 3 findings in 2")
+    assert "rows.jsonl: line 2: message 1 (user): the content holds '<|endoftext|>'" in lines[1]
+    assert "rows.jsonl: line 3, column 2: this is not JSON" in lines[2]
+    assert lines[3].endswith("3 rows, 3 findings in 2 rows")
 
 
 def test_lint_in_json_is_one_object_for_each_finding(tokviz, file):

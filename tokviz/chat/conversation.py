@@ -9,7 +9,7 @@ writing. All numbers in messages to people count from 1.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,6 +33,12 @@ REASONING_KEYS = ("thinking", "reasoning_content", "reasoning")
 
 They are those of gpt-oss's template, of DeepSeek's and Qwen's interfaces, and of OpenRouter's.
 """
+
+MESSAGE_ASIDES = (*REASONING_KEYS, "reasoning_details", "refusal", "name")
+"""The keys of a message, beside its content, that a model is to read or to say."""
+
+CONVERSATION_ASIDES = ("tools", "functions", "documents", "system", "images", "videos", "audios")
+"""The keys beside the messages that are for the model; all others are notes for people."""
 
 Json = dict[str, Any]
 
@@ -108,11 +114,11 @@ class Part:
         """Read the text of a `tool_call`; the indexes are for the message of an error.
 
         Raises:
-            ConversationError: If it is no JSON object with a name.
+            ConversationError: If it is not a JSON object with a name.
         """
         call = tool_calls.parse(self.text)
         if call is None:
-            reason = 'a tool call is JSON such as {"name": "add", "arguments": {}}'
+            reason = 'a tool call is JSON, such as {"name": "add", "arguments": {}}'
             raise ConversationError(reason, message_index, None, part_index)
         return call
 
@@ -153,6 +159,13 @@ class Message:
             dict.fromkeys(_clean(text, False) for text in texts if isinstance(text, str) and text)
         )
 
+    def asides(self) -> Iterator[tuple[str, Any]]:
+        """List what is under `MESSAGE_ASIDES`, but for what is empty."""
+        for key in MESSAGE_ASIDES if self.extra else ():
+            value = self.extra.get(key)
+            if value:
+                yield key, value
+
     def to_json(self) -> Json:
         """Write the message with `role` and `content`, tool calls as OpenAI does."""
         content, calls = _content_to_json(self.content)
@@ -163,7 +176,8 @@ class Aside(NamedTuple):
     """Something for the model that is not among the contents of the messages.
 
     Attributes:
-        key: Where it is: one of `REASONING_KEYS` of a message, or `tools`.
+        key: Where it is: one of `CONVERSATION_ASIDES`, or of a message one of `MESSAGE_ASIDES`, or
+            a key of one of its tool calls.
         value: What is there.
         message: The message, counted from 0; None for the whole conversation.
         role: The role of that message.
@@ -199,7 +213,7 @@ class Conversation:
                 surrogates and become U+FFFD.
 
         Raises:
-            ConversationError: If it is no conversation; it names the message and the key.
+            ConversationError: If it is not a conversation; it names the message and the key.
         """
         name = shape_of(value)
         if name is not None:
@@ -213,13 +227,26 @@ class Conversation:
         raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
 
     def asides(self) -> list[Aside]:
-        """List what a template may leave out, for it is not among the contents."""
-        tools = self.extra.get("tools")
-        found = [Aside("tools", tools)] if tools else []
+        """List what a template may leave out, for it is not among the contents.
+
+        The name of a tool that answers is not there if a call before it says it.
+        """
+        found = [Aside(key, value) for key in CONVERSATION_ASIDES if (value := self.extra.get(key))]
+        called: list[object] = []
         for index, message in enumerate(self.messages):
-            if message.extra:
-                values = [(key, message.extra.get(key)) for key in REASONING_KEYS]
-                found += [Aside(key, value, index, message.role) for key, value in values if value]
+            values = [
+                (key, value)
+                for key, value in message.asides()
+                if not (key == "name" and message.role in TOOL_ROLES and value in called)
+            ]
+            for part in () if isinstance(message.content, str) else message.content:
+                call = tool_calls.parse(part.text) if part.kind == "tool_call" else None
+                for key, value in (call or {}).items():
+                    if key == "name":
+                        called.append(value)
+                    elif value and key != "arguments":
+                        values.append((key, value))
+            found += [Aside(key, value, index, message.role) for key, value in values]
         return found
 
     def to_json(self) -> Any:
@@ -323,7 +350,7 @@ def _message(item: object, index: int, byte_text: bool) -> Message:
         )
     role_key = "role" if "role" in item else "from" if "from" in item else None
     if role_key is None:
-        raise ConversationError("is missing; say who speaks, such as 'user'", index, "role")
+        raise ConversationError("is missing; it says who speaks, such as 'user'", index, "role")
     role = _role(item[role_key], index, role_key)
     extra = {key: value for key, value in item.items() if key not in _ALWAYS_WRITTEN}
     if role_key == "from" and _SHAREGPT_NAMES.get(role, role) != item["from"]:
@@ -352,8 +379,8 @@ def _role(name: object, index: int, key: str) -> str:
     if role not in ROLES:
         known = [*ROLES, *_SHAREGPT_ROLES] if key == "from" else list(ROLES)
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(ROLES)}"
-        raise ConversationError(f"{_short(name)} is no known role; {hint}", index, key)
+        hint = f"did you mean {near[0]!r}?" if near else f"the roles are {', '.join(ROLES)}"
+        raise ConversationError(f"{_short(name)} is not a known role; {hint}", index, key)
     return role
 
 
@@ -383,14 +410,14 @@ def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
         )
     kind = item.get("type")
     if kind is None:
-        raise ConversationError("is missing; such as 'text'", index, "type", number)
+        raise ConversationError("is missing; write 'text', for example", index, "type", number)
     extra = {key: value for key, value in item.items() if key not in ("type", "text")}
     if kind in _TEXT_TYPES and kind != "text":
         extra["type"] = kind
         kind = "text"
     if kind not in PART_KINDS:
         raise ConversationError(
-            f"{_short(kind)} is no known kind of part; known are {', '.join(PART_KINDS)}",
+            f"{_short(kind)} is not a known kind of part; the kinds are {', '.join(PART_KINDS)}",
             index,
             "type",
             number,

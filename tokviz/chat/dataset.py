@@ -6,7 +6,7 @@ r"""A file of conversations, of any size: every row at hand, none read before it
 >>> rows.row(0).messages[0].text
 'Hi'
 >>> rows.preview(1)
-'line 2, column 2: this is no JSON: Unterminated string starting at'
+'line 2, column 2: this is not JSON: Unterminated string starting at'
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Dataset:
         """Read a row, counted from 0.
 
         Raises:
-            ConversationError: If it is no conversation; it names the line, the message, the key.
+            ConversationError: If it is not a conversation; it names the line, the message, the key.
             IndexError: If there is no such row.
         """
         if not self.has_row(row):

@@ -1,9 +1,10 @@
 """Harmony, the format of gpt-oss.
 
 A conversation's system and developer messages are harmony's developer messages; its system message
-says what the model is and which channels there are. The date, which it may say, is left out. What
-the assistant thinks goes to the analysis channel, and is kept in every turn (`auto_drop_analysis`
-is off): it is to be learned.
+says what the model is and which channels there are. The date, which it may say, is left out. Tools
+are written as TypeScript behind the instructions. What the assistant thinks goes to the analysis
+channel, and is kept in every turn (`auto_drop_analysis` is off): it is to be learned. What it says
+before it calls a tool, a preamble, goes to the commentary channel.
 
 Sources: `render_conversation_for_training` in openai/harmony `src/encoding.rs`; its
 `docs/format.md`.
@@ -12,8 +13,10 @@ Sources: `render_conversation_for_training` in openai/harmony `src/encoding.rs`;
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from tokviz.chat.conversation import (
+    REASONING_KEYS,
     TOOL_ROLES,
     Aside,
     Conversation,
@@ -21,6 +24,7 @@ from tokviz.chat.conversation import (
     Message,
     Part,
 )
+from tokviz.chat.harmony_tools import tools_section
 from tokviz.chat.spans import Reason, Span, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
@@ -33,44 +37,54 @@ SYSTEM = (
     "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. "
     "Channel must be included for every message."
 )
+CALLS_GO = "\nCalls to these tools must go to the commentary channel: 'functions'."
 TOOL_CHANNEL = "commentary"
+DEVELOPERS = frozenset({"system", "developer"})
+_CALLS = frozenset({"python", "tool_call"})
+_LATEST = ""
+"""Where the tool that was called last is kept, beside the ids of calls."""
 
 
 def write(conversation: Conversation) -> list[Span]:
     """Write a conversation for training: the last answer ends with `<|return|>`.
 
     Raises:
-        ConversationError: If a tool call is no JSON or a tool answers without having been called.
+        ConversationError: If a tool call is not JSON, a tool answers without having been called, or
+            the tools are not functions.
     """
-    if conversation.extra.get("tools"):
-        raise ConversationError(
-            "tools are written as TypeScript in gpt-oss, which is not done here; take them out, or "
-            "use gpt-oss's own chat_template.jinja",
-            key="tools",
-        )
-    spans = [special(START), header("system"), special(MESSAGE), header(SYSTEM), special(END)]
-    called = ""
-    last = len(conversation.messages) - 1
-    for index, message in enumerate(conversation.messages):
+    messages = conversation.messages
+    tools = conversation.extra.get("tools")
+    section = tools_section(tools) if tools else ""
+    system = SYSTEM + (CALLS_GO if section else "")
+    spans = [special(START), header("system"), special(MESSAGE), header(system), special(END)]
+    if section and not (messages and messages[0].role in DEVELOPERS):
+        spans += [special(START), header("developer"), special(MESSAGE), header(section)]
+        spans.append(special(END))
+        section = ""
+    called: dict[str, str] = {}
+    last = len(messages) - 1
+    for index, message in enumerate(messages):
         if message.role == "assistant":
-            written, called = _assistant(message, index, called, index == last)
-            spans += written
+            spans += _assistant(message, index, called, index == last)
         elif message.role in TOOL_ROLES:
-            name = message.extra.get("name")
-            called = f"functions.{name}" if isinstance(name, str) else called
-            spans += _tool_output(called, message.text, index, 0)
+            called[_LATEST] = _tool_of(message, called)
+            spans += _tool_output(called[_LATEST], message.text, index, 0)
         else:
-            spans += _told(message, index)
+            spans += _told(message, index, section if index == 0 else "")
     return spans
 
 
 def writes(aside: Aside) -> bool:
-    """Tell whether something beside the contents is written: the reasoning of the assistant."""
-    return aside.role == "assistant" and isinstance(aside.value, str)
+    """Tell whether something beside the contents is written: tools, thoughts, and who answers."""
+    if aside.message is None:
+        return aside.key == "tools"
+    is_reasoning = aside.key in REASONING_KEYS and aside.role == "assistant"
+    names_tool = aside.key == "name" and aside.role in TOOL_ROLES
+    return (is_reasoning or names_tool) and isinstance(aside.value, str)
 
 
-def _told(message: Message, index: int) -> list[Span]:
-    """Write what the model is told: by the user, or by the developer."""
+def _told(message: Message, index: int, tools: str) -> list[Span]:
+    """Write what the model is told: by the user, or by the developer, who may add tools."""
     is_user = message.role == "user"
     spans = [special(START, index), header("user" if is_user else "developer", index)]
     spans.append(special(MESSAGE, index))
@@ -79,14 +93,16 @@ def _told(message: Message, index: int) -> list[Span]:
     for number, part in enumerate(message.parts):
         _only_text(message, part, index, number)
         spans.append(content(part.text, message.role, part.kind, index, number))
+    if tools:
+        spans.append(header(f"\n\n{tools}", index))
     return [*spans, special(END, index)]
 
 
-def _assistant(message: Message, index: int, called: str, is_last: bool) -> tuple[list[Span], str]:
+def _assistant(message: Message, index: int, called: dict[str, str], is_last: bool) -> list[Span]:
     """Write an assistant message: harmony has one message for each part.
 
     The model is given `<|start|>assistant` and writes all the rest; where it goes on after a
-    message of its own, it writes these two as well.
+    message of its own, it writes these two as well. Notes whom it calls, by the ids of the calls.
     """
     spans: list[Span] = []
     goes_on = False
@@ -100,7 +116,10 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
         ]
         goes_on = True
     parts = message.parts
+    last_call = max((n for n, part in enumerate(parts) if part.kind in _CALLS), default=-1)
     for number, part in enumerate(parts):
+        if not part.text and last_call >= 0 and part.kind == "text":
+            continue
         if part.kind == "python_output":
             spans += _tool_output("python", part.text, index, number)
             goes_on = False
@@ -109,16 +128,17 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
         if part.kind == "text":
             is_end = is_last and number == len(parts) - 1
             spans += [
-                *_channel("final", index),
+                *_channel(TOOL_CHANNEL if number < last_call else "final", index),
                 special(MESSAGE, index, learned=True),
                 content(part.text, "assistant", part.kind, index, number),
                 end(RETURN if is_end else END, index),
             ]
             goes_on = True
             continue
-        called, channel, kind, body = _call(part, index, number)
+        recipient, channel, kind, body = _call(part, index, number)
+        called[_LATEST] = called[str(part.extra.get("id"))] = recipient
         spans += [
-            header(f" to={called}", index, learned=True),
+            header(f" to={recipient}", index, learned=True),
             *_channel(channel, index),
             header(f" {kind}", index, learned=True),
             special(MESSAGE, index, learned=True),
@@ -126,7 +146,7 @@ def _assistant(message: Message, index: int, called: str, is_last: bool) -> tupl
             end(CALL, index),
         ]
         goes_on = False
-    return spans, called
+    return spans
 
 
 def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
@@ -137,6 +157,15 @@ def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
     arguments = call.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"functions.{call['name']}", TOOL_CHANNEL, "json", text
+
+
+def _tool_of(message: Message, called: Mapping[str, str]) -> str:
+    """Say which tool answers: it says so itself, or by the call's id, or it was called last."""
+    name = message.extra.get("name")
+    if isinstance(name, str):
+        return f"functions.{name}"
+    latest = called.get(_LATEST, "")
+    return called.get(str(message.extra.get("tool_call_id", _LATEST)), latest)
 
 
 def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:

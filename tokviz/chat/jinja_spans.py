@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
@@ -17,15 +19,17 @@ class MarkedText:
 
     Attributes:
         text: What the template gives.
-        contents: Contents found: (start, end, message, part), ascending.
-        n_lost: Contents that were not found.
+        contents: Contents found: (start, end, message, part), ascending; part -1 for what stands
+            beside the content, such as reasoning.
+        lost: What was not found, or not whole: (message, key).
         generation: Stretches within generation marks; None if the template has none.
-        turns: What the assistant writes in messages with tool calls: (start, end, message).
+        turns: What the assistant writes in messages with tool calls or with something beside the
+            content: (start, end, message).
     """
 
     text: str
     contents: list[tuple[int, int, int, int]]
-    n_lost: int
+    lost: list[tuple[int, str]]
     generation: list[tuple[int, int]] | None
     turns: list[tuple[int, int, int]]
 
@@ -36,7 +40,7 @@ class MarkedText:
         return cls(
             body["text"],
             [(start, end, message, part) for start, end, message, part in body["contents"]],
-            body["n_lost"],
+            [(message, key) for message, key in body["lost"]],
             None if generation is None else [(start, end) for start, end in generation],
             [(start, end, message) for start, end, message in body["turns"]],
         )
@@ -48,17 +52,29 @@ def to_spans(
     """Make spans: special tokens are recognised outside the contents only.
 
     With generation marks, what is within them is learned. Without, it is the assistant's text, the
-    special token that ends it, and what it writes in a turn with tool calls.
+    special token that ends it, what it writes in a turn with tool calls or reasoning, and what
+    stands between its reasoning and its content.
     """
     pieces = list(_pieces(marked, conversation, special_tokens))
     if marked.generation is not None:
-        return list(_cut_and_set(pieces, [(a, b, -1) for a, b in marked.generation], True))
-    turns = [(start, _last_special_end(pieces, start, end), m) for start, end, m in marked.turns]
-    return list(_cut_and_set(pieces, turns, False))
+        return list(_cut_and_set(pieces, [(a, b, -1, None) for a, b in marked.generation], True))
+    stretches: list[Stretch] = []
+    for start, end, message in marked.turns:
+        calls = any(part.kind == "tool_call" for part in conversation.messages[message].parts)
+        reason = Reason.TOOL_CALL if calls else Reason.ASSISTANT_TEXT
+        at, behind = _last_special(pieces, start, end)
+        stretches += [(start, at, message, reason), (at, behind, message, Reason.END)]
+    for (_, end, message, before), (start, _, other, after) in pairwise(marked.contents):
+        is_assistant = conversation.messages[message].role == "assistant"
+        if message == other and is_assistant and min(before, after) < 0:
+            stretches.append((end, start, message, Reason.ASSISTANT_TEXT))
+    return list(_cut_and_set(pieces, sorted(stretches, key=itemgetter(0)), False))
 
 
 Piece = tuple[int, Span]
 """Where a span starts, and the span."""
+Stretch = tuple[int, int, int, Reason | None]
+"""What is learned: start, end, message, and the reason of the structure within; None keeps it."""
 
 
 def _pieces(
@@ -73,7 +89,7 @@ def _pieces(
         yield from _structure(marked.text, position, start, before, message, conversation, search)
         role = conversation.messages[message].role
         parts = conversation.messages[message].parts
-        kind = parts[part].kind if part < len(parts) else "text"
+        kind = parts[part].kind if 0 <= part < len(parts) else "text"
         yield start, content(marked.text[start:end], role, kind, message, part)
         position = end
     last = contents[-1][2] if contents else -1
@@ -112,55 +128,51 @@ def _structure(
         may_end = may_end and not matters
 
 
-def _last_special_end(pieces: list[Piece], start: int, end: int) -> int:
-    """Give where the last special token of a stretch ends: what follows it is not written."""
-    ends = [
-        at + len(span.text)
+def _last_special(pieces: list[Piece], start: int, end: int) -> tuple[int, int]:
+    """Give where the last special token of a stretch is: what follows it is not written."""
+    found = [
+        (at, at + len(span.text))
         for at, span in pieces
         if span.special and start <= at and at + len(span.text) <= end
     ]
-    return ends[-1] if ends else end
+    return found[-1] if found else (end, end)
 
 
-def _cut_and_set(
-    pieces: list[Piece], stretches: list[tuple[int, int, int]], only_these: bool
-) -> Iterator[Span]:
+def _cut_and_set(pieces: list[Piece], stretches: list[Stretch], only_these: bool) -> Iterator[Span]:
     """Set what is learned by stretches of the text.
 
     Args:
         pieces: The pieces, side by side.
-        stretches: (start, end, message) of what is learned, ascending; message -1 keeps the
-            reasons, any other makes tool calls of the structure within.
+        stretches: What is learned, ascending.
         only_these: Whether nothing else is learned.
     """
     for at, span in pieces:
         position, end = at, at + len(span.text)
         overlapping = [s for s in stretches if s[0] < end and s[1] > at]
         if span.special or not overlapping:
-            yield _set(span, overlapping, only_these, end)
+            yield _set(span, overlapping, only_these)
             continue
-        for start, stop, message in overlapping:
+        for stretch in overlapping:
+            start, stop = stretch[:2]
             if start > position:
-                yield _set(_part(span, at, position, start), [], only_these, start)
+                yield _set(_part(span, at, position, start), [], only_these)
                 position = start
             cut = min(stop, end)
             if cut > position:
-                part = _part(span, at, position, cut)
-                yield _set(part, [(start, stop, message)], only_these, cut)
+                yield _set(_part(span, at, position, cut), [stretch], only_these)
                 position = cut
         if position < end:
-            yield _set(_part(span, at, position, end), [], only_these, end)
+            yield _set(_part(span, at, position, end), [], only_these)
 
 
 def _part(span: Span, at: int, start: int, end: int) -> Span:
     return span._replace(text=span.text[start - at : end - at])
 
 
-def _set(span: Span, within: list[tuple[int, int, int]], only_these: bool, end: int) -> Span:
+def _set(span: Span, within: list[Stretch], only_these: bool) -> Span:
     if not within:
         return span._replace(learned=False) if only_these else span
-    message = within[0][2]
-    if message < 0 or span.reason is not Reason.HEADER:
+    _, _, message, reason = within[0]
+    if reason is None or span.reason is not Reason.HEADER:
         return span._replace(learned=True)
-    reason = Reason.END if span.special and end == within[0][1] else Reason.TOOL_CALL
     return span._replace(reason=reason, learned=True, message=message)

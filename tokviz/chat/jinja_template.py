@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.chat.conversation import Aside, Conversation, ConversationError
+from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
 from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
@@ -24,6 +24,8 @@ PATIENCE_SECONDS = 2.0
 LIMITS = Limits(memory_mb=512, cpu_seconds=30)
 
 _MAX_TIMEOUTS = 3
+_GIVEN_BESIDE = ("tools", "documents")
+"""What a template is given of a conversation beside its messages."""
 _LIKE_A_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
 
 
@@ -97,10 +99,6 @@ class JinjaTemplate:
         needed = self.specials_in_use()
         spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
         source = ROLE_SPANS if marked.generation is None else GENERATION_MARKS
-        lost = (
-            f"{marked.n_lost} texts of the conversation are not in what the template writes, or "
-            "are changed: their tokens count as the template's."
-        )
         return render_spans(
             tokenizer,
             spans,
@@ -108,18 +106,28 @@ class JinjaTemplate:
             self.name,
             max_tokens,
             mask_source=source,
-            notes=(lost,) if marked.n_lost else (),
-            left_out=[aside for aside in conversation.asides() if not self._writes(aside, marked)],
+            left_out=list(self._left_out(conversation, marked)),
         )
 
-    def _writes(self, aside: Aside, marked: MarkedText) -> bool:
-        """Tell whether something beside the contents is in what was rendered, as far as one sees.
+    def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[Aside]:
+        """List what is not in what was rendered, or not as it was given.
 
-        Tools are written in words of the template's own: whether it asks for them has to do.
+        Tools and documents are written in words of the template's own: whether it asks for them has
+        to do, as for a key that is unusual in a tool call whether its value stands anywhere.
         """
-        if aside.key == "tools":
-            return "tools" in self.source
-        return isinstance(aside.value, str) and aside.value.strip() in marked.text
+        lost = set(marked.lost)
+        for aside in conversation.asides():
+            if aside.message is None:
+                is_written = aside.key in _GIVEN_BESIDE and aside.key in self.source
+            elif aside.key in MESSAGE_ASIDES:
+                is_written = isinstance(aside.value, str) and (aside.message, aside.key) not in lost
+            else:
+                is_written = str(aside.value) in marked.text
+            if not is_written:
+                yield aside
+        for message, key in sorted(lost):
+            if key not in MESSAGE_ASIDES:
+                yield Aside(key, None, message, conversation.messages[message].role)
 
     def specials_in_use(self) -> list[str]:
         """List the special tokens that the template writes, in the order of its text."""
@@ -177,7 +185,7 @@ class JinjaTemplate:
             yield {
                 "do": "render",
                 "messages": [_given(message) for message in conversation.messages],
-                "variables": {"tools": conversation.extra.get("tools")},
+                "variables": {key: conversation.extra.get(key) for key in _GIVEN_BESIDE},
             }
 
 

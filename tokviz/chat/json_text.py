@@ -22,7 +22,7 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
         The value, and whether its texts are byte text.
 
     Raises:
-        ConversationError: If it is no JSON; it names the line and the column.
+        ConversationError: If it is not JSON; it names the line and the column.
     """
     try:
         text, byte_text = data.decode(), False
@@ -35,9 +35,9 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise ConversationError(
-            f"line {line:,}, column {error.colno:,}: this is no JSON: {error.msg}"
+            f"line {line:,}, column {error.colno:,}: this is not JSON: {error.msg}"
         ) from None
     except RecursionError:
         raise ConversationError(f"line {first_line:,}: this JSON nests too deeply") from None
     except ValueError as error:
-        raise ConversationError(f"line {first_line:,}: this is no JSON: {error}") from None
+        raise ConversationError(f"line {first_line:,}: this is not JSON: {error}") from None

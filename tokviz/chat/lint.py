@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.render import ROLE_SPANS, Rendering
+from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.encoding.specials import pattern_of_specials
 from tokviz.formats.report import SEVERITIES, Severity
@@ -180,9 +180,9 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
             found = search(part.text)
             if found is not None:
                 yield Breach(
-                    f"message {index + 1} ({message.role}): the text {found!r} of a special token "
-                    "stands in the content; here it is plain text, other programs may take it for "
-                    "the token",
+                    f"message {index + 1} ({message.role}): the content holds {found!r}, a special "
+                    "token's text; here it is plain text, but other programs may take it for the "
+                    "token",
                     index,
                 )
                 break
@@ -309,18 +309,20 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
         else:
             lost.append(index)
     if lost:
-        others = f", and {len(lost) - 1} more behind it" if len(lost) > 1 else ""
+        more = len(lost) - 1
+        others = f"; so {'is' if more == 1 else 'are'} {more:,} more after it" if more else ""
         yield Breach(
-            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last that is "
-            f"kept, and is lost{others}",
+            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last one kept, "
+            f"and is lost{others}",
             lost[0],
         )
 
 
 def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    verb = leaves_out(rendering.mask_source)
     for aside in rendering.left_out:
         where = "" if aside.message is None else f"message {aside.message + 1}: "
-        yield Breach(f"{where}{rendering.template} leaves out {aside.key!r}", aside.message)
+        yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
 
 
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:

@@ -89,8 +89,8 @@ def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Renderin
 
 
 _HOW_TO = (
-    "The text is no conversation, so it is shown as one user message: nothing is learned. For a "
-    'mask, paste JSON such as {"messages": [{"role": "user", "content": "Hi"}]}, or text with '
+    "The text is not a conversation, so it is shown as one user message: nothing is learned. For "
+    'a mask, paste JSON such as {"messages": [{"role": "user", "content": "Hi"}]}, or text with '
     "<|im_start|>, <|user_start|>, <|start_header_id|> or <|start|>."
 )
 
@@ -116,7 +116,7 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
             note = "The text has many conversations; this is the first. Open the file in Chat."
         return Conversation.from_json(value, byte_text=byte_text), note
     except ConversationError as error:
-        return None, f"The text begins like JSON but is no conversation: {error}"
+        return None, f"The text begins like JSON but is not a conversation: {error}"
 
 
 # -- texts in a template's form

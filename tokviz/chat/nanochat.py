@@ -37,7 +37,7 @@ def write(conversation: Conversation) -> list[Span]:
     """
     messages = conversation.messages
     if not messages:
-        raise ConversationError("there is no message; begin with one of the user")
+        raise ConversationError("there is no message; begin with one from the user")
     spans = [special(BOS)]
     system: Message | None = None
     first = 0
@@ -91,7 +91,7 @@ def _assistant(message: Message, index: int) -> list[Span]:
             spans.append(_around(after, text))
         else:
             raise ConversationError(
-                f"nanochat knows no part of the kind {part.kind!r}, only text, python and "
+                f"nanochat has no part of the kind {part.kind!r}, only text, python and "
                 "python_output; choose another template",
                 index,
                 "type",
@@ -108,6 +108,6 @@ def _around(token: str, text: Span) -> Span:
 def _plain_text(message: Message, index: int) -> str:
     if not isinstance(message.content, str):
         raise ConversationError(
-            f"nanochat wants one text in a {message.role} message, not parts", index, "content"
+            f"nanochat writes a {message.role} message as one text, not as parts", index, "content"
         )
     return message.content

@@ -72,7 +72,8 @@ class Rendering:
             ids they were given: those after its last.
         mask_source: A key of `MASK_SOURCES`.
         notes: What else there is to say about the rendering, in sentences.
-        left_out: What the template does not write of the conversation; a note says so too.
+        left_out: What the template does not write of the conversation, or not as it is; a note
+            says so too.
     """
 
     tokenizer: Tokenizer
@@ -230,7 +231,9 @@ def render_spans(
     n_cut = len(columns.ids) - n_kept
     if left_out:
         keys = ", ".join(dict.fromkeys(repr(aside.key) for aside in left_out))
-        notes = (*notes, f"{template} leaves out a part of the conversation: {keys}.")
+        verb = leaves_out(mask_source)
+        changed = "" if mask_source == TEMPLATE_MASK else " What it changes counts as its own text."
+        notes = (*notes, f"{template} {verb} a part of the conversation: {keys}.{changed}")
     return Rendering(
         tokenizer,
         template,
@@ -247,6 +250,14 @@ def render_spans(
         notes,
         tuple(left_out),
     )
+
+
+def leaves_out(mask_source: str) -> str:
+    """Say what a template does with what is not found in its text, as far as one knows.
+
+    Of a built-in one it is known; another may write it in other words.
+    """
+    return "leaves out" if mask_source == TEMPLATE_MASK else "leaves out or changes"
 
 
 def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dict[str, int]:

@@ -157,7 +157,7 @@ class ParquetRows(RowSource):
             about = self._file.metadata
             sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         except (OSError, pyarrow.ArrowException) as error:
-            raise InputFileError(path, f"is no readable parquet file: {error}") from None
+            raise InputFileError(path, f"cannot be read as parquet: {error}") from None
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
         self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
         given = {_OTHER_NAMES.get(name, name) for name in self._columns}

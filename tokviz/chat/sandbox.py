@@ -4,9 +4,10 @@ The environment is that of Hugging Face transformers (`utils/chat_template_utils
 sandbox, `trim_blocks` and `lstrip_blocks`, `{% generation %}`, loop controls, `tojson`,
 `raise_exception` and `strftime_now`. Time and memory are limited from outside.
 
-To know where the contents of the messages end up, the template is rendered twice: as it is, and
-with private marks around the contents. If the second result without its marks is the first one, the
-marks are right; where a template looks into the contents, they are searched in the text instead.
+To know where the contents of the messages, and what stands beside them, end up, the template is
+rendered twice: as it is, and with private marks around these texts. If the second result without
+its marks is the first one, the marks are right; where a template looks into the texts, they are
+searched in what it writes instead.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import jinja2.ext
@@ -24,6 +25,7 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from tokviz.chat.conversation import MESSAGE_ASIDES
 from tokviz.chat.jinja_spans import MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
@@ -60,7 +62,7 @@ class Sandbox:
         """Compile a template.
 
         Raises:
-            TemplateFailure: If it is no valid template.
+            TemplateFailure: If it is not a valid template.
         """
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True,
@@ -82,35 +84,70 @@ class Sandbox:
             TemplateFailure: If the template fails or writes too much.
         """
         text = self._render(messages, variables)
+        given = [item for item in _texts_of(messages) if item.text.strip()]
         group = next((group for group in _MARK_GROUPS if set(group).isdisjoint(text)), None)
-        contents: list[tuple[int, int, int, int]] | None = None
         generation: list[tuple[int, int]] = []
+        found: list[_Found] = []
+        doubtful = list(range(len(given)))
         if group is not None:
-            contents, generation = self._find(text, messages, variables, _Marks(group))
-        if contents is None:
-            contents = _locate(text, messages)
-        n_wanted = sum(1 for given, *_ in _contents_of(messages) if given.strip())
-        n_found = len({place[2:] for place in contents})
+            found, doubtful, generation = self._find(
+                text, given, messages, variables, _Marks(group)
+            )
+        found = sorted([*found, *_search(text, given, doubtful, found)])
+        speaking = {given[n].message for *_, n in found if given[n].is_beside} & {
+            i for i, message in enumerate(messages) if message.get("role") == "assistant"
+        }
+        turns = self._turns(text, messages, variables, speaking)
         return MarkedText(
             text,
-            contents,
-            n_wanted - n_found,
+            [
+                (start, end, given[n].message, given[n].part)
+                for start, end, n in found
+                if given[n].key != "name"
+            ],
+            [*_lost(text, given, found), *_lost_calls(text, messages, turns)],
             generation if self._generation.seen else None,
-            self._turns(text, messages, variables),
+            turns,
         )
 
     def _find(
-        self, text: str, messages: list[Json], variables: Mapping[str, Any], marks: _Marks
-    ) -> tuple[list[tuple[int, int, int, int]] | None, list[tuple[int, int]]]:
-        """Find contents (None if marks in them change the text) and generation by marks."""
-        for cut in (_whole, _core):
-            places: list[tuple[int, int]] = []
-            wrapped = _with_marks(messages, marks, cut, places)
-            read = self._read_marks(text, wrapped, variables, marks)
-            if read is not None:
-                return [(start, end, *places[n]) for start, end, n in read[0]], read[1]
-        read = self._read_marks(text, messages, variables, marks)
-        return None, [] if read is None else read[1]
+        self,
+        text: str,
+        given: Sequence[_Given],
+        messages: list[Json],
+        variables: Mapping[str, Any],
+        marks: _Marks,
+    ) -> tuple[list[_Found], list[int], list[tuple[int, int]]]:
+        """Find texts by marks: all at once, or what is beside the contents and these apart.
+
+        Returns:
+            What was found, the numbers of the texts in which marks change what is written, and the
+            stretches within generation marks.
+        """
+
+        def read(numbers: Sequence[int]) -> tuple[list[_Found], list[tuple[int, int]]] | None:
+            for cut in (_whole, _core):
+                wrapped = _with_marks(messages, given, numbers, marks, cut)
+                result = self._read_marks(text, wrapped, variables, marks)
+                if result is not None:
+                    return result
+            return None
+
+        every = list(range(len(given)))
+        at_once = read(every)
+        if at_once is not None:
+            return at_once[0], [], at_once[1]
+        found: list[_Found] = []
+        doubtful: list[int] = []
+        for is_beside in (True, False):
+            numbers = [n for n in every if given[n].is_beside == is_beside]
+            apart = None if numbers == every else read(numbers)
+            if apart is None:
+                doubtful += numbers
+            else:
+                found += apart[0]
+        unmarked = self._read_marks(text, messages, variables, marks)
+        return found, doubtful, [] if unmarked is None else unmarked[1]
 
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
         """Find the message with which the template begins to fail; None if it does without any."""
@@ -140,15 +177,25 @@ class Sandbox:
         return marks.read(marked, text)
 
     def _turns(
-        self, text: str, messages: list[Json], variables: Mapping[str, Any]
+        self,
+        text: str,
+        messages: list[Json],
+        variables: Mapping[str, Any],
+        speaking: Set[int],
     ) -> list[tuple[int, int, int]]:
-        """Find what the assistant writes with its tool calls, which are no plain content.
+        """Find what the assistant writes in messages that are more than plain content.
 
         It is what a message adds to the text before it with the prompt for the assistant.
+
+        Args:
+            text: What the template writes.
+            messages: The messages.
+            variables: What the template is given beside them.
+            speaking: Messages of the assistant to find, beside those with tool calls.
         """
-        calls = [i for i, m in enumerate(messages) if m.get("tool_calls") or m.get("function_call")]
         turns = []
-        for index in calls[:_MAX_PREFIXES]:
+        wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
+        for index in wanted[:_MAX_PREFIXES]:
             try:
                 prompted = {**variables, "add_generation_prompt": True}
                 before = self._render(messages[:index], prompted)
@@ -254,7 +301,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
     except (TemplateFailure, MemoryError):
         raise
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateFailure(error.message or "it is no valid template", error.lineno) from None
+        raise TemplateFailure(error.message or "it is not a valid template", error.lineno) from None
     except RecursionError as error:
         raise TemplateFailure("it calls itself, or nests, too deeply", _line_of(error)) from None
     except jinja2.TemplateError as error:
@@ -281,16 +328,44 @@ def _to_json(value: Any, **options: Any) -> str:
     return json.dumps(value, **{"ensure_ascii": False, **chosen})
 
 
-def _contents_of(messages: list[Json]) -> Iterator[tuple[str, int, int]]:
-    """List the contents with their places: (text, message, part)."""
+class _Given(NamedTuple):
+    """A text of a message.
+
+    Attributes:
+        text: The text.
+        message: The message, from 0.
+        part: The part of its content, -1 for what stands beside it.
+        key: The key of the message that holds it.
+    """
+
+    text: str
+    message: int
+    part: int
+    key: str
+
+    @property
+    def is_beside(self) -> bool:
+        return self.part < 0
+
+
+_Found = tuple[int, int, int]
+"""Where a text is in what a template writes, and its number."""
+
+
+def _texts_of(messages: list[Json]) -> Iterator[_Given]:
+    """List the texts of messages: reasoning and the like before the content, as it is said."""
     for index, message in enumerate(messages):
+        for key in MESSAGE_ASIDES:
+            value = message.get(key)
+            if isinstance(value, str):
+                yield _Given(value, index, -1, key)
         content = message.get("content")
         if isinstance(content, str):
-            yield content, index, 0
+            yield _Given(content, index, 0, "content")
         elif isinstance(content, list):
             for number, part in enumerate(content):
                 if isinstance(part, dict) and isinstance(part.get("text"), str):
-                    yield part["text"], index, number
+                    yield _Given(part["text"], index, number, "content")
 
 
 Cut = Callable[[str], tuple[int, int]]
@@ -306,37 +381,87 @@ def _core(text: str) -> tuple[int, int]:
 
 
 def _with_marks(
-    messages: list[Json], marks: _Marks, cut: Cut, places: list[tuple[int, int]]
+    messages: list[Json], given: Sequence[_Given], numbers: Iterable[int], marks: _Marks, cut: Cut
 ) -> list[Json]:
-    """Put marks into the contents and note whose they are; blank ones stay without."""
+    """Put marks with their numbers around some of the texts."""
     wrapped = [dict(message) for message in messages]
     for message in wrapped:
         if isinstance(message.get("content"), list):
             message["content"] = list(message["content"])
-    for text, index, number in _contents_of(messages):
-        if not text.strip():
-            continue
+    for number in numbers:
+        text, index, part, key = given[number]
         start, end = cut(text)
-        begin = f"{marks.begin}{len(places)}{marks.number_end}"
-        places.append((index, number))
+        begin = f"{marks.begin}{number}{marks.number_end}"
         marked = f"{text[:start]}{begin}{text[start:end]}{marks.end}{text[end:]}"
-        content = wrapped[index]["content"]
-        if isinstance(content, str):
-            wrapped[index]["content"] = marked
+        value = wrapped[index][key]
+        if isinstance(value, str):
+            wrapped[index][key] = marked
         else:
-            content[number] = {**content[number], "text": marked}
+            value[part] = {**value[part], "text": marked}
     return wrapped
 
 
-def _locate(text: str, messages: list[Json]) -> list[tuple[int, int, int, int]]:
-    """Search the contents in the text, one after another: whole, trimmed, or without thoughts."""
-    found = []
+def _search(
+    text: str, given: Sequence[_Given], numbers: Iterable[int], taken: Sequence[_Found]
+) -> Iterator[_Found]:
+    """Search texts in what is written, outside of what was found already.
+
+    Contents are searched one after another: whole, trimmed, or without thoughts. What stands beside
+    one is found only if it is there just once, for nothing says where it is to be.
+    """
     position = 0
-    for content, message, part in _contents_of(messages):
-        for candidate in (content.strip(), content.rpartition("</think>")[2].strip()):
+    for number in sorted(numbers):
+        whole = given[number].text.strip()
+        if given[number].is_beside:
+            if text.count(whole) == 1:
+                start = text.index(whole)
+                yield start, start + len(whole), number
+            continue
+        for candidate in (whole, _behind_thoughts(whole)):
             start = text.find(candidate, position) if candidate else -1
+            while start >= 0 and (end := _end_of_taken(taken, start, start + len(candidate))):
+                start = text.find(candidate, end)
             if start >= 0:
-                found.append((start, start + len(candidate), message, part))
                 position = start + len(candidate)
+                yield start, position, number
                 break
-    return found
+
+
+def _behind_thoughts(text: str) -> str:
+    return text.rpartition("</think>")[2].strip()
+
+
+def _end_of_taken(taken: Sequence[_Found], start: int, end: int) -> int:
+    """Give the end of what was found already in a stretch, 0 if there is nothing."""
+    return next((stop for begin, stop, _ in taken if begin < end and start < stop), 0)
+
+
+def _lost(text: str, given: Sequence[_Given], found: Sequence[_Found]) -> Iterator[tuple[int, str]]:
+    """List the messages and keys of texts that were not found, or not to their whole length.
+
+    The same text twice in a message, such as reasoning under two keys, need be there but once.
+    """
+    there = {
+        (given[n].message, given[n].text.strip())
+        for start, end, n in found
+        if end - start >= len(given[n].text.strip())
+    }
+    lost = [item for item in given if (item.message, item.text.strip()) not in there]
+    yield from dict.fromkeys((item.message, item.key) for item in lost)
+
+
+def _calls_of(message: Json) -> list[Json]:
+    """List the functions that a message calls, in any of OpenAI's ways."""
+    calls = message.get("tool_calls") or [message.get("function_call")]
+    return [call.get("function", call) for call in calls if call]
+
+
+def _lost_calls(
+    text: str, messages: list[Json], turns: Sequence[tuple[int, int, int]]
+) -> Iterator[tuple[int, str]]:
+    """List the messages with tool calls whose names are not in what is written of them."""
+    written = {message: text[start:end] for start, end, message in turns}
+    for index, message in enumerate(messages):
+        names = [str(call.get("name")) for call in _calls_of(message)]
+        if names and not all(name in written.get(index, "") for name in names):
+            yield index, "tool_calls" if "tool_calls" in message else "function_call"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ MAX_TEMPLATE_BYTES = 20_000_000
 
 CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", CONFIG, "chat_template.json")
+_WANTED = "choose a chat_template.jinja, or a tokenizer_config.json with a chat_template"
 _DEFAULT = "default"
+_ENDINGS = (".json", ".jinja", ".jinja2")
+_JINJA = ("{{", "{%")
 
 
 def load_template(name: str) -> ChatTemplate | JinjaTemplate:
@@ -26,13 +30,15 @@ def load_template(name: str) -> ChatTemplate | JinjaTemplate:
         UnknownTemplateError: If it is neither.
         InputFileError: If the file cannot be read or holds no template.
     """
-    if name.strip().lower() in TEMPLATES or not _is_path(name):
+    if name.strip().lower() in TEMPLATES or not is_path(name):
         return get_template(name)
-    return read_template(Path(name))
+    return read_template(Path(name).expanduser())
 
 
-def _is_path(name: str) -> bool:
-    return name.endswith((".json", ".jinja", ".jinja2")) or Path(name).exists()
+def is_path(name: str) -> bool:
+    """Tell whether a text is meant as the path of a template, be it there or not."""
+    looks_so = name.startswith(("~", ".")) or name.endswith(_ENDINGS)
+    return looks_so or os.sep in name or Path(name).exists()
 
 
 def read_template(path: Path) -> JinjaTemplate:
@@ -46,7 +52,8 @@ def read_template(path: Path) -> JinjaTemplate:
     if path.is_dir():
         found = next((path / name for name in _IN_A_FOLDER if (path / name).is_file()), None)
         if found is None:
-            raise InputFileError(path, f"there is none of {', '.join(_IN_A_FOLDER)} in it")
+            names = ", ".join(_IN_A_FOLDER)
+            raise InputFileError(path, f"this folder holds no chat template; it would be {names}")
         path = found
     if path.suffix == ".json":
         config = _config(path)
@@ -55,7 +62,10 @@ def read_template(path: Path) -> JinjaTemplate:
         try:
             source = read_file(path, limit=MAX_TEMPLATE_BYTES).decode()
         except UnicodeDecodeError as error:
-            raise InputFileError(path, f"is no UTF-8 text (byte {error.start})") from None
+            reason = f"is not a text in UTF-8 (byte {error.start:,})"
+            raise InputFileError(path, f"{reason}; {_WANTED}") from None
+        if not any(mark in source for mark in _JINJA):
+            raise InputFileError(path, f"is not a Jinja template: it has no {{{{ or {{%; {_WANTED}")
         beside = path.parent / CONFIG
         config = _config(beside) if beside.is_file() else {}
     variables, special_tokens = _special_tokens(config)
@@ -71,7 +81,7 @@ def read_template(path: Path) -> JinjaTemplate:
 def _config(path: Path) -> dict[str, Any]:
     config = read_json(path, limit=MAX_TEMPLATE_BYTES)
     if not isinstance(config, dict):
-        raise InputFileError(path, "must hold an object with 'chat_template'")
+        raise InputFileError(path, f"does not hold an object with 'chat_template'; {_WANTED}")
     return config
 
 
@@ -81,7 +91,10 @@ def _template_of(path: Path, config: dict[str, Any]) -> str:
         named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
         template = named.get(_DEFAULT) or next(iter(named.values()), None)
     if not isinstance(template, str):
-        raise InputFileError(path, "has no text under the key 'chat_template'")
+        beside = [name for name in _IN_A_FOLDER if (path.parent / name).is_file()]
+        others = [name for name in beside if name != path.name]
+        hint = f"there is {others[0]} beside it" if others else _WANTED
+        raise InputFileError(path, f"has no text under the key 'chat_template'; {hint}")
     return template
 
 

@@ -106,9 +106,9 @@ def get_template(name: str) -> ChatTemplate:
     template = TEMPLATES.get(name.strip().lower())
     if template is None:
         near = difflib.get_close_matches(name.lower(), TEMPLATES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TEMPLATES)}"
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TEMPLATES)}."
         raise UnknownTemplateError(
-            f"unknown chat template {name!r}: {hint} A file works too: tokenizer_config.json or "
-            "chat_template.jinja"
+            f"unknown chat template {name!r}: {hint} A file works too, such as a "
+            "chat_template.jinja or a tokenizer_config.json."
         )
     return template

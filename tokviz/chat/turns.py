@@ -54,7 +54,7 @@ def write_qwen(conversation: Conversation) -> list[Span]:
     """
     messages = conversation.messages
     if not messages:
-        raise ConversationError("there is no message; begin with one of the user")
+        raise ConversationError("there is no message; begin with one from the user")
     spans = _qwen_system(conversation)
     for index, message in enumerate(messages):
         if message.role == "system" and index == 0:
@@ -86,7 +86,8 @@ def _texts(message: Message, index: int, template: str) -> list[Span]:
     for number, part in enumerate(message.parts):
         if part.kind != "text":
             raise ConversationError(
-                f"{template} knows no part of the kind {part.kind!r} here; choose another template",
+                f"{template} cannot write a part of the kind {part.kind!r} here; choose "
+                "another template",
                 index,
                 "type",
                 number,
@@ -119,7 +120,7 @@ def _qwen_system(conversation: Conversation) -> list[Span]:
 
 def _qwen_tools(tools: Any) -> str:
     if not isinstance(tools, list):
-        raise ConversationError("Qwen wants a list of tools", key="tools")
+        raise ConversationError("must be a list", key="tools")
     listed = "".join(f"\n{_to_json(tool)}" for tool in tools)
     return (
         "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"

@@ -7,12 +7,12 @@ On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
 
 templates: $templates (default: nanochat);
 or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
-tokens gets them virtually.
+tokens is lent them, with the ids after its last ("virtual_specials").
 
 --mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "ids", "mask", "reasons", "messages"}
+   "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
   With --json, one object per finding:
@@ -81,7 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--mask", action="store_true", help="show which tokens are learned")
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
     parser.add_argument(
-        "--lint", action="store_true", help="check the rows; 1 if anything is wrong"
+        "--lint",
+        action="store_true",
+        help="check the rows; the exit code is 1 if anything is found",
     )
     parser.add_argument(
         "--ignore",
@@ -148,7 +150,9 @@ class _Work:
         dataset = _open(name)
         first = 0 if self._arguments.row is None else self._arguments.row - 1
         if self._arguments.row is not None and not dataset.has_row(first):
-            raise TokvizError(f"there is no row {first + 1:,}; it has {dataset.n_rows:,}")
+            raise TokvizError(
+                f"there is no row {first + 1:,}; it has {counted(dataset.n_rows, 'row')}"
+            )
         if self._arguments.lint and not self._arguments.mask:
             self._lint(name, dataset, first)
         else:
@@ -260,15 +264,16 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     if cut:
         facts.append(f"{cut:,} cut off")
     if rendering.virtual_specials:
-        facts.append(f"{len(rendering.virtual_specials)} special tokens are virtual")
+        lacking = counted(len(rendering.virtual_specials), "special token")
+        facts.append(f"{lacking} not in the vocabulary")
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
-    return "# " + ", ".join([*facts, *rendering.notes])
+    return " ".join(["#", ", ".join(facts) + "." * bool(rendering.notes), *rendering.notes])
 
 
 def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
     rows = counted(n_rows, "row")
     if not n_findings:
         return f"{safe(name)}: {rows}, nothing found"
-    findings = "1 finding" if n_findings == 1 else f"{n_findings:,} findings"
-    return f"{safe(name)}: {rows}, {findings} in {n_wrong:,}"
+    findings = counted(n_findings, "finding")
+    return f"{safe(name)}: {rows}, {findings} in {counted(n_wrong, 'row')}"

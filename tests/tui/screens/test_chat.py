@@ -3,18 +3,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.lint import lint
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
+from tokviz.chat.templates import TEMPLATES
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
@@ -22,6 +27,8 @@ from tokviz.tui.dialogs.base import Field
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.chat.files import sample_conversation
+from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.editor import PartEditor
@@ -119,18 +126,24 @@ def screen_text(app: TokvizApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-async def test_it_begins_with_a_sample_that_has_everything() -> None:
+async def test_it_begins_with_a_sample() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         assert_exact(screen)
         assert not screen.chat.modified
-        assert {"text", "python", "python_output"} <= {
-            part.kind for message in screen.chat.conversation.messages for part in message.parts
-        }
         text = screen_text(app)
-        assert "added virtually" in text
+        assert "not in the vocabulary" in text
         assert "mask from the template" in text
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_sample_can_be_written_by_every_template(template: str) -> None:
+    conversation = sample_conversation()
+    rendering = render(tokviz.load("gpt2"), conversation, template)
+    assert rendering.left_out == ()
+    assert rendering.n_learned > 20
+    assert {finding.code for finding in lint(conversation, rendering)} <= {"special-in-content"}
 
 
 async def test_every_key_is_rendered_at_once() -> None:
@@ -711,7 +724,7 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
             ("51", "The rows go from 1 to 50."),
             ("m3", "The messages go from 1 to 2."),
             ("#9999", "The tokens go from 0 to"),
-            ("x", "Type 12 row, 1 to 50"),
+            ("x", "Type 12 for a row (1 to 50)"),
         ):
             await go_to(typed)
             assert said in screen_text(app)
@@ -842,6 +855,7 @@ async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
+        screen.chat.load(sample_conversation("python_code"), Origin())
         screen.chat.change(template="chatml")
         await settle(pilot)
         assert "Join the parts" in screen_text(app)
@@ -906,6 +920,98 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
         assert screen.chat.history.state.template == "nanochat"
 
 
+async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor those of one row under the number of another; while one types, they may be a key old."""
+    path = tmp_path / "slow.jinja"
+    path.write_text("{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}")
+    free, marked = threading.Event(), JinjaTemplate.marked
+
+    def slowly(template: JinjaTemplate, conversation: Conversation) -> Any:
+        assert free.wait(WAIT)
+        return marked(template, conversation)
+
+    monkeypatch.setattr(JinjaTemplate, "marked", slowly)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        assert "Rendering" not in screen_text(app)
+
+        async def waits_for(change: Callable[[], object]) -> None:
+            free.clear()
+            change()
+            await until(pilot, lambda: screen.chat.state.template == "slow.jinja")
+            await until(pilot, lambda: "Rendering with slow.jinja…" in screen_text(app))
+            assert "learned (" not in screen_text(app)
+            assert screen.views.rendering is None
+            screen.looking.show_view("findings")
+            await pilot.pause()
+            assert "Nothing was found" not in screen_text(app)
+            screen.looking.show_view("tokens")
+            free.set()
+            await settle(pilot)
+            assert "Rendering" not in screen_text(app)
+            assert screen.views.rendering is not None
+
+        await waits_for(lambda: screen.templates.use_file(path))
+        other = Conversation.from_json({"messages": CHAT["messages"][:2]})
+        await waits_for(lambda: screen.chat.load(other, Origin()))
+        free.clear()
+        await pilot.press("x")
+        assert screen.rendered.is_waiting
+        assert screen.views.rendering is not None
+        free.set()
+        await settle(pilot)
+
+
+async def type_into(pilot: Pilot[None], text: str) -> None:
+    pilot.app.screen.query_one(Field).value = text
+    await pilot.press("enter")
+    await settle(pilot)
+
+
+async def test_the_path_of_a_template_is_typed_where_templates_are_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps({"chat_template": "{{ messages[0].content }}"}))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("f6")
+        await type_into(pilot, str(path))
+        await until(pilot, lambda: app.screen is screen)
+        await settle(pilot)
+        assert screen.chat.state.template == path.name
+        assert screen.rendered.rendering is not None
+
+
+async def test_a_file_without_a_template_is_refused_in_the_dialog_which_stays(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "notes.jinja").write_text("no braces")
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ messages }}"}')
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("f6")
+        await type_into(pilot, str(tmp_path / "tokenizer.json"))
+        await until(pilot, lambda: "no text under the key" in said_in_dialog(app))
+        assert "there is tokenizer_config.json beside it" in said_in_dialog(app)
+        await type_into(pilot, str(tmp_path / "notes.jinja"))
+        await until(pilot, lambda: "is not a Jinja template" in said_in_dialog(app))
+        app.screen.query_one(Field).value = str(tmp_path / "tokenizer_c")
+        await settle(pilot)
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        await settle(pilot)
+        assert screen.chat.state.template == "tokenizer_config.json"
+
+
+def said_in_dialog(app: TokvizApp) -> str:
+    return " ".join(str(app.screen.query_one(".error", Static).render()).split())
+
+
 async def test_the_process_of_a_jinja_template_ends_with_the_screen(tmp_path: Path) -> None:
     path = tmp_path / "chat_template.jinja"
     path.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
@@ -963,9 +1069,9 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
         assert screen.rendered.problem is not None and not screen.chat.modified
         await pilot.press("ctrl+end", "space")
         await settle(pilot)
-        assert "this is no JSON" in str(screen.rendered.problem)
+        assert "this is not JSON" in str(screen.rendered.problem)
         assert await findings(pilot, screen) == ["unreadable"]
-        assert "once it can be read, it becomes the conversation" in screen.views._problem
+        assert "once it can be read, it becomes the conversation" in screen.views._said[0]
         await pilot.press("right_curly_bracket")
         await settle(pilot)
         assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]

@@ -30,6 +30,8 @@ class OpenFileDialog(FileDialog):
         takes_any: bool = False,
         takes_folder: Callable[[Path], bool] = lambda folder: False,
         folder_verb: str = "",
+        check: Callable[[Path], bool] = check_readable,
+        text: str = "",
     ) -> None:
         """Take what is to be opened.
 
@@ -41,14 +43,31 @@ class OpenFileDialog(FileDialog):
                 what is wrong with it. Else it must be readable, and text unless the user insists.
             takes_folder: Tells of a folder whether Enter takes it instead of going into it.
             folder_verb: What Ctrl+O does with any folder, in words; empty if it does nothing.
+            check: Tells of a file, in a thread, whether it is what is wanted without a question;
+                raises what is wrong with it, which is shown here.
+            text: What stands in the field at first; a file of that name is taken at once.
         """
         placeholder = "Type or paste a path, or part of a name"
         offers = ("Ctrl+O", folder_verb, "add_folder") if folder_verb else None
-        super().__init__(folder, title=title, placeholder=placeholder, verb=verb, offers=offers)
+        super().__init__(
+            folder, title=title, placeholder=placeholder, verb=verb, offers=offers, text=text
+        )
         self._takes_any = takes_any
         self._takes_folder = takes_folder
+        self._check = check
         self._binary: Path | None = None
         """A file that the user has been told is binary."""
+
+    def on_mount(self) -> None:
+        """Take what was typed elsewhere, as soon as the folder is read."""
+        if self._text and os.path.isfile(typed_path(self._text, self.folder)):
+            self.call_after_refresh(self._choose_soon)
+
+    def _choose_soon(self) -> None:
+        if self._reading:
+            self._choose_when_listed = True
+        else:
+            self.action_choose()
 
     def action_choose(self) -> None:
         """Go into the folder, or open the file, that is typed or highlighted."""
@@ -79,7 +98,7 @@ class OpenFileDialog(FileDialog):
             in_thread(
                 self,
                 "check",
-                lambda task: check_readable(path),
+                lambda task: self._check(path),
                 lambda is_text: self._checked(path, is_text),
                 failed=lambda error: self.show_error(str(error)),
             )

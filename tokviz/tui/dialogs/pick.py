@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -52,6 +52,7 @@ class PickDialog(ListDialog[str, Option]):
         *,
         current: str = "",
         highlighted: str | None = None,
+        typed: Callable[[str], Option | None] = lambda text: None,
     ) -> None:
         """Take what can be chosen.
 
@@ -60,12 +61,14 @@ class PickDialog(ListDialog[str, Option]):
             options: The options.
             current: The value in force, which is marked.
             highlighted: The value that Enter takes at once, the current one if not given.
+            typed: Gives the option that a typed text is by itself, such as a path.
         """
         self._plain = not any(option.help for option in options)
         super().__init__(self._paint, "options", classes="-plain" if self._plain else None)
         self.dialog_title = title
         self._options = options
         self._current = current
+        self._typed = typed
         self._first = current if highlighted is None else highlighted
 
     def compose_body(self) -> ComposeResult:
@@ -106,6 +109,9 @@ class PickDialog(ListDialog[str, Option]):
             for option in self._options
             if wanted in f"{option.value} {option.title} {option.note}".casefold()
         ]
+        by_itself = self._typed(query.strip()) if wanted else None
+        if by_itself is not None:
+            found.append(by_itself)
         values = [option.value for option in found]
         value = highlighted or ("" if wanted else self._first)
         at = values.index(value) if value in values else 0

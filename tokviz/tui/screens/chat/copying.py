@@ -62,6 +62,6 @@ class CopyConversation(Copying):
         """Give the tokens; say so if there are none."""
         rendering, problem = self._rendered.rendering, self._rendered.problem
         if rendering is None:
-            why = "" if problem is None else f" {problem}"
-            self.say(f"There are no tokens to copy.{why}", "warning")
+            why = "." if problem is None else f": {problem}"
+            self.say(f"There are no tokens to copy{why}", "warning")
         return rendering

@@ -124,7 +124,7 @@ class Rows(Controller):
     ) -> None:
         dataset, first, state = opened
         if first is None:
-            self.say(f"{path}: there is no conversation in it.", "warning")
+            self.say(f"{path} holds no conversation.", "warning")
             return
         self.session.remember_folder(path)
         self._chat.file_states[path] = state
@@ -222,7 +222,7 @@ class Rows(Controller):
 
     def _dataset_or_say(self) -> Dataset | None:
         if self.dataset is None:
-            self.say("This is no dataset: open a file with more than one conversation.")
+            self.say("This is not a dataset. Open a file with more than one conversation.")
         return self.dataset
 
     # -- what the list says of a row
@@ -291,7 +291,9 @@ class Rows(Controller):
         self.filter = {_ALL: (), _ANY: tuple(RULES)}.get(choice, (choice,))
         self._list()
         self._left.show("rows")
-        rows = self.listed.rows
+        rows, scan = self.listed.rows, self.checks.scan
+        if not rows and scan is not None:
+            self.say(f"No row has that finding{' so far' * scan.running}.")
         if rows and self._chat.state.origin.row not in rows:
             self.go_to(rows[0])
 

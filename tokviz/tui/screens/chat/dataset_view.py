@@ -89,6 +89,7 @@ def lengths_content(found: Lengths | None, width: int, progress: str) -> Content
     """
     lines: list[Content] = [Content.styled(progress, "$text-muted"), Content("")]
     if found is None:
+        lines.append(Content("No row has been rendered so far."))
         return Content("\n").join(lines)
     context = found.context
     total = found.n_fitting + found.n_longer
@@ -100,7 +101,8 @@ def lengths_content(found: Lengths | None, width: int, progress: str) -> Content
         ),
         Content.assemble(
             (f"✂ {found.n_longer:,}", "bold $text-warning" if found.n_longer else "bold"),
-            f" ({percent(found.n_longer / total)}) are longer than {context:,} and are cut off",
+            f" ({percent(found.n_longer / total)}) {'is' if found.n_longer == 1 else 'are'} longer "
+            f"than {context:,} and cut off",
         ),
         Content(""),
     ]

@@ -168,7 +168,7 @@ class Files(Controller):
     def sample_conversation(self) -> None:
         """Choose one of the conversations that come with tokviz."""
         names = sorted(path.name for path in asset_path(_SAMPLES).iterdir())
-        options = [Option(name, name.rsplit(".", 1)[0].replace("-", " ")) for name in names]
+        options = [Option(name, name.rsplit(".", 1)[0].replace("_", " ")) for name in names]
 
         def picked(name: str) -> None:
             self._open_path(Path(str(asset_path(_SAMPLES) / name)))
@@ -236,9 +236,9 @@ class Files(Controller):
         self.safe.keep(replaces=recovered)
 
 
-def sample_conversation() -> Conversation:
-    """Read the conversation that shows what there is to see."""
-    path = asset_path(f"{_SAMPLES}/welcome.json")
+def sample_conversation(name: str = "welcome") -> Conversation:
+    """Read one of the samples; the first one can be written by every template."""
+    path = asset_path(f"{_SAMPLES}/{name}.json")
     return Conversation.from_json(json.loads(read_file(path)))
 
 

@@ -13,7 +13,7 @@ from tokviz.glyphs import safe
 from tokviz.tui.widgets.flow import flow, words_of
 from tokviz.tui.widgets.lists import Cell, RowList
 
-_SIGNS = {"error": "✗", "warning": "!", "note": "i", "none": "✓"}
+_SIGNS = {"error": "✗", "warning": "!", "note": "i", "none": "✓", "waiting": "…"}
 
 
 class FindingRow(NamedTuple):
@@ -54,19 +54,21 @@ class FindingList(RowList[FindingRow], can_focus=True):
         """Begin empty."""
         super().__init__(self._paint_row, id=id)
         self._findings: Sequence[Finding] = ()
+        self._waiting = ""
 
-    def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show findings."""
-        if findings is not self._findings:
-            self._findings = findings
+    def show_findings(self, findings: Sequence[Finding], waiting: str = "") -> None:
+        """Show findings, or say what is to be waited for before there can be any."""
+        if findings is not self._findings or waiting != self._waiting:
+            self._findings, self._waiting = findings, waiting
             self._lay_out()
 
     def _lay_out(self) -> None:
         width = max(8, self.scrollable_content_region.width - 2)
         said = [(finding.severity, _text(finding)) for finding in self._findings]
+        nothing = ("waiting", self._waiting) if self._waiting else ("none", "Nothing was found.")
         rows = [
             FindingRow(index if self._findings else -1, severity, words, number == 0)
-            for index, (severity, text) in enumerate(said or [("none", "Nothing was found.")])
+            for index, (severity, text) in enumerate(said or [nothing])
             for number, words in enumerate(_wrapped(text, width))
         ]
         self.show(rows, None)

@@ -29,7 +29,7 @@ class _Kind(NamedTuple):
 
     @property
     def words(self) -> str:
-        return f"{self.example} {self.name}, {self.first} to {max(0, self.last):,}"
+        return f"{self.example} for a {self.name} ({self.first:,} to {max(0, self.last):,})"
 
 
 class GoTo(Controller):
@@ -60,10 +60,10 @@ class GoTo(Controller):
             kind = kinds.get(match["sign"], kinds["m"])
             number = int(re.sub("[,_ ]", "", match["number"]))
             if not kind.first <= number <= kind.last:
-                raise Wrong(f"The {kind.name}s go from {kind.first} to {kind.last:,}.")
+                raise Wrong(f"The {kind.name}s go from {kind.first:,} to {kind.last:,}.")
             return partial(kind.go, number - kind.first)
 
-        words = "; ".join(kind.words for kind in kinds.values())
+        words = "\n".join(kind.words for kind in kinds.values())
         dialog = AskDialog("Go to", words, read, placeholder="12   m3   #12")
         self.ask(dialog, lambda go: go())
 

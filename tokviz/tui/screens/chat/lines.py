@@ -41,8 +41,8 @@ def status_items(
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     virtual = len(rendering.virtual_specials)
     if virtual:
-        added = f"{virtual} special token{'s' * (virtual != 1)} added virtually"
-        items.append(_note(added, f"{virtual} virtual"))
+        lacking = f"{virtual} special token{'s' * (virtual != 1)} not in the vocabulary"
+        items.append(_note(lacking, f"{virtual} not in the vocabulary"))
     return items
 
 

@@ -69,6 +69,11 @@ class RenderedConversation(Controller):
         """Whether the tokens shown are not those of the present conversation yet."""
         return self._wanted is not self._rendered
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether there are no tokens because those of something else would stand there."""
+        return self.is_waiting and self.rendering is None and self.problem is None
+
     def refresh(self, *, typed: bool = False) -> None:
         """Render the conversation, now or in a thread, and show what comes of it.
 
@@ -83,6 +88,9 @@ class RenderedConversation(Controller):
         if self._is_quick(wanted, typed):
             self._take(wanted, self._make(wanted))
             return
+        if not self._is_nearly_shown(wanted, typed):
+            self.rendering, self.problem, self.counts = None, None, NOTHING
+            self.findings, self.finding = [], -1
         self._show()
 
         def make(task: Task) -> Rendering | TokvizError:
@@ -107,6 +115,17 @@ class RenderedConversation(Controller):
             and n_chars <= KNOWN_CHARS
             and len(text_at(wanted.conversation, place)) <= QUICK_CHARS
         )
+
+    def _is_nearly_shown(self, wanted: Wanted, typed: bool) -> bool:
+        """Tell whether the tokens in sight are of the same, but for what was edited just now.
+
+        Those of another template, tokenizer or row must not stand under the new name.
+        """
+        known = self._rendered
+        if known is None or known[1:] != wanted[1:]:
+            return False
+        before = {id(message) for message in known.conversation.messages}
+        return typed or any(id(message) in before for message in wanted.conversation.messages)
 
     def _make(self, wanted: Wanted) -> Rendering | TokvizError:
         unreadable = self._chat.unreadable

@@ -9,6 +9,7 @@ from functools import partial
 
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
+from tokviz.sentences import counted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
@@ -73,7 +74,7 @@ class Scan:
     def progress(self, dataset: Dataset) -> str:
         """Say how far checking is, in a few words."""
         if self.complete:
-            return f"{len(self.warned):,} rows with findings"
+            return f"{counted(len(self.warned), 'row')} with findings"
         share = f" of {dataset.n_rows:,}" if dataset.complete else ""
         return f"checked {len(self.lengths):,}{share}, {'stopped' if self.stopped else 'Esc stops'}"
 
@@ -126,8 +127,10 @@ class Checks(Controller):
             self._show()
             found = sum(map(len, scan.codes.values()))
             self.say(
-                f"All {len(scan.lengths):,} rows are checked: "
-                + (f"{found:,} findings in {len(scan.warned):,} rows." if found else "no findings.")
+                f"The check of {counted(len(scan.lengths), 'row')} is complete: "
+                f"{counted(found, 'finding')} in {counted(len(scan.warned), 'row')}."
+                if found
+                else f"The check of {counted(len(scan.lengths), 'row')} is complete: no findings."
             )
 
     def stop(self) -> bool:

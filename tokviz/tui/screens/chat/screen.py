@@ -177,6 +177,7 @@ class ChatScreen(TokvizScreen):
             [message.role for message in conversation.messages],
             rendered.counts,
             self._problem_text(),
+            f"Rendering with {self.chat.state.template}…" if rendered.is_gone else "",
             rendered.findings,
             self.looking.wanted_pin(),
         )
@@ -191,7 +192,7 @@ class ChatScreen(TokvizScreen):
             hint = " (Edit its text: once it can be read, it becomes the conversation.)"
         elif isinstance(problem, ConversationError) and problem.part_index is not None:
             hint = " (“Join the parts” in the command palette makes the message one text.)"
-        return f"✗ No tokens. {problem}{hint}"
+        return f"✗ No tokens: {problem}{hint}"
 
     def _blocks(self) -> list[MessageBlock]:
         counts = None if self.rendered.rendering is None else self.rendered.counts

@@ -110,7 +110,9 @@ class ConversationAtHand:
         """
         if self.modified:
             self._left = self.state
-            self._say("The changes of the conversation before are not saved. Ctrl+Z goes back.")
+            self._say(
+                "The changes to the previous conversation are not saved. Ctrl+Z goes back to it."
+            )
         if origin.path is not None or conversation is editing.EMPTY:
             self.mark_saved(conversation)
         self.change(conversation, PartPlace(0), origin=origin, instead=instead)
@@ -186,6 +188,6 @@ class ConversationAtHand:
     def step_forward(self) -> None:
         """Do again what was taken back."""
         if self.history.redo() is None:
-            self._say("There is nothing to do again.")
+            self._say("There is nothing to redo.")
         else:
             self._show()

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from tokviz.tui.tasks import Task
 
 _FILE = "file…"
+"""What stands before a path among the names of templates."""
+_FILE_HELP = (
+    "A chat_template.jinja, or a tokenizer_config.json with a chat_template. It runs in a sandbox, "
+    "in a process of its own."
+)
 _MOST_TOKENS = 10_000_000
 
 
@@ -35,7 +40,7 @@ class Templates(Controller):
 
     @action("Choose a template", "f6", section="Rendering", footer="template")
     def pick_template(self) -> None:
-        """The way the messages are written for a model; a Jinja file works too.
+        """The way the messages are written for a model. Type the path of a Jinja file to use that.
 
         No text is lost.
         """
@@ -51,20 +56,19 @@ class Templates(Controller):
             Option(
                 _FILE,
                 "A Jinja file…",
-                "",
-                "A chat_template.jinja, or a tokenizer_config.json with a chat_template. It runs "
-                "in a sandbox, in a process of its own.",
+                "or type its path",
+                _FILE_HELP,
             )
         )
         current = self._chat.state.template
 
         def picked(name: str) -> None:
-            if name == _FILE:
-                self.open_template()
+            if name.startswith(_FILE):
+                self.open_template(name.removeprefix(_FILE))
             elif name != current:
                 self._chat.change(template=name)
 
-        self.ask(PickDialog("Template", options, current=current), picked)
+        self.ask(PickDialog("Template", options, current=current, typed=_typed), picked)
 
     @action("Next template", "shift+f6", "alt+m", section="Rendering")
     def next_template(self) -> None:
@@ -73,12 +77,23 @@ class Templates(Controller):
         self._chat.change(template=neighbour(names, self._chat.state.template))
 
     @action("Open a Jinja template…", section="Rendering")
-    def open_template(self) -> None:
-        """Choose a chat_template.jinja or a tokenizer_config.json."""
+    def open_template(self, path: str = "") -> None:
+        """Choose a chat_template.jinja, a tokenizer_config.json, or a folder that holds one."""
+        from tokviz.chat.template_files import read_template
         from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        folder = self.session.folder
-        dialog = OpenFileDialog(folder, title="Open a Jinja template", takes_any=True)
+        def check(path: Path) -> bool:
+            read_template(path)
+            return True
+
+        dialog = OpenFileDialog(
+            self.session.folder,
+            title="Open a Jinja template",
+            verb="use or enter",
+            folder_verb="use this folder",
+            check=check,
+            text=path,
+        )
         self.ask(dialog, self.use_file)
 
     def use_file(self, path: Path) -> None:
@@ -121,12 +136,19 @@ class Templates(Controller):
 
         dialog = AskDialog(
             "Cut off after so many tokens",
-            "The context size of the training. What is behind it is not learned from.",
+            "The context size of the training: nothing after it is learned.",
             _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",
         )
         self.ask(dialog, given)
+
+
+def _typed(text: str) -> Option | None:
+    """Offer the file that a typed text means."""
+    from tokviz.chat.template_files import is_path
+
+    return Option(_FILE + text, f"Open {text}", "Jinja", _FILE_HELP) if is_path(text) else None
 
 
 def _number(text: str) -> int:

@@ -74,7 +74,7 @@ class ChatViews(Container):
         self._roles: Sequence[str] = ()
         self._counts = NOTHING
         self._findings: Sequence[Finding] = ()
-        self._problem = ""
+        self._said = ("", "")
         self._table_rows = 0
         self._explained: object = None
         self._roles_table = Static(id="roles-table")
@@ -95,7 +95,7 @@ class ChatViews(Container):
             frame=self,
             id="views",
         )
-        self._problem_line = Static(id="problem")
+        self._said_line = Static(id="said")
         self.why = Static(id="why")
 
     def _make_flow(self, shown: Literal["text", "ids"], id: str) -> Widget:
@@ -106,7 +106,7 @@ class ChatViews(Container):
 
     def compose(self) -> ComposeResult:
         """Yield the views, of which one is in sight."""
-        yield self._problem_line
+        yield self._said_line
         yield self.turns
         yield self.why
 
@@ -151,6 +151,7 @@ class ChatViews(Container):
         roles: Sequence[str],
         counts: PartCounts,
         problem: str,
+        waiting: str,
         findings: Sequence[Finding],
         pin: int | None,
     ) -> None:
@@ -160,17 +161,20 @@ class ChatViews(Container):
             rendering: The tokens, None for none.
             roles: The role of each message.
             counts: The counts of the rendering.
-            problem: Why the tokens are not those of the present conversation, empty if they are.
+            problem: Why there are no tokens of the present conversation, empty if there are.
+            waiting: What is done to make them, empty if there is nothing to wait for.
             findings: What was found in the conversation.
             pin: The token to explain.
         """
         self.rendering, self._roles, self._counts = rendering, roles, counts
         self._findings = findings
         self.turns.set_count("findings", str(len(findings) or ""))
-        if problem != self._problem:
-            self._problem = problem
-            self._problem_line.update(Content(safe(problem)))
-            self._problem_line.set_class(bool(problem), "-shown")
+        said = (problem, waiting)
+        if said != self._said:
+            self._said = said
+            self._said_line.update(Content(safe(problem or waiting)))
+            self._said_line.set_class(bool(problem), "-problem")
+            self._said_line.set_class(bool(waiting), "-waiting")
         known = rendering is not None and pin is not None and pin < len(rendering)
         self.pin = pin if known else None
         self._sync()
@@ -184,7 +188,7 @@ class ChatViews(Container):
                 view.show(self.rendering, pin=self.pin)
             view.set_pin(self.pin)
         elif view is self.findings:
-            self.findings.show_findings(self._findings)
+            self.findings.show_findings(self._findings, self._said[1])
         elif self.turns.shown == "roles":
             self._show_roles()
 

@@ -176,10 +176,10 @@ def virtual_sentence(rendering: Rendering) -> str:
     names = list(rendering.virtual_specials)
     some = ", ".join(names)
     one = len(names) == 1
+    gets = "it gets the id" if one else "they get the ids"
     return (
-        f"{rendering.tokenizer.name} has no {some}: "
-        f"{'it is' if one else 'they are'} added virtually, with the "
-        f"id{'' if one else 's'} after its last."
+        f"{rendering.tokenizer.name} has no {some}: {gets} after its last. "
+        f"A model needs {'it' if one else 'them'} in its vocabulary."
     )
 
 

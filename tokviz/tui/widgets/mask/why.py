@@ -65,7 +65,7 @@ def _kind(rendering: Rendering, index: int) -> str:
         return ""
     token_id = rendering.ids[index]
     virtual = token_id in rendering.virtual_specials.values()
-    return ", special, added virtually" if virtual else ", special"
+    return ", special, not in the vocabulary" if virtual else ", special"
 
 
 def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:
