@@ -257,13 +257,37 @@ async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
         await pilot.click("#counts", offset=(screen.curves.counts.size.width - 1, 2))
         assert screen.state.position == Position(3)
         await pilot.click("#counts", offset=(AXIS_COLUMNS, 2))
-        assert screen.state.position == Position(1)
+        assert screen.state.position == START
+        await pilot.press("n")
         await settle(pilot)
         await pilot.click("#corpus", offset=(5, 1))
         assert screen.state.position == Position(1, False), "a click on a token goes to its merge"
         row = shown(app).splitlines()[-3]
         await pilot.click("#transport", offset=(row.index("on ▶") - 1, 0))
         assert screen.state.position == Position(1)
+
+
+async def test_curves_and_the_line_below_are_logarithmic_only_by_a_labelled_switch(
+    words: str,
+) -> None:
+    app = make_app(ReplayRequest(words, at=20))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+
+        def handle() -> int:
+            return screen.scrubber.render_line(0).text.index("●")
+
+        linear = round(20 / screen.state.n_merges * (screen.scrubber.size.width - 1))
+        assert (screen.state.n_merges, handle()) == (44, linear)
+        assert shown(app).count("│ log") + shown(app).count("│log") == 2
+        await pilot.press("f9")
+        await pilot.pause()
+        assert handle() > linear and "logarithmic" in shown(app).splitlines()[-3]
+        assert app.session.settings.log_scale
+        row = next(y for y, line in enumerate(shown(app).splitlines()) if "linear │" in line)
+        await pilot.click(offset=(shown(app).splitlines()[row].index("linear │"), row))
+        await pilot.pause()
+        assert handle() == linear and not app.session.settings.log_scale
 
 
 async def test_candidates_lead_to_their_merges(words: str) -> None:

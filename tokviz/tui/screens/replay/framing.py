@@ -12,7 +12,7 @@ from tokviz.tui.screens.replay.frames import Frame, make_frame
 from tokviz.tui.screens.replay.opened import Opened, text_compression
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.cursor_curve import Curve
+from tokviz.tui.widgets.curve import Curve
 
 if TYPE_CHECKING:
     from tokviz.replay.text import ReplayText

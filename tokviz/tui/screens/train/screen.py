@@ -7,6 +7,7 @@ from textual.containers import Container
 
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.plan import FormValues
@@ -22,9 +23,10 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result)
+    CONTROLLERS = (Corpus, Training, Result, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
+        Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
         Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule."),
     )
 
@@ -35,7 +37,9 @@ class TrainScreen(TokvizScreen):
         self.compiling = Compiling(self)
         self.result = Result(self, state, self.side)
         self.training = Training(self, state, self.form, self.side, self.result.show)
-        self.answer_with(Corpus(self, state, self.form), self.training, self.result)
+        self.scaling = Scaling(self, self.side.set_scale)
+        corpus = Corpus(self, state, self.form)
+        self.answer_with(corpus, self.training, self.result, self.scaling)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -46,6 +50,10 @@ class TrainScreen(TokvizScreen):
         """Show the form, and get the compiler's work out of the way."""
         self.training.enter("form")
         self.compiling.begin()
+
+    def on_screen_resume(self) -> None:
+        """Draw the curves as another screen may have chosen meanwhile."""
+        self.scaling.show()
 
     def on_unmount(self) -> None:
         """End the children."""
