@@ -25,6 +25,18 @@ def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python
     )
 
 
+def why(what: str, reason: object) -> str:
+    """Say in a sentence what did not happen and why.
+
+    >>> why("Not saved", "notes.txt: no permission to write it")
+    'Not saved: notes.txt: no permission to write it.'
+    >>> why("Not trained", "Add files first.")
+    'Not trained: Add files first.'
+    """
+    text = str(reason).rstrip()
+    return f"{what}: {text}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
+
+
 def counted(number: int, unit: str) -> str:
     """Write a number with its unit: 1 byte, 2 bytes."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

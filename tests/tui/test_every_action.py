@@ -365,7 +365,7 @@ BEFORE: dict[str, dict[str, Before]] = {
     "train": {
         "clear_corpus": corpus,
         "start_training": corpus,
-        "cancel_training": running,
+        "stop_training": running,
         "new_training": result,
         "use_result": result,
         "replay_result": result,

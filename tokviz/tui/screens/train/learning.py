@@ -147,6 +147,11 @@ def numbers(report: TrainReport) -> list[str]:
     return [f"{clock(report.seconds)}{left}{memory}", done]
 
 
+def progress_word(report: TrainReport) -> str:
+    """Say how far a training is, in a word."""
+    return f"{int(report.fraction * 100)} %" if report.phase == "merging" else report.phase
+
+
 def clock(seconds: float) -> str:
     """Spell a time for a running clock.
 

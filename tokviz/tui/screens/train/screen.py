@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.containers import Container
 
@@ -15,6 +18,9 @@ from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Compiling, Training
+
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.pick import PickDialog
 
 
 class TrainScreen(TokvizScreen):
@@ -54,6 +60,10 @@ class TrainScreen(TokvizScreen):
     def on_screen_resume(self) -> None:
         """Draw the curves as another screen may have chosen meanwhile."""
         self.scaling.show()
+
+    def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
+        """Ask what becomes of a training that goes on."""
+        return self.training.ask_to_stop(go_on, ", then quit")
 
     def on_unmount(self) -> None:
         """End the children."""

@@ -17,7 +17,7 @@ from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.push_button import PushButton
 
 _TITLES: dict[Phase, str] = {"form": "Plan", "running": "Training", "done": "Result"}
-_MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#cancel", "done": "#use"}
+_MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#stop", "done": "#use"}
 
 
 class Side(Container):
@@ -41,7 +41,7 @@ class Side(Container):
         yield self._error
         with Horizontal(id="buttons"):
             yield PushButton("Start training", "screen.start_training", id="start", classes="-main")
-            yield PushButton("Cancel", "screen.cancel_training", id="cancel")
+            yield PushButton("Stop…", "screen.stop_training", id="stop")
             yield PushButton("Use it", "screen.use_result", id="use", classes="-main")
             yield PushButton("Replay", "screen.replay_result", id="replay")
             yield PushButton("Save as…", "screen.save_result", id="save")
