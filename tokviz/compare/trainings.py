@@ -262,6 +262,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
     rows = [
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
+        ("special tokens", *(f"{len(one.tokenizer.special_tokens):,}" for one in (a, b))),
     ]
     if a.run is not None and b.run is not None:
         rows += [
