@@ -259,7 +259,9 @@ def test_a_list_of_names_without_any_file_is_no_list_of_texts() -> None:
     assert documents(iter(["one.txt"])) == [b"one.txt"]
 
 
-@pytest.mark.parametrize(("name", "reason"), [("*.txt", "matches no file"), ("", "holds no files")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("*.txt", "matches no file"), ("", "holds no text file")]
+)
 def test_sources_without_any_file(name: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match=reason):
         Corpus(os.path.join(tmp_path, name))

@@ -252,7 +252,10 @@ async def test_several_dropped_files_are_all_added(tmp_path: Path, book: Path) -
         await settle(pilot)
         await settle(pilot)
         entries = screen.form.values.corpus
-        assert [(entry.n_files, entry.error) for entry in entries] == [(1, ""), (0, "no file fits")]
+        assert [(entry.n_files, entry.error) for entry in entries] == [
+            (1, ""),
+            (0, "no file matches"),
+        ]
 
 
 async def test_an_entry_is_taken_off_by_key_and_by_mouse(book: Path, tmp_path: Path) -> None:

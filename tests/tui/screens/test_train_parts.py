@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.corpus.entries import CorpusEntry, full_source, look_at
+from tokviz.corpus.entries import CorpusEntry, full_source, look_at, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
@@ -162,9 +162,45 @@ def test_sources_are_files_folders_and_globs(tmp_path: Path) -> None:
     folder = look_at(str(tmp_path))
     assert (folder.n_files, folder.n_bytes, folder.is_compressed) == (3, 15, True)
     assert look_at(f"{tmp_path}/**/*.txt").n_files == 2
-    assert look_at(f"{tmp_path}/*.none").error == "no file fits"
+    assert look_at(f"{tmp_path}/*.none").error == "no file matches"
     assert "no such file" in look_at(f"{tmp_path}/missing").error
     assert look_at("/dev/null").error == "is a device or pipe, not a file"
+
+
+def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    picture, odd = b"\x89PNG\0\0" * 99, "café ".encode("latin-1")
+    for name, data in [
+        ("a.txt", b"fine"), ("logo.png", picture), ("sub/old.txt", b"a " * 600_000 + odd),
+        ("cut.txt", "é".encode()[:1]), ("x.gz", picture), ("more.jsonl", b'{"text": "\xff"}'),
+    ]:  # fmt: skip
+        (tmp_path / name).write_bytes(data)
+    folder, glob = look_at(str(tmp_path)), look_at(f"{tmp_path}/*.png")
+
+    def names(files: tuple[str, ...]) -> list[str]:
+        return [Path(file).name for file in files]
+
+    assert (names(folder.left_out), names(folder.binary)) == (["logo.png"], [])
+    assert names(folder.not_utf8) == ["cut.txt", "more.jsonl", "old.txt"]
+    assert (names(glob.left_out), names(glob.binary)) == ([], ["logo.png"])
+    plan = make_plan(replace(VALUES, corpus=(folder, glob)), Path("/r"))
+    text = " ".join(plan_content(plan, 60, is_low=False).plain.split())
+    for said in (
+        "Note Leaves out a file that looks binary: logo.png.",
+        "logo.png looks binary; its bytes are learned as they are.",
+        "cut.txt, more.jsonl and old.txt are not UTF-8; their bytes are learned as they are.",
+    ):
+        assert said in text
+    assert (
+        make_plan(replace(VALUES, corpus=(look_at(str(tmp_path / "a.txt")),)), tmp_path).notes == ()
+    )
+
+
+def test_many_odd_files_are_counted() -> None:
+    entry = replace(FILE, left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
+    assert remarks([entry]) == [
+        "Leaves out 2,000 files that look binary: 0.png, 1.png, 2.png and 1,997 more."
+    ]
 
 
 def test_dropped_and_typed_sources_become_full_paths(

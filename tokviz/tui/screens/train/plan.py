@@ -12,7 +12,7 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tokviz.corpus.entries import CorpusEntry
+from tokviz.corpus.entries import CorpusEntry, remarks
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
@@ -88,7 +88,7 @@ class Plan:
         seconds: How long it will take, roughly.
         folder: Where the run is written.
         problems: What has to be mended first, most important first.
-        warning: What to know before it begins, empty if nothing.
+        notes: What to know before it begins.
         is_counting: Whether files are still being counted.
     """
 
@@ -100,7 +100,7 @@ class Plan:
     seconds: float
     folder: Path
     problems: tuple[str, ...]
-    warning: str = ""
+    notes: tuple[str, ...] = ()
     is_counting: bool = False
 
 
@@ -154,7 +154,7 @@ def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
         seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
         folder=folder,
         problems=problems,
-        warning="" if problems else _warning(values),
+        notes=() if problems else tuple(_notes(values)),
         is_counting=is_counting,
     )
 
@@ -230,10 +230,11 @@ def _regex_problems(regex: str) -> list[str]:
     return []
 
 
-def _warning(values: FormValues) -> str:
-    if values.pattern != CUSTOM or len(values.regex) > _MOST_REGEX_CHARS:
-        return ""
-    return gap_warning(get_split_pattern(values.regex))
+def _notes(values: FormValues) -> list[str]:
+    found = remarks(values.corpus)
+    if values.pattern == CUSTOM and len(values.regex) <= _MOST_REGEX_CHARS:
+        found.insert(0, gap_warning(get_split_pattern(values.regex)))
+    return list(filter(None, found))
 
 
 def _cap_problems(values: FormValues) -> list[str]:
@@ -280,8 +281,9 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
     facts = [("Reads", reads), ("Learns", learns + too_short), ("Takes", takes)]
     if is_low:
         facts = [("Reads", f"{reads} · {learns} · {_rough(plan.seconds)}")]
-    if plan.warning:
-        facts = [*(facts if not is_low else ()), ("Note", plan.warning)]
+    if plan.notes:
+        labels = ["Note", *[""] * (len(plan.notes) - 1)]
+        facts = [*(facts if not is_low else ()), *zip(labels, plan.notes, strict=True)]
     facts.append(("Writes", home_label(plan.folder)))
     lines = [line for label, text in facts for line in labelled(label, text, width, _LABEL)]
     return Content("\n").join(lines)
