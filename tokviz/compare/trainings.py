@@ -262,7 +262,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
     rows = [
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
-        ("special tokens", *(f"{len(one.tokenizer.special_tokens):,}" for one in (a, b))),
+        ("special tokens", _n_specials(a), _n_specials(b)),
     ]
     if a.run is not None and b.run is not None:
         rows += [
@@ -277,3 +277,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
         for row in rows
         if row[1] != row[2] or (row[0] == "split pattern" and patterns[0] != patterns[1])
     ]
+
+
+def _n_specials(replay: Replay) -> str:
+    return f"{len(replay.tokenizer.special_tokens):,}"

@@ -387,7 +387,7 @@ async def test_the_merges_so_far_are_kept_if_one_wishes(
         await pilot.press("enter")
         await pilot.pause()
         assert trainers[0].finishing and not trainers[0].cancelled
-        assert screen.state.phase == "running", "it is saved meanwhile"
+        assert screen.has_class("-running"), "it is saved meanwhile"
         stopped = SUMMARY._replace(n_merges_wanted=99, stopped_early="stopped at 300 tokens")
         trainers[0].on_done(1, stopped)
         await settle(pilot)

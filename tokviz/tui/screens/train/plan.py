@@ -281,10 +281,10 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
     facts = [("Reads", reads), ("Learns", learns + too_short), ("Takes", takes)]
     if is_low:
         facts = [("Reads", f"{reads} · {learns} · {_rough(plan.seconds)}")]
-    if plan.notes:
-        labels = ["Note", *[""] * (len(plan.notes) - 1)]
-        facts = [*(facts if not is_low else ()), *zip(labels, plan.notes, strict=True)]
-    facts.append(("Writes", home_label(plan.folder)))
+    if is_low and plan.notes:
+        facts = []
+    labels = ["Note", *[""] * (len(plan.notes) - 1)]
+    facts += [("Writes", home_label(plan.folder)), *zip(labels, plan.notes, strict=False)]
     lines = [line for label, text in facts for line in labelled(label, text, width, _LABEL)]
     return Content("\n").join(lines)
 
