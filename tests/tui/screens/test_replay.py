@@ -345,7 +345,7 @@ async def test_the_list_scrubs_with_its_keys(words: str) -> None:
     app = make_app(ReplayRequest(words))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        screen.views.show("merges")
+        screen.views.show_view("merges")
         await settle(pilot)
         await pilot.press("down", "down", "down")
         assert screen.state.position == Position(3, False)
@@ -517,7 +517,7 @@ async def test_every_size_shows_every_view(
         assert screen.has_class("-low") == (width >= 110 and height < 34), "one column is not low"
         assert screen.has_class("-broad") == (width >= 160 and height >= 34)
         for view in ("texts", "candidates", "merges", "curves", "diff"):
-            screen.views.show(view)
+            screen.views.show_view(view)
             await settle(pilot)
             for strip in app.screen._compositor.render_strips():
                 assert strip.cell_length == size[0]

@@ -54,7 +54,7 @@ class Comparing(Controller):
         opened = self._state.opened
         if opened is None:
             return
-        self._views.show("diff", focus=False)
+        self._views.show_view("diff", focus=False)
         self._diff.show(lambda width: waiting_rows(other.name, width), from_top=True)
 
         def compare() -> Comparison:

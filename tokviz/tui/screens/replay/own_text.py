@@ -177,7 +177,7 @@ class YourText(Controller):
     def edit_text(self) -> None:
         """Type or paste a text of your own. Esc shows it as tokens again."""
         self._transport.pause()
-        self._views.show("texts", focus=False)
+        self._views.show_view("texts", focus=False)
         self._own.edit()
 
     def end_edit(self) -> None:

@@ -89,11 +89,11 @@ class ReplayScreen(TokvizScreen):
         self.views = Views(
             self,
             {
-                "texts": View("Texts", texts, self.own.tokens),
-                "candidates": View("Candidates", self.candidates, self.candidates),
-                "merges": View("Merges", self.merges, self.merges.merges),
-                "curves": View("Curves", self.curves, self.scrubber),
-                "diff": View("Diff", self.diff, self.diff),
+                "texts": View(texts, self.own.tokens),
+                "candidates": View(self.candidates, self.candidates),
+                "merges": View(self.merges, self.merges.merges),
+                "curves": View(self.curves, self.scrubber),
+                "diff": View(self.diff, self.diff),
             },
         )
         self.opening = Opening(self, state, problem, self._show_opened)
@@ -161,8 +161,7 @@ class ReplayScreen(TokvizScreen):
         self.set_class(not has_counts, "-no-counts")
         self.set_class(has_counts, "-has-counts")
         origin = self.candidates if has_counts else self.lineage
-        title = "Candidates" if has_counts else "Made of"
-        self.views.replace("candidates", View(title, origin, origin))
+        self.views.replace("candidates", View(origin, origin, "" if has_counts else "Made of"))
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
