@@ -33,8 +33,21 @@ def why(what: str, reason: object) -> str:
     >>> why("Not trained", "Add files first.")
     'Not trained: Add files first.'
     """
-    text = str(reason).rstrip()
-    return f"{what}: {text}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
+    return f"{what}: {_ended(str(reason))}"
+
+
+def sentence(text: str) -> str:
+    """Let words begin with a capital and end with a stop.
+
+    >>> sentence("no pair is left to merge")
+    'No pair is left to merge.'
+    """
+    return _ended(f"{text[:1].upper()}{text[1:]}")
+
+
+def _ended(text: str) -> str:
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def counted(number: int, unit: str) -> str:

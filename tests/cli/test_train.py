@@ -155,7 +155,7 @@ def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_pat
     (tmp_path / "logo.png").write_bytes(b"\0" * 99)
     result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 260)
     assert result.code == 0
-    assert "Leaves out a file that looks binary: logo.png." in result.err
+    assert "note: 1 file looks binary and is left out: logo.png." in result.err
 
 
 def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_path):

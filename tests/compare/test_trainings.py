@@ -104,7 +104,7 @@ def test_a_shorter_training_ends() -> None:
         found = diff_merges(a, b).first_difference
         assert found is not None
         assert (found.k, found.kind) == (21, "end")
-        assert f"All 20 merges of {which} are equal" in str(found)
+        assert f"has all 20 merges of {which}, and goes on with" in str(found)
 
 
 def test_equal_trainings_have_no_difference() -> None:

@@ -142,7 +142,7 @@ def positive(text: str) -> int:
         argparse.ArgumentTypeError: If it is none.
     """
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 

@@ -160,10 +160,10 @@ def _counted(step: MergeStep) -> Sentence:
 
 
 def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
-    which, ended, step = ("A", a, in_b) if in_a is None else ("B", b, in_a)
+    other, which, ended, step = ("B", "A", a, in_b) if in_a is None else ("A", "B", b, in_a)
     assert step is not None
-    equal = f"All {ended.n_merges:,} merges of {which} are equal, then it ends; the other one goes "
-    return (f"{equal}on with ", *step.pair.words, ".")
+    has_all = f"{other} has all {ended.n_merges:,} merges of {which}, and goes on with "
+    return (has_all, *step.pair.words, ".")
 
 
 def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:

@@ -125,8 +125,8 @@ def remarks(entries: Iterable[CorpusEntry]) -> list[str]:
 
 def left_out_remark(files: Sequence[str]) -> str:
     """Say which files of folders are not read."""
-    those = "a file that looks" if len(files) == 1 else f"{len(files):,} files that look"
-    return f"Leaves out {those} binary: {_names(files)}."
+    those = "file looks binary and is" if len(files) == 1 else "files look binary and are"
+    return f"{len(files):,} {those} left out: {_names(files)}."
 
 
 def _binary_remark(files: Sequence[str]) -> str:

@@ -202,12 +202,12 @@ async def test_the_pair_is_lit_up_before_it_is_merged(tiny: str) -> None:
         assert screen.state.frame.own.before.lit_starts.tolist() == [0, 2]
         roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("left") == roles.count("right") == 3
-        assert "4 tokens" in shown(app) and "the pair" in shown(app)
+        assert "4 tokens" in shown(app) and "before  merge" in shown(app)
         await pilot.press("right")
         await settle(pilot)
         roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("result") == 3 and "left" not in roles
-        assert "2 tokens" in shown(app) and "merged" in shown(app)
+        assert "2 tokens" in shown(app) and "after  merge" in shown(app)
 
 
 async def test_it_plays_stops_at_the_end_and_begins_anew(
@@ -223,7 +223,7 @@ async def test_it_plays_stops_at_the_end_and_begins_anew(
         now[0] += 0.5
         await until(pilot, lambda: screen.state.position == Position(1))
         await pilot.press("plus", "plus", "plus", "plus", "plus", "plus", "plus")
-        assert screen.state.player.speed == 64 and "×64" in shown(app)
+        assert screen.state.player.speed == 64 and "64 merges/s" in shown(app)
         now[0] += 1.0
         await until(pilot, lambda: screen.state.position == Position(3))
         assert not screen.state.player.playing

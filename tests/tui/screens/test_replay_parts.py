@@ -232,13 +232,13 @@ def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:
 
 def test_the_transport_says_where_it_is() -> None:
     words = " ".join(text for item in transport_items(True, 0.5) for text, _ in item.words)
-    assert "pause" in words and "×0.5" in words
+    assert "pause" in words and "0.5 merges/s" in words
     said = [
         "".join(text for text, _ in item.words)
         for position in (START, Position(3, False), Position(3))
         for item in status_items(position, 9)
     ]
-    assert said == ["bytes", "merge 0 of 9", "the pair", "merge 3 of 9", "merged", "merge 3 of 9"]
+    assert said == ["start", "merge 0 of 9", "before", "merge 3 of 9", "after", "merge 3 of 9"]
 
 
 # -- curves and sources

@@ -77,15 +77,15 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
         ({"corpus": ()}, "Add files"),
         ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
         ({"vocab_size": "200"}, "257 tokens or more"),
-        ({"vocab_size": "lots"}, "The vocabulary size is no whole number"),
-        ({"vocab_size": "300.5"}, "The vocabulary size is no whole number"),
+        ({"vocab_size": "lots"}, "The vocabulary size is not a whole number"),
+        ({"vocab_size": "300.5"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "20m"}, "too large"),
-        ({"specials": "<a> <b> <a>"}, "<a> is there twice"),
+        ({"specials": "<a> <b> <a>"}, "<a> is listed twice"),
         ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
         ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing )"),
         ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex does not work: (?r) matches from right"),
         ({"max_chars": "0"}, "limit of characters"),
-        ({"max_chars": "1.5"}, "limit of characters is no whole number above 0"),
+        ({"max_chars": "1.5"}, "limit of characters is not a whole number above 0"),
         ({"max_doc_chars": "x"}, "limit for a document"),
         ({"min_count": ""}, "lowest count"),
     ],
@@ -125,7 +125,7 @@ def test_a_regex_with_gaps_is_said_in_the_plan() -> None:
         assert plan.problems == ()
         return " ".join(plan_content(plan, 200, is_low=False).plain.split())
 
-    assert "Note the split pattern leaves gaps, '-' for one" in note(r"\w+|[^\w-]")
+    assert "Note The split pattern leaves gaps, '-' for one" in note(r"\w+|[^\w-]")
     assert "Note" not in note(r"\w+|\W")
 
 
@@ -186,7 +186,7 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     plan = make_plan(replace(VALUES, corpus=(folder, glob)), Path("/r"))
     text = " ".join(plan_content(plan, 60, is_low=False).plain.split())
     for said in (
-        "Note Leaves out a file that looks binary: logo.png.",
+        "Note 1 file looks binary and is left out: logo.png.",
         "logo.png looks binary; its bytes are learned as they are.",
         "cut.txt, more.jsonl and old.txt are not UTF-8; their bytes are learned as they are.",
     ):
@@ -199,7 +199,7 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
 def test_many_odd_files_are_counted() -> None:
     entry = replace(FILE, left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
     assert remarks([entry]) == [
-        "Leaves out 2,000 files that look binary: 0.png, 1.png, 2.png and 1,997 more."
+        "2,000 files look binary and are left out: 0.png, 1.png, 2.png and 1,997 more."
     ]
 
 

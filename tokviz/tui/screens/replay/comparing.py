@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.replay.sources import Source, source_at_hand
+from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
@@ -63,7 +64,7 @@ class Comparing(Controller):
 
         def failed(error: TokvizError) -> None:
             if opened is self._state.opened:
-                self.say(f"{other.name} cannot be compared. {error}", "error")
+                self.say(why(f"{other.name} cannot be compared", error), "error")
                 self._show()
 
         self._work_out(opened, compare, failed)

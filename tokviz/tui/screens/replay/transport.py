@@ -253,7 +253,8 @@ class Transport(Controller):
         number = replay.merge_of_token(token_id)
         if number is None:
             special = replay.tokenizer.is_special(token_id)
-            self.say(f"No merge makes it: {'a special token' if special else 'a single byte'}.")
+            what = "a special token" if special else "a single byte"
+            self.say(f"No merge makes this token: it is {what}.")
         else:
             self.jump_to(number)
 
@@ -278,7 +279,7 @@ def transport_items(playing: bool, speed: float) -> list[BarItem]:
         _button("go_start", "▏◀ start", "▏◀"),
         _button("go_end", "end ▶▕", "▶▕"),
         BarItem((("−" if speed > SPEEDS[0] else " ", "key"),), "screen.slower"),
-        BarItem(((f"{speed_label(speed):<4}", "active"),)),
+        BarItem(((speed_label(speed), "active"),), "", ((f"{speed:g}/s", "active"),)),
         BarItem((("+" if speed < SPEEDS[-1] else " ", "key"),), "screen.faster"),
     ]
 
@@ -292,9 +293,9 @@ def status_items(position: Position, n_merges: int, *, is_log: bool = False) -> 
     if not n_merges:
         return []
     where = f"{position.number:,} of {n_merges:,}"
-    phase = "merged" if position.merged else "the pair"
+    phase = "after" if position.merged else "before"
     if not position.number:
-        phase = "bytes"
+        phase = "start"
     scale = BarItem((("logarithmic", "plain"),), "screen.toggle_scale", (("log", "plain"),))
     return [
         *((scale,) if is_log else ()),

@@ -136,7 +136,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
 def numbers(report: TrainReport) -> list[str]:
     """Say how far a training is, in lines."""
     if report.phase == "compiling":
-        return ["Making machine code for this computer. It is kept:", "this happens only once."]
+        return ["Compiling for this computer.", "This happens only once."]
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"

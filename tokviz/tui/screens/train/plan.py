@@ -19,7 +19,7 @@ from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.split import gap_warning
-from tokviz.sentences import counted
+from tokviz.sentences import counted, sentence
 
 N_BYTES = 256
 """The tokens that every vocabulary begins with."""
@@ -203,11 +203,11 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     found = []
     repeated = next((text for text in specials if specials.count(text) > 1), None)
     if repeated is not None:
-        found.append(f"The special token {repeated} is there twice.")
+        found.append(f"The special token {repeated} is listed twice.")
     size = parse_count(values.vocab_size)
     needed = N_BYTES + len(set(specials))
     if size is None:
-        found.append("The vocabulary size is no whole number.")
+        found.append("The vocabulary size is not a whole number.")
     elif size < needed:
         those = f"256 bytes and {len(set(specials))} special tokens" if specials else "256 bytes"
         found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
@@ -233,8 +233,9 @@ def _regex_problems(regex: str) -> list[str]:
 def _notes(values: FormValues) -> list[str]:
     found = remarks(values.corpus)
     if values.pattern == CUSTOM and len(values.regex) <= _MOST_REGEX_CHARS:
-        found.insert(0, gap_warning(get_split_pattern(values.regex)))
-    return list(filter(None, found))
+        gap = gap_warning(get_split_pattern(values.regex))
+        found[:0] = [sentence(gap)] if gap else []
+    return found
 
 
 def _cap_problems(values: FormValues) -> list[str]:
@@ -244,9 +245,9 @@ def _cap_problems(values: FormValues) -> list[str]:
         (values.max_doc_chars, "The limit for a document"),
     ]:
         if text.strip() and not parse_count(text):
-            found.append(f"{what} is no whole number above 0. Leave it empty for no limit.")
+            found.append(f"{what} is not a whole number above 0. Leave it empty for no limit.")
     if not parse_count(values.min_count):
-        found.append("The lowest count of a merge is no whole number above 0.")
+        found.append("The lowest count of a merge is not a whole number above 0.")
     return found
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
 
 _COMPILING = (
-    "Making machine code for this computer, in the background. It is kept: this happens only once. "
-    "You can start a training meanwhile."
+    "Compiling for this computer, in the background. This happens only once, and you can start a "
+    "training meanwhile."
 )
 
 
@@ -168,7 +168,7 @@ class Training(Controller):
             self._side.focus_button("done")
         else:
             self.say(
-                f"The training is over: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
+                f"The training has ended: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
             )
 
     @action(
