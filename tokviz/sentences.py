@@ -25,6 +25,31 @@ def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python
     )
 
 
+def why(what: str, reason: object) -> str:
+    """Say in a sentence what did not happen and why.
+
+    >>> why("Not saved", "notes.txt: no permission to write it")
+    'Not saved: notes.txt: no permission to write it.'
+    >>> why("Not trained", "Add files first.")
+    'Not trained: Add files first.'
+    """
+    return f"{what}: {_ended(str(reason))}"
+
+
+def sentence(text: str) -> str:
+    """Let words begin with a capital and end with a stop.
+
+    >>> sentence("no pair is left to merge")
+    'No pair is left to merge.'
+    """
+    return _ended(f"{text[:1].upper()}{text[1:]}")
+
+
+def _ended(text: str) -> str:
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def counted(number: int, unit: str) -> str:
     """Write a number with its unit: 1 byte, 2 bytes."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

@@ -100,6 +100,12 @@ class Asked(NamedTuple):
     screen: str
 
 
+class ProgressChanged(NamedTuple):
+    """What a screen does in the background has come further, or is over."""
+
+    screen: str
+
+
 Change = TypeVar("Change", bound=NamedTuple)
 
 
@@ -134,6 +140,7 @@ class Session:
         settings: The remembered choices; `change_settings` changes them.
         remember: Whether settings and unsaved text are written to the user's folders.
         notes: Sentences for the user about what was opened, to be shown once.
+        progress: By the id of a screen, how far its work in the background is, in a word.
     """
 
     def __init__(
@@ -164,6 +171,7 @@ class Session:
         self.edits = self.saved_edits = 0
         self.settings = settings or Settings()
         self.remember = remember
+        self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
         self._subscribers: defaultdict[type, list[Callable[[Any], object]]] = defaultdict(list)
         self._requests: defaultdict[str, list[Request]] = defaultdict(list)
@@ -240,6 +248,15 @@ class Session:
     def take_requests(self, screen: str) -> list[Request]:
         """Give what a screen has been asked to show, once, the oldest first."""
         return self._requests.pop(screen, [])
+
+    # -- work in the background
+
+    def set_progress(self, screen: str, word: str) -> None:
+        """Say how far a screen's work in the background is; empty once it is over."""
+        if word == self.progress.get(screen, ""):
+            return
+        self.progress[screen] = word
+        self.tell(ProgressChanged(screen))
 
     # -- subscribers
 

@@ -35,6 +35,8 @@ class Settings(NamedTuple):
     """The folder of the file opened or saved last, empty for the working folder."""
     recent_tokenizers: tuple[str, ...] = ()
     """Paths and hub names of the tokenizers loaded last, the newest first."""
+    log_scale: bool = False
+    """Whether curves over the merges are drawn on a logarithmic scale."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
 

@@ -133,7 +133,7 @@ def test_an_end_before_the_goal_is_explained(engine):
     assert trainer.end == "no pair is left to merge"
     trainer = finished(engine(piece_counts([b"ab", b"bc"], [3, 1]), settings("first", 10, 2)))
     assert trainer.n_merges == 1
-    assert trainer.end == "no pair occurs 2 times any more"
+    assert trainer.end == "no pair occurs 2 times or more"
 
 
 def test_overlapping_pairs_are_all_counted():

@@ -151,6 +151,13 @@ def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
     assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
 
 
+def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_path):
+    (tmp_path / "logo.png").write_bytes(b"\0" * 99)
+    result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 260)
+    assert result.code == 0
+    assert "note: 1 file looks binary and is left out: logo.png." in result.err
+
+
 def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_path):
     options = ("-o", tmp_path / "run", "--vocab-size", 260, "--pattern")
     assert tokviz("train", corpus, *options, r"\w+|\W").err == ""

@@ -104,7 +104,7 @@ def test_a_shorter_training_ends() -> None:
         found = diff_merges(a, b).first_difference
         assert found is not None
         assert (found.k, found.kind) == (21, "end")
-        assert f"All 20 merges of {which} are equal" in str(found)
+        assert f"has all 20 merges of {which}, and goes on with" in str(found)
 
 
 def test_equal_trainings_have_no_difference() -> None:
@@ -133,7 +133,7 @@ def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
     data = bytetext.to_bytes(text)
 
     def tokens(replay: Replay) -> set[tuple[int, int]]:
-        ids = replay.tokenizer.encode_byte_text(text, parse_specials=False)
+        ids = replay.tokenizer.encode_byte_text(text, parse_specials=True)
         ends = [0]
         for token_id in ids:
             ends.append(ends[-1] + len(replay.tokenizer.token_bytes(token_id)))
@@ -148,6 +148,16 @@ def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
         ours, theirs = effect.place(index)
         assert ours != theirs
         assert b"".join(ours) == b"".join(theirs) == data[first:last]
+
+
+def test_special_tokens_count_as_they_do_in_the_text_beside_the_comparison() -> None:
+    diff = diff_merges("gpt2", RUNS["first"])
+    text = "aa<|endoftext|>bb"
+    effect = diff.effect(text)
+    beside = [len(replay.text(text).at(replay.n_merges)) for replay in (diff.a, diff.b)]
+    assert [effect.n_tokens_a, effect.n_tokens_b] == beside
+    assert effect.n_tokens_a == 3 and effect.place(0)[0] == [b"<|endoftext|>"]
+    assert ("special tokens", "1", "0") in diff.settings
 
 
 # -- what holds merges

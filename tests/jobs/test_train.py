@@ -79,6 +79,25 @@ def long_request(tmp_path: Path) -> TrainRequest:
     return TrainRequest((str(path),), str(tmp_path / "out" / "run"), 1_000_000)
 
 
+def test_a_training_of_which_one_has_enough_is_kept_with_the_merges_so_far(trainer, long_request):
+    run = trainer.client.train(long_request)
+    before = trainer.wait_for_a_merge()
+    trainer.client.finish()
+    _, summary = trainer.result_of(run)
+    kept = tokviz.load(long_request.run_folder)
+    assert before.n_merges <= summary.n_merges == len(kept.merges) < summary.n_merges_wanted
+    assert "stopped at" in (summary.stopped_early or "")
+    assert summary.held_out is None
+
+
+def test_a_training_without_a_merge_leaves_nothing_to_keep(trainer, long_request):
+    run = trainer.client.train(long_request)
+    trainer.client.finish()
+    with pytest.raises(TokvizError, match="before the first merge"):
+        trainer.result_of(run)
+    assert not Path(long_request.run_folder).exists()
+
+
 def test_the_child_learns_what_this_process_learns(trainer, corpus, tmp_path):
     folder = tmp_path / "run"
     request = TrainRequest(

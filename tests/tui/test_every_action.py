@@ -249,7 +249,7 @@ async def prepare_replay(stage: Stage) -> None:
     screen.comparing.end_comparison()
     screen.transport.jump_to(5)
     screen.your_text.show("the theme of the cat", is_own=True)
-    screen.views.show("texts", focus=False)
+    screen.views.show_view("texts", focus=False)
     screen.scrubber.focus()
 
 
@@ -350,8 +350,8 @@ BEFORE: dict[str, dict[str, Before]] = {
     "replay": {
         "faster": done("slower"),
         "slower": done("faster"),
-        "show_texts": done("show_merges"),
-        "show_curves": done("show_diff"),
+        "show_texts": done("show_view('merges')"),
+        "show_curves": done("show_view('diff')"),
         "first_difference": comparison,
         "end_comparison": comparison,
         "select_all": done("edit_text"),
@@ -365,7 +365,7 @@ BEFORE: dict[str, dict[str, Before]] = {
     "train": {
         "clear_corpus": corpus,
         "start_training": corpus,
-        "cancel_training": running,
+        "stop_training": running,
         "new_training": result,
         "use_result": result,
         "replay_result": result,

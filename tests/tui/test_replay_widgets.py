@@ -4,18 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets import cursor_curve, scrubber
-from tokviz.tui.widgets.cursor_curve import CursorCurve, Curve, curve_line
+from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS, CursorCurve, curve_line
+from tokviz.tui.widgets.curve import Curve, compression_curve, curve_rows
 from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
 from tokviz.tui.widgets.flow import Row, Span, ToMerge
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.scale import Scale
 from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import (
     TextTokens,
@@ -32,39 +31,35 @@ NOWHERE = np.zeros(0, np.int64)
 # -- the scrubber and the curves
 
 
-@given(st.integers(2, 300), st.integers(1, 10_000))
-def test_the_edges_of_a_scrubber_are_the_ends(width: int, last: int) -> None:
-    assert scrubber.value_of(0, last, width) == 0
-    assert scrubber.value_of(width - 1, last, width) == last
-    assert scrubber.column_of(0, last, width) == 0
-    assert scrubber.column_of(last, last, width) == width - 1
-
-
-@given(st.integers(2, 300), st.integers(1, 100_000), st.data())
-def test_a_value_picked_by_the_mouse_is_drawn_at_the_mouse(
-    width: int, last: int, data: st.DataObject
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize("at", [0, 300, 25_000, 50_000])
+def test_a_merge_stands_at_the_same_place_on_the_curve_and_on_the_line_below(
+    at: int, is_log: bool
 ) -> None:
-    column = data.draw(st.integers(0, width - 1))
-    value = scrubber.value_of(column, last, width)
-    if last >= width:
-        assert scrubber.column_of(value, last, width) == column
-
-
-@given(st.integers(2, 200), st.data())
-def test_a_merge_picked_in_a_curve_is_drawn_there(width: int, data: st.DataObject) -> None:
-    last = 10 ** data.draw(st.integers(3, 6))
-    column = data.draw(st.integers(0, width - 1))
-    x = cursor_curve.x_of(column, last, width)
-    assert 1 <= x <= last
-    if x > 50:
-        assert abs(cursor_curve.column_of(x, last, width) - column) <= 1
-    assert cursor_curve.column_of(last, last, width) == width - 1
+    curve = Curve("y", [(0.0, 0.0), (50_000.0, 1.0)], 50_000)
+    columns = 81
+    width = columns + AXIS_COLUMNS
+    blocks = curve_rows(curve, columns, 4, is_log=is_log)
+    _, (past, _), (_mark, role), _ = curve_line(curve, blocks, at, 1, width, 5, is_log=is_log)
+    assert (len(past), role) == (Scale(50_000, is_log).column_of(at, columns), "cursor")
+    if at == 300 and not is_log:
+        assert len(past) == 0, "it is 0.6 % of the way"
 
 
 def test_a_curve_without_points_says_why() -> None:
-    curve = Curve("Counts", last_x=9, nothing="not known at all")
-    lines = ["".join(text for text, _ in curve_line(curve, [], 1, "", y, 9, 5)) for y in range(4)]
-    assert lines == ["Counts", "not known", "at all", ""]
+    curve = Curve("Counts", nothing="not known at all")
+    lines = ["".join(text for text, _ in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
+    assert lines == ["not known", "at all", ""]
+
+
+def test_both_axes_are_named() -> None:
+    curve = compression_curve("Bytes per token", [(0, 1.0), (4_000, 2.2)], 4_000)
+    rows = [
+        "".join(text for text, _ in curve_line(curve, curve_rows(curve, 40, 4), 0, y, 47, 5))
+        for y in range(5)
+    ]
+    assert (rows[0].split("▕")[0].strip(), rows[3].split("▕")[0].strip()) == ("2.5", "1.0")
+    assert rows[4].split() == ["0", "merges", "4,000"]
 
 
 # -- a text as tokens
@@ -156,7 +151,7 @@ async def test_a_scrubber_is_dragged() -> None:
     line = Scrubber()
     app = Shown(line)
     async with app.run_test(size=(11, 3)) as pilot:
-        line.show(0, 100)
+        line.show(0, Scale(100))
         await pilot.mouse_down(line, offset=(3, 0))
         await pilot.hover(line, offset=(10, 2))
         await pilot.mouse_up(line, offset=(10, 2))
@@ -166,13 +161,24 @@ async def test_a_scrubber_is_dragged() -> None:
         assert line.render_line(0).text == "━" * 10 + "●"
 
 
-async def test_a_curve_is_clicked() -> None:
+@pytest.mark.parametrize(("is_log", "there"), [(False, 512), (True, 31)])
+async def test_a_curve_is_clicked(is_log: bool, there: int) -> None:
     curve = CursorCurve()
     app = Shown(curve)
-    async with app.run_test(size=(cursor_curve.AXIS_COLUMNS + 10, 8)) as pilot:
-        curve.show(Curve("y", [(1.0, 0.5), (1024.0, 1.0)], last_x=1024))
-        await pilot.click(curve, offset=(cursor_curve.AXIS_COLUMNS + 4, 3))
-        assert app.heard == [32]
+    async with app.run_test(size=(AXIS_COLUMNS + 11, 8)) as pilot:
+        curve.show(Curve("y", [(0.0, 0.5), (1024.0, 1.0)], 1024))
+        curve.set_scale(is_log)
+        await pilot.click(curve.plot, offset=(AXIS_COLUMNS + 5, 3))
+        assert app.heard == [there]
+
+
+async def test_a_curve_without_a_cursor_goes_nowhere() -> None:
+    curve = CursorCurve(has_cursor=False)
+    app = Shown(curve)
+    async with app.run_test(size=(30, 8)) as pilot:
+        curve.show(Curve("y", [(0.0, 0.5), (9.0, 1.0)], 9))
+        await pilot.click(curve.plot, offset=(20, 3))
+        assert app.heard == []
 
 
 async def test_words_that_do_something_are_clicked() -> None:
@@ -216,9 +222,9 @@ async def test_every_size_is_drawn(size: tuple[int, int]) -> None:
     view = TokenText(PALETTE)
     app = Shown(line, curve, view)
     async with app.run_test(size=size) as pilot:
-        curve.show(Curve("y", [(1.0, 0.5), (9.0, 1.0)], last_x=9))
+        curve.show(Curve("y", [(1.0, 0.5), (9.0, 1.0)], 9))
         curve.set_cursor(4, "0.7")
-        line.show(4, 9, mark=2)
+        line.show(4, Scale(9), mark=2)
         view.show_text("some text\n世界")
         await pilot.pause()
         for strip in app.screen._compositor.render_strips():

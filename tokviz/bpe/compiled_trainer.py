@@ -44,7 +44,7 @@ class CompiledTrainer:
         if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
                 f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
-                f"{_LARGEST_POSITION:,}: use a split pattern that cuts more, or less text"
+                f"{_LARGEST_POSITION:,}: use less text or a split pattern with shorter pieces"
             )
         rule = get_tie_break(settings.tie_break).compiled
         assert rule is not None

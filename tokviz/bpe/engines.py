@@ -136,5 +136,5 @@ def _column(item_type: str, values: Iterable[int]) -> memoryview:
 def why_it_ends(min_count: int) -> str:
     """Say why training ends before its goal."""
     if min_count > 1:
-        return f"no pair occurs {min_count:,} times any more"
+        return f"no pair occurs {min_count:,} times or more"
     return "no pair is left to merge"

@@ -91,7 +91,7 @@ class TrainingHistory:
 
         found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
         if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
-            raise ValueError("the history is no list of integers")
+            raise ValueError("the history is not a list of integers")
         if len({len(array) for array in found.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
         columns: dict[str, Any] = {

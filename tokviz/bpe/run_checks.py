@@ -37,14 +37,14 @@ def pieces_of_arrays(
 
     data = arrays["data"]
     if data.dtype != np.uint8:
-        raise ValueError("the pieces are no bytes")
+        raise ValueError("the pieces are not bytes")
     lengths: npt.NDArray[np.int64] = arrays["lengths"].astype(np.int64)
     counts: npt.NDArray[np.int64] = arrays["counts"].astype(np.int64)
     if len(lengths) != len(counts) or (lengths < 1).any() or (counts < 1).any():
         raise ValueError("the pieces do not fit together")
     numbers = {name: corpus[name] for name in _NUMBERS}
     if any(type(number) is not int or number < 0 for number in numbers.values()):
-        raise ValueError("the size of the corpus is no number")
+        raise ValueError("the size of the corpus is not a number")
     if float(lengths.sum(dtype=float)) != len(data):
         raise ValueError("the pieces do not fit together")
     estimate = float(lengths.astype(float) @ counts.astype(float))
@@ -71,7 +71,7 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
             f"does not fit the tokenizer: it has {len(history):,} merges, not {len(merges):,}"
         )
     if settings.special_token_ids(len(merges)) != tokenizer.special_tokens:
-        raise TokvizError("does not fit the tokenizer: its special tokens are others")
+        raise TokvizError("does not fit the tokenizer: it has other special tokens")
     new_ids = first + N_BYTES + np.arange(len(history))
     none_left = history.runner_up_count == 0
     sound = history.new_id == new_ids

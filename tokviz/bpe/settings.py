@@ -56,7 +56,7 @@ class TrainSettings(NamedTuple):
             raise TokvizError(f"special_ids is {special_ids!r}: choose 'first' or 'last'")
         get_tie_break(tie_break)
         if not _is_integer(min_count) or min_count < 1:
-            raise TokvizError(f"min_count is {min_count!r}: give a whole number from 1 on")
+            raise TokvizError(f"min_count is {min_count!r}: give a whole number above 0")
         specials = _checked_specials(special_tokens)
         _check_size(vocab_size, len(specials))
         return cls(
@@ -117,7 +117,7 @@ def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
     seen: dict[str, None] = {}
     for text in special_tokens:
         if not isinstance(text, str):
-            raise SpecialTokenError(f"special token {text!r} is no text")
+            raise SpecialTokenError(f"special token {text!r} is not a text")
         if not text:
             raise SpecialTokenError("a special token is empty: give it a text or leave it out")
         if text in seen:
@@ -126,7 +126,7 @@ def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
             n_bytes = len(text.encode())
         except UnicodeEncodeError:
             raise SpecialTokenError(
-                f"special token {text!r} holds half a surrogate pair, which is no character"
+                f"special token {text!r} holds half a surrogate pair, which is not a character"
             ) from None
         if n_bytes == 1:
             raise SpecialTokenError(

@@ -103,7 +103,7 @@ def _why_lexicographic(pair: TokenPair, second: TokenPair) -> Sentence:
     which, mine, theirs = "left", pair.left, second.left
     if mine == theirs:
         which, mine, theirs = "right", pair.right, second.right
-    comparison = (f": its {which} token ", mine, " sorts behind ", theirs, ".")
+    comparison = (f": its {which} token ", mine, " sorts after ", theirs, ".")
     return (*pair.words, " is greater than ", *second.words, *comparison)
 
 

@@ -158,7 +158,7 @@ class _Training:
             should_stop=self._should_stop,
         )
         if pieces.complete and not len(pieces):
-            raise CorpusError("the corpus holds no text: there is nothing to learn from")
+            raise CorpusError("the corpus holds no text, so there is nothing to learn from")
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
@@ -225,7 +225,7 @@ class _Training:
             return f"stopped while reading, {reached}"
         if stopped:
             return f"stopped {reached}"
-        return None if engine.end is None else f"{engine.end}: it ended {reached}"
+        return None if engine.end is None else f"{engine.end}, {reached}"
 
     # -- reports
 

@@ -8,6 +8,7 @@ Every message holds `v` (the version), `type` and, but for `ready`, `run` (the r
 | parent | `request` | `body` | one request of the run; a run may have several, in order |
 | parent | `end` | | the run has no more requests |
 | parent | `cancel` | | stop the run at the next answer |
+| parent | `enough` | | end the run with what there is |
 | child | `answer` | `body` | a part of the result |
 | child | `handled` | | one request is done |
 | child | `done` | | the run is complete |

@@ -17,6 +17,9 @@ for long yields often: between two answers it can be cancelled, and silence is t
 Errors for the user are raised as `TokvizError`.
 """
 
+ENOUGH = "enough"
+"""In `state` once the parent has enough: a job that can ends with what it has."""
+
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
     "compile_kernels": "tokviz.jobs.compile_kernels:answer",

@@ -74,6 +74,7 @@ class _Run:
     requests: Requests
     handlers: RunHandlers
     over: bool = False
+    enough: bool = False
     unwanted: bool = False
     child_unusable: bool = False
 
@@ -167,6 +168,14 @@ class JobClient:
             self._drop_runs()
             self._changed.notify_all()
 
+    def finish(self) -> None:
+        """Ask a job that can do so to end with what it has; its answers come as ever."""
+        with self._changed:
+            for run in (self._next, self._active):
+                if run is not None:
+                    run.enough = True
+            self._changed.notify_all()
+
     def close(self) -> None:
         """End the child at once. Safe to call twice."""
         with self._changed:
@@ -236,12 +245,16 @@ class JobClient:
         child = self._child
         assert child is not None
         give_up_at: float | None = None
+        has_told = False
         with self._changed:
             while not run.over and not self._closed and self._ended is not child:
                 now = time.monotonic()
                 if run.unwanted and give_up_at is None:
                     give_up_at = now + (GRACE_SECONDS if self._grace is None else self._grace)
-                    self._ask_to_stop(run, child)
+                    self._tell(child, "cancel", run)
+                if run.enough and not has_told:
+                    has_told = True
+                    self._tell(child, "enough", run)
                 deadline = self._deadline(child) if give_up_at is None else give_up_at
                 if deadline is not None and now >= deadline:
                     break
@@ -259,9 +272,9 @@ class JobClient:
         patience = self._patience if child.ready else START_SECONDS
         return None if patience is None else child.last_sign + patience
 
-    def _ask_to_stop(self, run: _Run, child: ChildProcess) -> None:
+    def _tell(self, child: ChildProcess, wish: str, run: _Run) -> None:
         try:
-            child.write(encode_line("cancel", run.id))
+            child.write(encode_line(wish, run.id))
         except JobError:
             # Gone already; the reader will note it.
             return

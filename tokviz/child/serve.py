@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from tokviz.child.limits import Limits, allow_cpu, settle_in
 from tokviz.child.protocol import Message, decode_line, describe_error, encode_line
-from tokviz.child.registry import Job, load_job
+from tokviz.child.registry import ENOUGH, Job, load_job
 
 
 def serve(name: str, limits: Limits) -> None:
@@ -47,7 +47,7 @@ class _Child:
         self._limits = limits
         self._answers = answers
         self._state: dict[str, Any] = {}
-        self._cancelled_run = -1
+        self._cancelled_run = self._enough_run = -1
         self._over_run = -1
 
     def listen(self, requests: BinaryIO) -> None:
@@ -57,6 +57,8 @@ class _Child:
                 message = decode_line(line)
                 if message["type"] == "cancel":
                     self._cancelled_run = message["run"]
+                elif message["type"] == "enough":
+                    self._enough_run = message["run"]
                 else:
                     self.inbox.put(message)
         except BaseException as error:
@@ -99,4 +101,6 @@ class _Child:
                     self.say("cancelled", run)
                 return
             self.say("answer", run, body=answer)
+            if self._enough_run == run:
+                self._state[ENOUGH] = True
         self.say("handled", run)

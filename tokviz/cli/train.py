@@ -144,7 +144,7 @@ def positive(text: str) -> int:
         argparse.ArgumentTypeError: If it is none.
     """
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -201,9 +201,12 @@ def _first_ctrl_c() -> Iterator[Event]:
 def _train(
     request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
 ) -> TrainSummary | None:
+    from tokviz.corpus.entries import left_out_remark
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
+    if training.left_out:
+        report(f"note: {left_out_remark(training.left_out)}")
     training.learn()
     if interrupted.is_set() and not len(training.learned.history):
         return None

@@ -51,16 +51,14 @@ class TextEffect:
 
 
 def text_effect(a: Replay, b: Replay, text: str) -> TextEffect:
-    """Tokenize byte text with both, special tokens as text, and find where they differ.
+    """Tokenize byte text with both, each with its own special tokens, and find where they differ.
 
     Raises:
         VocabularyError: If one of them has no token for a byte of the text.
     """
     import numpy as np
 
-    in_a, in_b = (
-        replay.text(text, parse_specials=False).at(replay.n_merges).byte_ends for replay in (a, b)
-    )
+    in_a, in_b = (replay.text(text).at(replay.n_merges).byte_ends for replay in (a, b))
     shared = np.intersect1d(in_a, in_b, assume_unique=True)
     starts = np.concatenate([np.zeros(1, np.int64), shared[:-1]]) if len(shared) else shared
     n_inside = [

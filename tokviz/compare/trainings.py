@@ -160,10 +160,10 @@ def _counted(step: MergeStep) -> Sentence:
 
 
 def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
-    which, ended, step = ("A", a, in_b) if in_a is None else ("B", b, in_a)
+    other, which, ended, step = ("B", "A", a, in_b) if in_a is None else ("A", "B", b, in_a)
     assert step is not None
-    equal = f"All {ended.n_merges:,} merges of {which} are equal, then it ends; the other one goes "
-    return (f"{equal}on with ", *step.pair.words, ".")
+    has_all = f"{other} has all {ended.n_merges:,} merges of {which}, and goes on with "
+    return (has_all, *step.pair.words, ".")
 
 
 def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
@@ -262,6 +262,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
     rows = [
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
+        ("special tokens", _n_specials(a), _n_specials(b)),
     ]
     if a.run is not None and b.run is not None:
         rows += [
@@ -276,3 +277,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
         for row in rows
         if row[1] != row[2] or (row[0] == "split pattern" and patterns[0] != patterns[1])
     ]
+
+
+def _n_specials(replay: Replay) -> str:
+    return f"{len(replay.tokenizer.special_tokens):,}"

@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TypeAlias
 
@@ -31,6 +31,7 @@ class Corpus:
     Attributes:
         files: The files in the order in which they are read; "-" is standard input. Empty for
             texts from Python.
+        left_out: The files of folders that are not read, since they look binary.
         n_bytes_total: The size of all files on the disk; None if it cannot be known.
         n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
     """
@@ -61,7 +62,8 @@ class Corpus:
             InputFileError: If there is no such file, or a folder or pattern without any.
         """
         paths, self._texts = _paths_or_texts(source)
-        self.files = tuple(file for path in paths for file in _files_of(path))
+        self.left_out: list[str] = []
+        self.files = tuple(file for path in paths for file in self._files_of(path))
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
@@ -86,6 +88,19 @@ class Corpus:
             raise SpecialTokenError("a special token is empty")
         blocks = text_blocks(self._chunks(), specials, encode(self._delimiter))
         return capped(blocks, self._max_chars, self._max_doc_chars)
+
+    def _files_of(self, path: Path) -> list[str]:
+        name = os.fspath(path)
+        if name == STANDARD_INPUT:
+            return [name]
+        if os.path.isdir(name):
+            return _files_in(name, self.left_out.append)
+        if glob.has_magic(name) and not os.path.lexists(name):
+            matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
+            if not matches:
+                raise InputFileError(name, "matches no file")
+            return matches
+        return [name]
 
     def _chunks(self) -> Iterator[Chunk]:
         for text in self._texts:
@@ -151,32 +166,22 @@ def _matches(pattern: str) -> Iterator[str]:
     return glob.iglob(pattern, recursive=True)
 
 
-def _files_of(path: Path) -> list[str]:
-    name = os.fspath(path)
-    if name == STANDARD_INPUT:
-        return [name]
-    if os.path.isdir(name):
-        return _files_in(name)
-    if glob.has_magic(name) and not os.path.lexists(name):
-        matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
-        if not matches:
-            raise InputFileError(name, "matches no file")
-        return matches
-    return [name]
-
-
-def _files_in(folder: str) -> list[str]:
+def _files_in(folder: str, left_out: Callable[[str], object]) -> list[str]:
     try:
-        files = list(files_of_text(folder))
+        files = list(files_of_text(folder, left_out))
     except OSError as error:
         raise input_error(error.filename or folder, error) from None
     if not files:
-        raise InputFileError(folder, "holds no files of text")
+        raise InputFileError(folder, "holds no text file")
     return files
 
 
-def files_of_text(folder: str) -> Iterator[str]:
+def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[str]:
     """Find the files below a folder that are read for training: none hidden, all of text.
+
+    Args:
+        folder: The folder.
+        left_out: Told of every file that looks binary.
 
     Raises:
         OSError: If a folder cannot be listed.
@@ -187,8 +192,12 @@ def files_of_text(folder: str) -> Iterator[str]:
 
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found = (os.path.join(parent, name) for name in sorted(names) if name[0] != ".")
-        yield from filter(_is_text, found)
+        for name in sorted(name for name in names if name[0] != "."):
+            file = os.path.join(parent, name)
+            if _is_text(file):
+                yield file
+            else:
+                left_out(file)
 
 
 def _is_text(file: str) -> bool:

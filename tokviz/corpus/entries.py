@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from tokviz.corpus.corpus import files_of_text
+from tokviz.files import looks_binary
 from tokviz.listing import cleaned_path
+
+_MOST_CHECKED = 256_000_000
+"""Bytes of a source that are looked through beforehand; the training sees the rest."""
+_STEP_BYTES = 1 << 20
+_HEAD_BYTES = 8192
+_PACKED = (".gz", ".zst", ".parquet")
+_MOST_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,9 @@ class CorpusEntry:
         n_bytes: Their size together.
         is_compressed: Whether any of them is compressed, so that there is more text than bytes.
         error: What is wrong with it, empty if nothing is.
+        left_out: Its files that are not read, since they look binary: those of a folder.
+        binary: Its files that look binary and are read all the same, as they were named.
+        not_utf8: Its files that are not UTF-8, as far as they were looked through.
     """
 
     source: str
@@ -29,6 +42,9 @@ class CorpusEntry:
     n_bytes: int = 0
     is_compressed: bool = False
     error: str = ""
+    left_out: tuple[str, ...] = ()
+    binary: tuple[str, ...] = ()
+    not_utf8: tuple[str, ...] = ()
 
 
 def full_source(typed: str) -> str:
@@ -37,7 +53,7 @@ def full_source(typed: str) -> str:
 
 
 def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> CorpusEntry:
-    """Count the files of a source and their bytes.
+    """Count the files of a source and their bytes, and find what is odd about them.
 
     Args:
         source: A path or a glob.
@@ -45,32 +61,95 @@ def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> Cor
     """
     n_files = n_bytes = 0
     is_compressed = False
+    left_out, binary, not_utf8 = list[str](), list[str](), list[str]()
+    room = _MOST_CHECKED
+    path = source
     try:
-        for path in _files(source):
+        for path in _files(source, left_out.append):
             if should_stop():
                 break
             status = os.stat(path)
             if stat.S_ISREG(status.st_mode):
                 n_files += 1
                 n_bytes += status.st_size
-                is_compressed |= path.endswith((".gz", ".zst", ".parquet"))
+                if path.endswith(_PACKED):
+                    is_compressed = True
+                    continue
+                with open(path, "rb") as file:
+                    if looks_binary(file.read(_HEAD_BYTES)):
+                        binary.append(path)
+                    elif not _is_utf8(file, room):
+                        not_utf8.append(path)
+                room = max(0, room - status.st_size)
             elif path == source:
                 return CorpusEntry(source, 0, error="is a device or pipe, not a file")
     except FileNotFoundError:
         return CorpusEntry(source, 0, error="there is no such file or folder")
     except PermissionError:
-        return CorpusEntry(source, 0, error="no permission to read it")
+        what = "it" if path == source else os.path.relpath(path, source)
+        return CorpusEntry(source, 0, error=f"no permission to read {what}")
     except (OSError, ValueError) as error:
         return CorpusEntry(source, 0, error=getattr(error, "strerror", None) or str(error))
     if not n_files and not should_stop():
-        nothing = "no file fits" if glob.has_magic(source) else "holds no file"
+        nothing = "no file matches" if glob.has_magic(source) else "holds no text file"
         return CorpusEntry(source, 0, error=nothing)
-    return CorpusEntry(source, n_files, n_bytes, is_compressed)
+    odd = tuple(left_out), tuple(binary), tuple(not_utf8)
+    return CorpusEntry(source, n_files, n_bytes, is_compressed, "", *odd)
 
 
-def _files(source: str) -> Iterator[str]:
+def _is_utf8(file: BinaryIO, most: int) -> bool:
+    """Tell whether what a file holds is UTF-8, as far as so many bytes tell."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    position = 0
+    file.seek(0)
+    try:
+        while position < most and (data := file.read(_STEP_BYTES)):
+            decoder.decode(data)
+            position += len(data)
+        decoder.decode(b"", final=position < most)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def remarks(entries: Iterable[CorpusEntry]) -> list[str]:
+    """Name the files that are left out, and those that are read although they are odd."""
+    found = list(entries)
+    kinds = [
+        (left_out_remark, [file for entry in found for file in entry.left_out]),
+        (_binary_remark, [file for entry in found for file in entry.binary]),
+        (_not_utf8_remark, [file for entry in found for file in entry.not_utf8]),
+    ]
+    return [remark(files) for remark, files in kinds if files]
+
+
+def left_out_remark(files: Sequence[str]) -> str:
+    """Say which files of folders are not read."""
+    those = "file looks binary and is" if len(files) == 1 else "files look binary and are"
+    return f"{len(files):,} {those} left out: {_names(files)}."
+
+
+def _binary_remark(files: Sequence[str]) -> str:
+    looks, its = ("looks", "its") if len(files) == 1 else ("look", "their")
+    return f"{_names(files)} {looks} binary; {its} bytes are learned as they are."
+
+
+def _not_utf8_remark(files: Sequence[str]) -> str:
+    is_, its = ("is", "its") if len(files) == 1 else ("are", "their")
+    return f"{_names(files)} {is_} not UTF-8; {its} bytes are learned as they are."
+
+
+def _names(files: Sequence[str]) -> str:
+    names = [os.path.basename(file) for file in files[:_MOST_NAMES]]
+    more = len(files) - len(names)
+    if more:
+        return f"{', '.join(names)} and {more:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _files(source: str, left_out: Callable[[str], object]) -> Iterator[str]:
     if os.path.isdir(source):
-        yield from files_of_text(source)
+        yield from files_of_text(source, left_out)
     elif glob.has_magic(source) and not os.path.lexists(source):
         yield from glob.iglob(source, recursive=True)
     else:

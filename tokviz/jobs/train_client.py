@@ -19,7 +19,8 @@ _GRACE_SECONDS = 10.0  # it answers at once, except while it writes the run fold
 class TrainClient(JobClient):
     """Trains in a child process, which lives as long as the training.
 
-    Nothing is kept of a training that is cancelled, unless it was just being saved.
+    Nothing is kept of a training that is cancelled, unless it was just being saved. One that is
+    finished (`finish`) is saved with the merges so far, and a summary comes.
     """
 
     def __init__(

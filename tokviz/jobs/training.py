@@ -64,6 +64,11 @@ class Training:
         assert self._run is not None
         return self._run
 
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The files of folders that are not read, since they look binary."""
+        return self._corpus.left_out
+
     def learn(self) -> None:
         """Read the corpus and learn the merges.
 

@@ -88,7 +88,7 @@ class Replay:
         if tokenizer.remote:
             raise TokvizError(
                 f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
-                "choose a training, or a tokenizer that tokviz encodes with itself"
+                "choose a training, or a tokenizer with which tokviz itself encodes"
             )
         by_rank = tokenizer.tokens_by_rank()
         if run is not None:
@@ -193,7 +193,7 @@ class Replay:
             IndexError: If there is no such merge.
         """
         if not 1 <= k <= self.n_merges:
-            raise IndexError(f"there is no merge {k:,}: they are 1 … {self.n_merges:,}")
+            raise IndexError(f"there is no merge {k:,}, only 1 to {self.n_merges:,}")
         return self._steps.step(k)
 
     def merge(self, k: int) -> Merge | None:
@@ -255,7 +255,7 @@ class Replay:
             IndexError: If k is out of range.
         """
         if not 0 <= k <= self.n_merges:
-            raise IndexError(f"there are 0 … {self.n_merges:,} merges, not {k:,}")
+            raise IndexError(f"there is no merge {k:,}, only 0 to {self.n_merges:,}")
         return ReplayState(self, k)
 
     def piece(self, index: int, k: int) -> PieceTokens:

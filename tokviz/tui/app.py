@@ -74,7 +74,7 @@ class TokvizApp(App[None]):
         session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
-        self._question: Screen[bool] | None = None
+        self._question: Screen[Any] | None = None
         for theme in THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
@@ -167,15 +167,19 @@ class TokvizApp(App[None]):
 
     @action("Quit", "ctrl+q", section="App")
     async def action_quit(self) -> None:
-        """End tokviz. It asks first if changes are not saved.
+        """End tokviz. It asks first if changes are not saved, or a training goes on.
 
-        They come back at the next start all the same.
+        The changes come back at the next start all the same.
         """
         await self.workers.wait_for_complete(
             [worker for worker in self.workers if worker.group == "save"]
         )
         if self._question is None or self._question is not self.screen:
             made = [screen for screen in self._made.values() if screen.is_mounted]
+            for screen in made:
+                self._question = screen.ask_to_end(lambda: self.call_later(self.action_quit))
+                if self._question is not None:
+                    return
             names = [name for screen in made for name in screen.unsaved()]
             self._question = unless_unsaved(self, names, "Quit", self.exit)
 

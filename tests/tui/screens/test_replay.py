@@ -202,12 +202,12 @@ async def test_the_pair_is_lit_up_before_it_is_merged(tiny: str) -> None:
         assert screen.state.frame.own.before.lit_starts.tolist() == [0, 2]
         roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("left") == roles.count("right") == 3
-        assert "4 tokens" in shown(app) and "the pair" in shown(app)
+        assert "4 tokens" in shown(app) and "before  merge" in shown(app)
         await pilot.press("right")
         await settle(pilot)
         roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("result") == 3 and "left" not in roles
-        assert "2 tokens" in shown(app) and "merged" in shown(app)
+        assert "2 tokens" in shown(app) and "after  merge" in shown(app)
 
 
 async def test_it_plays_stops_at_the_end_and_begins_anew(
@@ -223,7 +223,7 @@ async def test_it_plays_stops_at_the_end_and_begins_anew(
         now[0] += 0.5
         await until(pilot, lambda: screen.state.position == Position(1))
         await pilot.press("plus", "plus", "plus", "plus", "plus", "plus", "plus")
-        assert screen.state.player.speed == 64 and "×64" in shown(app)
+        assert screen.state.player.speed == 64 and "64 merges/s" in shown(app)
         now[0] += 1.0
         await until(pilot, lambda: screen.state.position == Position(3))
         assert not screen.state.player.playing
@@ -257,13 +257,37 @@ async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
         await pilot.click("#counts", offset=(screen.curves.counts.size.width - 1, 2))
         assert screen.state.position == Position(3)
         await pilot.click("#counts", offset=(AXIS_COLUMNS, 2))
-        assert screen.state.position == Position(1)
+        assert screen.state.position == START
+        await pilot.press("n")
         await settle(pilot)
         await pilot.click("#corpus", offset=(5, 1))
         assert screen.state.position == Position(1, False), "a click on a token goes to its merge"
         row = shown(app).splitlines()[-3]
         await pilot.click("#transport", offset=(row.index("on ▶") - 1, 0))
         assert screen.state.position == Position(1)
+
+
+async def test_curves_and_the_line_below_are_logarithmic_only_by_a_labelled_switch(
+    words: str,
+) -> None:
+    app = make_app(ReplayRequest(words, at=20))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+
+        def handle() -> int:
+            return screen.scrubber.render_line(0).text.index("●")
+
+        linear = round(20 / screen.state.n_merges * (screen.scrubber.size.width - 1))
+        assert (screen.state.n_merges, handle()) == (44, linear)
+        assert shown(app).count("│ log") + shown(app).count("│log") == 2
+        await pilot.press("f9")
+        await pilot.pause()
+        assert handle() > linear and "logarithmic" in shown(app).splitlines()[-3]
+        assert app.session.settings.log_scale
+        row = next(y for y, line in enumerate(shown(app).splitlines()) if "linear │" in line)
+        await pilot.click(offset=(shown(app).splitlines()[row].index("linear │"), row))
+        await pilot.pause()
+        assert handle() == linear and not app.session.settings.log_scale
 
 
 async def test_candidates_lead_to_their_merges(words: str) -> None:
@@ -321,7 +345,7 @@ async def test_the_list_scrubs_with_its_keys(words: str) -> None:
     app = make_app(ReplayRequest(words))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        screen.views.show("merges")
+        screen.views.show_view("merges")
         await settle(pilot)
         await pilot.press("down", "down", "down")
         assert screen.state.position == Position(3, False)
@@ -493,7 +517,7 @@ async def test_every_size_shows_every_view(
         assert screen.has_class("-low") == (width >= 110 and height < 34), "one column is not low"
         assert screen.has_class("-broad") == (width >= 160 and height >= 34)
         for view in ("texts", "candidates", "merges", "curves", "diff"):
-            screen.views.show(view)
+            screen.views.show_view(view)
             await settle(pilot)
             for strip in app.screen._compositor.render_strips():
                 assert strip.cell_length == size[0]

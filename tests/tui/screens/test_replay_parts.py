@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from tokviz.tui.screens.replay.card import (
 )
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.opened import draw, log_spaced, open_source
+from tokviz.tui.screens.replay.opened import draw, open_source, spread
 from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
@@ -231,30 +232,31 @@ def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:
 
 def test_the_transport_says_where_it_is() -> None:
     words = " ".join(text for item in transport_items(True, 0.5) for text, _ in item.words)
-    assert "pause" in words and "×0.5" in words
+    assert "pause" in words and "0.5 merges/s" in words
     said = [
         "".join(text for text, _ in item.words)
         for position in (START, Position(3, False), Position(3))
         for item in status_items(position, 9)
     ]
-    assert said == ["bytes", "merge 0 of 9", "the pair", "merge 3 of 9", "merged", "merge 3 of 9"]
+    assert said == ["start", "merge 0 of 9", "before", "merge 3 of 9", "after", "merge 3 of 9"]
 
 
 # -- curves and sources
 
 
-def test_curves_are_read_at_points_even_on_a_logarithmic_scale() -> None:
-    points = log_spaced(100_000, 50)
-    assert points[0] == 1 and points[-1] == 100_000
+def test_curves_are_read_at_points_even_on_both_scales() -> None:
+    points = spread(100_000, 50)
+    assert points[0] == 0 and points[-1] == 100_000
     assert sum(point <= 1000 for point in points) > 25
-    assert log_spaced(0) == []
+    assert max(b - a for a, b in pairwise(points)) <= 100_000 / 49 + 1
+    assert spread(0) == [0]
 
 
 def test_a_run_is_opened_with_its_curves(tmp_path: Path) -> None:
     tokviz.train(["the theme of the thesis " * 40], 270).save(tmp_path / "run")
     opened = open_source(Source("run", "", str(tmp_path / "run")))
     last = opened.replay.n_merges
-    assert [k for k, _ in opened.compression.points] == list(range(1, last + 1))
+    assert [k for k, _ in opened.compression.points] == list(range(last + 1))
     ratio = opened.replay.state(last).bytes_per_token
     assert opened.compression.points[-1][1] == pytest.approx(ratio)
     assert len(opened.counts.points) == last

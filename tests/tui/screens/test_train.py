@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
@@ -28,6 +29,8 @@ REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"
 SUMMARY = TrainSummary(
     "/runs/x", 300, 43, 43, None, {"reading": 1.0}, 1000, 990, 1, 0, 30, 400, b" the", None
 )
+
+BEGIN = Compiling.begin
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +55,7 @@ class FakeTrainer:
     ) -> None:
         self.on_report, self.on_done, self.on_error = on_report, on_done, on_error
         self.requests: list[TrainRequest] = []
-        self.cancelled = self.closed = False
+        self.cancelled = self.closed = self.finishing = False
         self.pid = None
         self.made.append(self)
 
@@ -62,6 +65,9 @@ class FakeTrainer:
 
     def cancel(self) -> None:
         self.cancelled = True
+
+    def finish(self) -> None:
+        self.finishing = True
 
     def close(self) -> None:
         self.closed = True
@@ -246,7 +252,10 @@ async def test_several_dropped_files_are_all_added(tmp_path: Path, book: Path) -
         await settle(pilot)
         await settle(pilot)
         entries = screen.form.values.corpus
-        assert [(entry.n_files, entry.error) for entry in entries] == [(1, ""), (0, "no file fits")]
+        assert [(entry.n_files, entry.error) for entry in entries] == [
+            (1, ""),
+            (0, "no file matches"),
+        ]
 
 
 async def test_an_entry_is_taken_off_by_key_and_by_mouse(book: Path, tmp_path: Path) -> None:
@@ -329,27 +338,169 @@ async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book:
             assert said in text
 
 
-async def test_cancel_frees_the_screen_at_once_and_leaves_nothing(
+async def begin(pilot: Pilot[None], book: Path, trainers: list[FakeTrainer]) -> TrainScreen:
+    """Let a training go on until there are merges."""
+    screen = await start(pilot, book)
+    trainers[0].on_report(1, REPORT)
+    await pilot.pause()
+    return screen
+
+
+async def test_esc_asks_and_what_is_discarded_leaves_nothing(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        screen = await start(pilot, book)
+        screen = await begin(pilot, book, trainers)
         folder = Path(trainers[0].requests[0].run_folder)
         folder.mkdir()
         (folder.parent / f".{folder.name}.half").mkdir()
         before = screen.form.values
         await pilot.press("escape")
+        await settle(pilot)
+        assert not trainers[0].cancelled and "Stop the training?" in shown(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is screen and screen.state.phase == "running", "a second Esc is harmless"
+        await pilot.press("escape", *"discard", "enter")
+        await pilot.pause()
         assert trainers[0].cancelled and screen.state.phase == "form"
         assert screen.form.values == before
         trainers[0].on_report(1, REPORT)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
-        assert screen.state.phase == "form", "what was cancelled is not heard any more"
+        assert screen.state.phase == "form", "what was stopped is not heard any more"
         assert list(runs_folder().iterdir()) == []
         assert trainers[0].closed
         await pilot.press("ctrl+r")
         assert len(trainers) == 2 and screen.has_class("-running")
+
+
+async def test_the_merges_so_far_are_kept_if_one_wishes(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        await pilot.click("#stop")
+        await settle(pilot)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert trainers[0].finishing and not trainers[0].cancelled
+        assert screen.has_class("-running"), "it is saved meanwhile"
+        stopped = SUMMARY._replace(n_merges_wanted=99, stopped_early="stopped at 300 tokens")
+        trainers[0].on_done(1, stopped)
+        await settle(pilot)
+        assert screen.state.phase == "done" and "43 of 99 merges: stopped at" in shown(app)
+
+
+async def test_before_the_first_merge_there_is_nothing_to_keep(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await start(pilot, book)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "Stop and discard" in shown(app) and "keep" not in shown(app)
+        await pilot.press("enter")
+        assert not trainers[0].cancelled
+
+
+async def test_a_training_that_ends_takes_its_question_with_it(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await begin(pilot, book, trainers)
+        await pilot.press("escape")
+        await settle(pilot)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert app.screen is screen and screen.state.phase == "done"
+        assert not trainers[0].finishing and not trainers[0].cancelled
+
+
+async def test_ctrl_q_asks_and_the_merges_so_far_are_kept_before_the_end(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await begin(pilot, book, trainers)
+        folder = Path(trainers[0].requests[0].run_folder)
+        folder.mkdir()
+        await pilot.press("alt+k", "ctrl+q")
+        await settle(pilot)
+        assert "Stop and keep, then quit" in shown(app), "on any screen"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert trainers[0].finishing and app.is_running
+        trainers[0].on_done(1, SUMMARY)
+        await until(pilot, lambda: app._exit)
+    assert folder.exists()
+
+
+async def test_ctrl_q_discards_a_training_only_if_one_says_so(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await begin(pilot, book, trainers)
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not app._exit and not trainers[0].cancelled
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+        await pilot.press(*"discard", "enter")
+        await until(pilot, lambda: app._exit)
+        assert trainers[0].cancelled
+    assert list(runs_folder().iterdir()) == []
+
+
+async def test_other_screens_show_how_far_the_training_is(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await start(pilot, book)
+
+        def title() -> str:
+            return shown(app).splitlines()[0]
+
+        await pilot.press("alt+k")
+        trainers[0].on_report(1, REPORT._replace(phase="reading"))
+        await pilot.pause()
+        assert "Train reading" in title()
+        trainers[0].on_report(1, REPORT)
+        await pilot.pause()
+        assert "Train 50 %" in title()
+        await pilot.press("alt+y")
+        await settle(pilot)
+        assert "Train 50 %" in title(), "also on a screen that is made meanwhile"
+        await pilot.click("#title", offset=(title().index("50 %") + 1, 0))
+        assert app.screen is screen
+        await pilot.press("alt+k")
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert "%" not in title()
+
+
+async def test_why_machine_code_cannot_be_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compiling, "begin", BEGIN)
+    answers = [{"compiling": True}, {"compiling": False, "problem": "The cache is full."}]
+
+    def run(self: JobClient, requests: object, handlers: RunHandlers) -> int:
+        for body in answers:
+            handlers.on_answer(1, body)
+        return 1
+
+    monkeypatch.setattr(JobClient, "run", run)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await show_train(pilot)
+        assert any("The cache is full." in notice.message for notice in app._notifications)
 
 
 async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
@@ -362,7 +513,8 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
         trainers[0].on_error(1, JobError("the train job was ended by SIGKILL: \x1b[31m"))
         await settle(pilot)
         assert (screen.state.phase, screen.form.values) == ("form", before)
-        assert "ended by SIGKILL" in shown(app)
+        text = " ".join(shown(app).split())
+        assert "Not trained: the train job was ended by SIGKILL" in text
         assert "\x1b" not in shown(app)
 
 

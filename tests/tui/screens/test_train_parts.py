@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.corpus.entries import CorpusEntry, full_source, look_at
+from tokviz.corpus.entries import CorpusEntry, full_source, look_at, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
-from tokviz.tui.screens.train.live_view import curve_cells
 from tokviz.tui.screens.train.plan import (
     CUSTOM,
     FormValues,
@@ -78,15 +77,15 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
         ({"corpus": ()}, "Add files"),
         ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
         ({"vocab_size": "200"}, "257 tokens or more"),
-        ({"vocab_size": "lots"}, "The vocabulary size is no whole number"),
-        ({"vocab_size": "300.5"}, "The vocabulary size is no whole number"),
+        ({"vocab_size": "lots"}, "The vocabulary size is not a whole number"),
+        ({"vocab_size": "300.5"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "20m"}, "too large"),
-        ({"specials": "<a> <b> <a>"}, "<a> is there twice"),
+        ({"specials": "<a> <b> <a>"}, "<a> is listed twice"),
         ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
         ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing )"),
         ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex does not work: (?r) matches from right"),
         ({"max_chars": "0"}, "limit of characters"),
-        ({"max_chars": "1.5"}, "limit of characters is no whole number above 0"),
+        ({"max_chars": "1.5"}, "limit of characters is not a whole number above 0"),
         ({"max_doc_chars": "x"}, "limit for a document"),
         ({"min_count": ""}, "lowest count"),
     ],
@@ -126,7 +125,7 @@ def test_a_regex_with_gaps_is_said_in_the_plan() -> None:
         assert plan.problems == ()
         return " ".join(plan_content(plan, 200, is_low=False).plain.split())
 
-    assert "Note the split pattern leaves gaps, '-' for one" in note(r"\w+|[^\w-]")
+    assert "Note The split pattern leaves gaps, '-' for one" in note(r"\w+|[^\w-]")
     assert "Note" not in note(r"\w+|\W")
 
 
@@ -163,9 +162,45 @@ def test_sources_are_files_folders_and_globs(tmp_path: Path) -> None:
     folder = look_at(str(tmp_path))
     assert (folder.n_files, folder.n_bytes, folder.is_compressed) == (3, 15, True)
     assert look_at(f"{tmp_path}/**/*.txt").n_files == 2
-    assert look_at(f"{tmp_path}/*.none").error == "no file fits"
+    assert look_at(f"{tmp_path}/*.none").error == "no file matches"
     assert "no such file" in look_at(f"{tmp_path}/missing").error
     assert look_at("/dev/null").error == "is a device or pipe, not a file"
+
+
+def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    picture, odd = b"\x89PNG\0\0" * 99, "café ".encode("latin-1")
+    for name, data in [
+        ("a.txt", b"fine"), ("logo.png", picture), ("sub/old.txt", b"a " * 600_000 + odd),
+        ("cut.txt", "é".encode()[:1]), ("x.gz", picture), ("more.jsonl", b'{"text": "\xff"}'),
+    ]:  # fmt: skip
+        (tmp_path / name).write_bytes(data)
+    folder, glob = look_at(str(tmp_path)), look_at(f"{tmp_path}/*.png")
+
+    def names(files: tuple[str, ...]) -> list[str]:
+        return [Path(file).name for file in files]
+
+    assert (names(folder.left_out), names(folder.binary)) == (["logo.png"], [])
+    assert names(folder.not_utf8) == ["cut.txt", "more.jsonl", "old.txt"]
+    assert (names(glob.left_out), names(glob.binary)) == ([], ["logo.png"])
+    plan = make_plan(replace(VALUES, corpus=(folder, glob)), Path("/r"))
+    text = " ".join(plan_content(plan, 60, is_low=False).plain.split())
+    for said in (
+        "Note 1 file looks binary and is left out: logo.png.",
+        "logo.png looks binary; its bytes are learned as they are.",
+        "cut.txt, more.jsonl and old.txt are not UTF-8; their bytes are learned as they are.",
+    ):
+        assert said in text
+    assert (
+        make_plan(replace(VALUES, corpus=(look_at(str(tmp_path / "a.txt")),)), tmp_path).notes == ()
+    )
+
+
+def test_many_odd_files_are_counted() -> None:
+    entry = replace(FILE, left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
+    assert remarks([entry]) == [
+        "2,000 files look binary and are left out: 0.png, 1.png, 2.png and 1,997 more."
+    ]
 
 
 def test_dropped_and_typed_sources_become_full_paths(
@@ -202,7 +237,7 @@ def test_the_curve_begins_with_a_token_for_every_byte() -> None:
     learning = Learning()
     learning.take(REPORT._replace(phase="reading", n_merges=0, tokens_now=0))
     learning.take(REPORT._replace(n_merges=10, tokens_now=500))
-    assert learning.points == [(256.0, 1.0), (266.0, 2.0)]
+    assert learning.points == [(0.0, 1.0), (10.0, 2.0)]
 
 
 def test_a_long_training_keeps_its_curve_small() -> None:
@@ -210,18 +245,8 @@ def test_a_long_training_keeps_its_curve_small() -> None:
     for number in range(20_000):
         learning.take(REPORT._replace(n_merges=number + 1, tokens_now=500))
     assert len(learning.points) < 5_000
-    assert learning.points[0] == (256.0, 1.0)
-    assert learning.points[-1][0] == 20_256
-
-
-def test_the_curve_names_its_scale() -> None:
-    rows = [
-        "".join(text for text, _ in row)
-        for row in curve_cells([(256, 1.0), (512, 2.2)], 512, 40, 6)
-    ]
-    assert rows[0] == "Bytes per token  2.20"
-    assert rows[1].lstrip().startswith("2.5 ▕")
-    assert rows[-1].split() == ["256", "bytes", "256", "merges"]
+    assert learning.points[0] == (0.0, 1.0)
+    assert learning.points[-1][0] == 20_000
 
 
 def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from textual.binding import Binding
@@ -11,21 +12,27 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import STAYS, key_label
-from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit
 
 
-def tab_items(shown: str) -> list[BarItem]:
+def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
     """Give the left end of the title bar: the app's name and a tab for every screen.
 
     Args:
         shown: The id of the screen that is shown.
+        progress: By the id of a screen, how far its work in the background is.
     """
+
+    def words(kind: ScreenKind, role: Role) -> tuple[tuple[str, Role], ...]:
+        word = progress.get(kind.id)
+        return ((kind.title, role), (f" {word}", "key")) if word else ((kind.title, role),)
+
     tabs = [
-        BarItem(((kind.title, "active"),))
+        BarItem(words(kind, "active"))
         if kind.id == shown
-        else BarItem(((kind.title, "plain"),), f"app.show_screen('{kind.id}')")
+        else BarItem(words(kind, "plain"), f"app.show_screen('{kind.id}')")
         for kind in SCREENS
     ]
     return [BarItem((("tokviz", "brand"),)), *tabs]

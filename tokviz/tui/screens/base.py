@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from tokviz.session import Asked, Request, Session, TokenizerChanged
+from tokviz.session import Asked, ProgressChanged, Request, Session, TokenizerChanged
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
@@ -111,6 +111,7 @@ class TokvizScreen(Screen[None]):
         self._unsubscribe = (
             self.session.subscribe(TokenizerChanged, lambda _: self._follow_tokenizer()),
             self.session.subscribe(Asked, self._asked),
+            self.session.subscribe(ProgressChanged, lambda _: self._follow_progress()),
         )
         self._tokenizer = self.session.tokenizer
         self.fit(self.app.size)
@@ -124,7 +125,11 @@ class TokvizScreen(Screen[None]):
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""
-        self.title_bar.show(tab_items(self.SCREEN_ID), self.title_items())
+        self.title_bar.show(tab_items(self.SCREEN_ID, self.session.progress), self.title_items())
+
+    def _follow_progress(self) -> None:
+        if self.is_current and self.is_mounted:
+            self.show_title()
 
     def title_items(self) -> Sequence[BarItem]:
         """Give the right end of the title bar; by default there is nothing to say."""
@@ -173,11 +178,23 @@ class TokvizScreen(Screen[None]):
         """Name what the end of the app would lose; by default there is nothing."""
         return []
 
+    def ask_to_end(self, go_on: Callable[[], object]) -> Screen[Any] | None:
+        """Ask about what goes on and would end with the app; by default nothing does.
+
+        Args:
+            go_on: Goes on to the end, after an answer that wishes so.
+
+        Returns:
+            The question, if there is one.
+        """
+        return None
+
     # -- requests
 
     def on_screen_resume(self) -> None:
         """Take up what changed while another screen was shown."""
         self._follow_tokenizer()
+        self._follow_progress()
         self._take_requests()
 
     def begin_answering(self) -> None:

@@ -1,19 +1,20 @@
-"""A curve over a logarithmic scale with a cursor that can be moved."""
+"""A curve with its axes, a cursor that can be moved, and the switch of its scale."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from textual.geometry import Region
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.strip import Strip
 
-from tokviz.tui.widgets.curve import curve_rows
+from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.curve import Curve, curve_rows
 from tokviz.tui.widgets.dragged import Dragged
-from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import flow, words_of
 from tokviz.tui.widgets.roles import role_strip
+from tokviz.tui.widgets.scale import Scale
 
 AXIS_COLUMNS = 7
 """Columns at the left for the labels of the y axis and the axis itself."""
@@ -22,139 +23,169 @@ Cells = list[tuple[str, str]]
 """A row: stretches of (text, role)."""
 
 
-class Curve(NamedTuple):
-    """What is drawn.
-
-    Attributes:
-        title: What the y axis is.
-        points: (x, y) with growing x, from 1 on.
-        y_range: The bottom and the top.
-        y_labels: What they are called.
-        last_x: The right edge of the scale.
-        nothing: What to say if there are no points.
-    """
-
-    title: str
-    points: Sequence[tuple[float, float]] = ()
-    y_range: tuple[float, float] = (0.0, 1.0)
-    y_labels: tuple[str, str] = ("", "")
-    last_x: int = 1
-    nothing: str = ""
-
-
-class CursorCurve(Dragged):
-    """Draws a curve and the place where one is; a click or a drag goes elsewhere."""
+class CursorCurve(Vertical):
+    """Draws a curve below its title, the value, and the switch of its scale."""
 
     DEFAULT_CSS = """
-    CursorCurve {
-        & > .cursor-curve--past { color: $text-accent; }
-        & > .cursor-curve--future { color: $text-disabled; }
-        & > .cursor-curve--cursor { color: $text-warning; text-style: bold; }
-        & > .cursor-curve--axis { color: $text-muted; }
-        & > .cursor-curve--value { text-style: bold; }
+    CursorCurve > Bar { height: 1; }
+    CursorCurve > CurvePlot { height: 1fr; }
+    """
+
+    def __init__(self, *, has_cursor: bool = True, id: str | None = None) -> None:
+        """Begin without a curve.
+
+        Args:
+            has_cursor: Whether it shows where one is, and a click or a drag goes elsewhere.
+            id: The widget's id.
+        """
+        super().__init__(id=id)
+        self._head, self.plot = Bar(), CurvePlot(has_cursor=has_cursor)
+        self._value = ""
+
+    def compose(self) -> ComposeResult:
+        """Yield the line above, and the curve."""
+        yield self._head
+        yield self.plot
+
+    def show(self, curve: Curve, value: str | None = None) -> None:
+        """Show another curve, and the value there is to say; None leaves it as it is."""
+        self._value = self._value if value is None else value
+        self.plot.show(curve)
+        self._show_head()
+
+    def set_scale(self, is_log: bool) -> None:
+        """Draw on a linear or a logarithmic scale."""
+        self.plot.set_scale(is_log)
+        self._show_head()
+
+    def set_cursor(self, x: int, value: str) -> None:
+        """Put the cursor at an x, and say the value there."""
+        self._value = value
+        self.plot.set_cursor(x)
+        self._show_head()
+
+    def _show_head(self) -> None:
+        curve, is_log = self.plot.curve, self.plot.is_log
+        left = [BarItem(((curve.title, "plain"),)), BarItem(((self._value, "chip"),))]
+        self._head.show(left, [scale_item(is_log)] if curve.points else ())
+
+
+class CurvePlot(Dragged):
+    """The curve itself, between its axes."""
+
+    DEFAULT_CSS = """
+    CurvePlot {
+        & > .curve-plot--past { color: $text-accent; }
+        & > .curve-plot--future { color: $text-disabled; }
+        & > .curve-plot--cursor { color: $text-warning; text-style: bold; }
+        & > .curve-plot--axis { color: $text-muted; }
     }
     """
-    ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis", "value")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"cursor-curve--{role}" for role in ROLES}
+    ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"curve-plot--{role}" for role in ROLES}
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, has_cursor: bool) -> None:
         """Begin without a curve."""
-        super().__init__(id=id)
-        self._curve = Curve("")
-        self._cursor = 0
-        self._value = ""
+        super().__init__()
+        self.curve, self.is_log = Curve(""), False
+        self._cursor: int | None = 0 if has_cursor else None
         self._drawn: tuple[tuple[int, int], list[str]] | None = None
 
     def show(self, curve: Curve) -> None:
         """Show another curve."""
-        self._curve = curve
+        self.curve = curve
         self._drawn = None
         self.refresh()
 
-    def set_cursor(self, x: int, value: str) -> None:
-        """Put the cursor at an x, and say the value there."""
-        if (x, value) == (self._cursor, self._value):
-            return
-        width, last_x = self.size.width - AXIS_COLUMNS, self._curve.last_x
-        moved = column_of(x, last_x, width) != column_of(self._cursor, last_x, width)
-        self._cursor, self._value = x, value
-        if moved:
-            self.refresh()
-        else:
-            self.refresh(Region(0, 0, self.size.width, 1))
+    def set_scale(self, is_log: bool) -> None:
+        """Draw on a linear or a logarithmic scale."""
+        if is_log != self.is_log:
+            self.is_log = is_log
+            self.show(self.curve)
 
-    def _blocks(self) -> list[str]:
-        size = (self.size.width, self.size.height)
-        if self._drawn is None or self._drawn[0] != size:
-            curve = self._curve
-            rows = curve_rows(
-                curve.points,
-                max(size[0] - AXIS_COLUMNS, 0),
-                max(size[1] - 2, 0),
-                x_range=(1, max(curve.last_x, 2)),
-                y_range=curve.y_range,
-            )
-            self._drawn = (size, rows)
-        return self._drawn[1]
+    @property
+    def _scale(self) -> Scale:
+        return Scale(self.curve.last_x, self.is_log)
+
+    @property
+    def _columns(self) -> int:
+        return max(self.size.width - AXIS_COLUMNS, 0)
+
+    def set_cursor(self, x: int) -> None:
+        """Put the cursor at an x."""
+        before, self._cursor = self._cursor, x
+        scale, columns = self._scale, self._columns
+        if scale.column_of(before or 0, columns) != scale.column_of(x, columns):
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw one row."""
         width, height = self.size
-        cells = curve_line(self._curve, self._blocks(), self._cursor, self._value, y, width, height)
-        return role_strip(self, "cursor-curve", cells, width)
+        if self._drawn is None or self._drawn[0] != (width, height):
+            rows = curve_rows(self.curve, self._columns, max(height - 1, 0), is_log=self.is_log)
+            self._drawn = ((width, height), rows)
+        cells = curve_line(
+            self.curve, self._drawn[1], self._cursor, y, width, height, is_log=self.is_log
+        )
+        return role_strip(self, "curve-plot", cells, width)
 
     def can_go(self) -> bool:
-        """Without points there is no place on the curve."""
-        return bool(self._curve.points)
+        """Without points, or a cursor, there is no place on the curve."""
+        return self._cursor is not None and bool(self.curve.points)
 
     def go(self, column: int) -> None:
         """Go to the merge at a column."""
-        x = x_of(column - AXIS_COLUMNS, self._curve.last_x, self.size.width - AXIS_COLUMNS)
+        x = self._scale.value_of(column - AXIS_COLUMNS, self._columns)
         if x != self._cursor:
             self.post_message(self.Moved(x))
 
 
+def scale_item(is_log: bool) -> BarItem:
+    """Give the switch between the two scales."""
+    linear: Role = "plain" if is_log else "chip"
+    log: Role = "chip" if is_log else "plain"
+    return BarItem(
+        (("linear", linear), (" │ ", "plain"), ("logarithmic", log)),
+        "screen.toggle_scale",
+        (("lin", linear), ("│", "plain"), ("log", log)),
+    )
+
+
 def curve_line(
-    curve: Curve, blocks: Sequence[str], cursor: int, value: str, y: int, width: int, height: int
+    curve: Curve,
+    blocks: Sequence[str],
+    cursor: int | None,
+    y: int,
+    width: int,
+    height: int,
+    *,
+    is_log: bool = False,
 ) -> Cells:
-    """Draw one row: the title and the value, a row of the curve, or the x axis."""
-    if y == 0:
-        return [(fit(curve.title, width), "axis"), (f"  {value}" if value else "", "value")]
+    """Draw one row: a row of the curve, or the x axis."""
     if not curve.points:
         rows = flow(words_of(curve.nothing), width)
-        return [(span.text, "axis") for row in rows[y - 1 : y] for span in row]
-    if height < 3 or width <= AXIS_COLUMNS + 4:
+        return [(span.text, "axis") for row in rows[y : y + 1] for span in row]
+    columns = width - AXIS_COLUMNS
+    if height < 2 or columns <= 4:
         return []
     if y == height - 1:
-        first, last = "1", f"{curve.last_x:,}"
-        gap = " " * max(1, width - AXIS_COLUMNS - len(first) - len(last))
-        return [(" " * AXIS_COLUMNS + first + gap + last, "axis")]
-    label = curve.y_labels[1] if y == 1 else curve.y_labels[0] if y == height - 2 else ""
-    row = blocks[y - 1]
-    column = column_of(cursor, curve.last_x, width - AXIS_COLUMNS)
+        return [(" " * AXIS_COLUMNS + x_axis(curve.last_x, columns), "axis")]
+    bottom, top, _ = curve.y_axis(is_log)
+    label = curve.y_label(top) if y == 0 else curve.y_label(bottom) if y == height - 2 else ""
+    row, axis = blocks[y], (f"{label:>{AXIS_COLUMNS - 1}}▕", "axis")
+    if cursor is None:
+        return [axis, (row, "past")]
+    column = Scale(curve.last_x, is_log).column_of(cursor, columns)
     mark = row[column] if row[column] != " " else "│"
-    return [
-        (f"{label:>{AXIS_COLUMNS - 1}}▕", "axis"),
-        (row[:column], "past"),
-        (mark, "cursor"),
-        (row[column + 1 :], "future"),
-    ]
+    return [axis, (row[:column], "past"), (mark, "cursor"), (row[column + 1 :], "future")]
 
 
-def column_of(x: int, last_x: int, width: int) -> int:
-    """Say in which column of a logarithmic scale from 1 to `last_x` an x stands."""
-    if x <= 1 or last_x <= 1 or width <= 1:
-        return 0
-    return min(math.ceil(math.log(x) / math.log(last_x) * width - 1e-9) - 1, width - 1)
+def x_axis(last: int, width: int) -> str:
+    """Name the x axis between its two ends.
 
-
-def x_of(column: int, last_x: int, width: int) -> int:
-    """Say which x a column stands for: the right edge's, as the curve is drawn.
-
-    >>> [x_of(column, 256, 8) for column in (-1, 0, 3, 7, 9)]
-    [1, 2, 16, 256, 256]
+    >>> x_axis(4000, 30)
+    '0         merges         4,000'
     """
-    if column < 0 or last_x <= 1 or width <= 1:
-        return 1
-    share = min(column + 1, width) / width
-    return min(max(round(math.exp(share * math.log(last_x))), 1), last_x)
+    end = f"{last:,}"
+    room = width - 1 - len(end)
+    return f"0{'merges' if room > 8 else '':^{max(room, 1)}}{end}"

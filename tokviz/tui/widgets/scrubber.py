@@ -8,6 +8,7 @@ from textual.strip import Strip
 
 from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.roles import role_strip
+from tokviz.tui.widgets.scale import Scale
 
 
 class Scrubber(Dragged, can_focus=True):
@@ -35,13 +36,13 @@ class Scrubber(Dragged, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         """Begin with the range 0 to 0."""
         super().__init__(id=id)
-        self._value = self._last = 0
+        self._value, self._scale = 0, Scale(0)
         self._mark: int | None = None
 
-    def show(self, value: int, last: int, mark: int | None = None) -> None:
-        """Show a value, the end of the range, and perhaps a mark at another value."""
-        if (value, last, mark) != (self._value, self._last, self._mark):
-            self._value, self._last, self._mark = value, last, mark
+    def show(self, value: int, scale: Scale, mark: int | None = None) -> None:
+        """Show a value on a scale, and perhaps a mark at another value."""
+        if (value, scale, mark) != (self._value, self._scale, self._mark):
+            self._value, self._scale, self._mark = value, scale, mark
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -49,40 +50,18 @@ class Scrubber(Dragged, can_focus=True):
         width = self.size.width
         if width < 1:
             return Strip([])
-        handle = column_of(self._value, self._last, width)
+        handle = self._scale.column_of(self._value, width)
         cells = ["━"] * handle + ["●"] + ["─"] * (width - handle - 1)
         roles = ["done"] * handle + ["handle"] + ["rest"] * (width - handle - 1)
         if self._mark is not None:
-            column = column_of(self._mark, self._last, width)
+            column = self._scale.column_of(self._mark, width)
             if column != handle:
                 cells[column], roles[column] = "◆", "mark"
         return role_strip(self, "scrubber", zip(cells, roles, strict=True), width)
 
     def go(self, column: int) -> None:
         """Take the handle to a column."""
-        value = value_of(column, self._last, self.size.width)
+        value = self._scale.value_of(column, self.size.width)
         if value != self._value:
-            self.show(value, self._last, self._mark)
+            self.show(value, self._scale, self._mark)
             self.post_message(self.Moved(value))
-
-
-def column_of(value: int, last: int, width: int) -> int:
-    """Say in which of `width` columns a value from 0 to `last` stands.
-
-    >>> [column_of(value, 4, 3) for value in range(5)]
-    [0, 0, 1, 2, 2]
-    """
-    if last <= 0 or width <= 1:
-        return 0
-    return min(max(round(value * (width - 1) / last), 0), width - 1)
-
-
-def value_of(column: int, last: int, width: int) -> int:
-    """Say which value from 0 to `last` a column stands for; the edges are the ends.
-
-    >>> [value_of(column, 4, 3) for column in (-1, 0, 1, 2, 9)]
-    [0, 0, 2, 4, 4]
-    """
-    if last <= 0 or width <= 1:
-        return 0
-    return round(min(max(column, 0), width - 1) * last / (width - 1))

@@ -117,9 +117,9 @@ def paint_candidate(row: Candidate, width: int) -> list[Cell]:
     pair = row.pair
     mark = "▸ " if pair.is_next else "  "
     count = f"{pair.count:,}"
-    later = "" if pair.is_next or row.number is None else f"at {row.number:,}"
+    later = "" if pair.is_next or row.number is None else f"merge {row.number:,}"
     room = width - len(mark) - row.count_width - 2
-    later_width = 11 if room >= 40 else 0
+    later_width = 13 if room >= 40 else 0
     room -= later_width
     pair_width = max(8, min(room * 2 // 5, 26))
     bar_width = room - pair_width - 1

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.replay.sources import Source, source_at_hand
+from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
@@ -54,7 +55,7 @@ class Comparing(Controller):
         opened = self._state.opened
         if opened is None:
             return
-        self._views.show("diff", focus=False)
+        self._views.show_view("diff", focus=False)
         self._diff.show(lambda width: waiting_rows(other.name, width), from_top=True)
 
         def compare() -> Comparison:
@@ -63,7 +64,7 @@ class Comparing(Controller):
 
         def failed(error: TokvizError) -> None:
             if opened is self._state.opened:
-                self.say(f"{other.name} cannot be compared. {error}", "error")
+                self.say(why(f"{other.name} cannot be compared", error), "error")
                 self._show()
 
         self._work_out(opened, compare, failed)

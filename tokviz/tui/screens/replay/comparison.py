@@ -116,7 +116,7 @@ def _parting(comparison: Comparison, width: int) -> Iterator[Row]:
 def _effect_rows(effect: TextEffect, width: int) -> Iterator[Row]:
     n_a, n_b = effect.n_tokens_a, effect.n_tokens_b
     n_places = len(effect.spans)
-    places = "the same ones" if not n_places else f"they differ in {n_places:,} places"
+    places = "they are the same" if not n_places else f"they differ in {n_places:,} places"
     if n_places == 1:
         places = "they differ in one place"
     yield from flow(

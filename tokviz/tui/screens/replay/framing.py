@@ -7,12 +7,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
+from tokviz.sentences import why
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.frames import Frame, make_frame
 from tokviz.tui.screens.replay.opened import Opened, text_compression
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.cursor_curve import Curve
+from tokviz.tui.widgets.curve import Curve
 
 if TYPE_CHECKING:
     from tokviz.replay.text import ReplayText
@@ -120,7 +121,7 @@ class Framing(Controller):
         try:
             text = replay.text(wish.text)
         except TokvizError as error:
-            task.tell(self.say, f"Your text cannot be shown. {error}", "error")
+            task.tell(self.say, why("Your text cannot be shown", error), "error")
             return None
         curve = None if replay.has_counts else text_compression(text, replay.n_merges)
         task.tell(self._take_text, wish, text, curve)

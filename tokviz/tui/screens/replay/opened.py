@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,8 @@ from tokviz.formats.run import is_run
 from tokviz.replay.replay import Replay
 from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
 from tokviz.tui.screens.replay.frames import TINY_PIECES, Pair, ShownPiece, merged, pair_of
-from tokviz.tui.widgets.cursor_curve import Curve
+from tokviz.tui.widgets.curve import Curve, compression_curve
+from tokviz.tui.widgets.scale import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokviz.replay.text import ReplayText
 
 N_POINTS = 160
-"""Points of a curve, evenly spread over its logarithmic scale."""
+"""Points of a curve on each of its two scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +72,19 @@ def open_source(source: Source) -> Opened:
     return Opened(source, replay, corpus_compression(replay), merge_counts(replay), draw(replay))
 
 
-def log_spaced(last: int, n_points: int = N_POINTS) -> list[int]:
-    """Spread whole numbers from 1 to `last` over a logarithmic scale.
+def spread(last: int, n_points: int = N_POINTS) -> list[int]:
+    """Spread whole numbers from 0 to `last` over a linear and over a logarithmic scale.
 
-    >>> log_spaced(1000, 4)
-    [1, 10, 100, 1000]
+    >>> spread(1000, 4)
+    [0, 9, 99, 333, 667, 1000]
     """
-    if last < 1:
-        return []
-    shares = (index / max(n_points - 1, 1) for index in range(n_points))
-    return sorted({min(round(last**share), last) for share in shares})
+    scales = Scale(last), Scale(last, is_log=True)
+    return sorted({scale.value_of(at, n_points) for scale in scales for at in range(n_points)})
 
 
 def _compression(title: str, n_bytes: int, count: Callable[[int], int], last: int) -> Curve:
-    points = [(float(k), n_bytes / max(count(k), 1)) for k in log_spaced(last)]
-    top = max(2.0, math.ceil(max((ratio for _, ratio in points), default=2.0) * 2) / 2)
-    return Curve(title, points, (1.0, top), ("1.0", f"{top:.1f}"), last)
+    points = [(float(k), n_bytes / max(count(k), 1)) for k in spread(last)]
+    return compression_curve(title, points, last)
 
 
 def corpus_compression(replay: Replay) -> Curve:
@@ -95,31 +92,34 @@ def corpus_compression(replay: Replay) -> Curve:
     title = "Bytes per token"
     n_bytes = replay.n_bytes
     if not replay.has_counts or n_bytes is None:
-        return Curve(title, last_x=replay.n_merges, nothing="No corpus is known.")
-    return _compression(
-        title, n_bytes, lambda k: replay.step(k).n_tokens_after or 1, replay.n_merges
-    )
+        return Curve(title, nothing="No corpus is known.")
+
+    def count(k: int) -> int:
+        return (replay.step(k).n_tokens_after or 1) if k else n_bytes
+
+    return _compression(title, n_bytes, count, replay.n_merges)
 
 
 def text_compression(text: ReplayText, last: int) -> Curve:
     """Give the curve of the user's text, which stands in where there is no corpus."""
     title = "Bytes per token of your text"
     if not text.data:
-        return Curve(title, last_x=last, nothing="Your text is empty.")
+        return Curve(title, nothing="Your text is empty.")
     return _compression(title, len(text.data), text.n_tokens, last)
 
 
 def merge_counts(replay: Replay) -> Curve:
-    """Give the curve of the merges' counts, both axes logarithmic."""
+    """Give the curve of the merges' counts."""
     title = "Count of each merge"
     if not replay.has_counts:
-        nothing = "Not known: the vocabulary came without its corpus."
-        return Curve(title, last_x=replay.n_merges, nothing=nothing)
-    counts = [(float(k), replay.step(k).count or 1) for k in log_spaced(replay.n_merges)]
-    top = max(count for _, count in counts)
-    points = [(k, math.log10(max(count, 1))) for k, count in counts]
-    y_range = (0.0, max(math.log10(max(top, 1)), 0.1))
-    return Curve(title, points, y_range, ("1", short_number(top)), replay.n_merges)
+        return Curve(title, nothing="Not known: the vocabulary came without its corpus.")
+    points = [(float(k), float(replay.step(k).count or 1)) for k in spread(replay.n_merges) if k]
+    top = max(count for _, count in points)
+    return Curve(title, points, replay.n_merges, (0.0, top), _short, log_from=1.0)
+
+
+def _short(number: float) -> str:
+    return short_number(round(number))
 
 
 def short_number(number: int) -> str:

@@ -16,6 +16,7 @@ from tokviz.jobs.train_client import LIMITS
 from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import Source, source_at_hand
+from tokviz.sentences import why
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -24,9 +25,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import BarItem, Role
 
-_COMPILING = (
-    "Making machine code for this computer. It is kept: a large training waits for it only once."
-)
+_COMPILING = "Compiling for this computer. A large training waits for this only once."
 _TAKES = "Type the path of a run folder or of a tokenizer file, or look for one with Ctrl+O."
 
 
@@ -112,7 +111,7 @@ class Opening(Controller):
         except TokvizError:
             raise
         except Exception as error:
-            raise TokvizError(f"It failed unexpectedly: {error!r}") from error
+            raise TokvizError(f"it failed unexpectedly: {error!r}") from error
 
     def end(self) -> None:
         """Compile nothing any more."""
@@ -120,9 +119,9 @@ class Opening(Controller):
 
     def complain(self, source: Source, reason: str) -> None:
         """Say why something cannot be replayed; what is there stays."""
-        text = f"{source.name} cannot be replayed. {reason}".strip()
+        text = why(f"{source.name} cannot be replayed", reason)
         if self._state.opened is None:
-            self._tell(f"{text}\n\nCtrl+O lists what can be.")
+            self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(text, "error")
         self.screen.show_title()

@@ -80,11 +80,12 @@ class OwnText(Vertical):
         self.tokens.show_tokens(tokens)
         n_tokens = len(tokens.ids)
         if not n_tokens:
-            self._show_head("empty: Enter or a click on edit begins one")
+            self._show_head("empty: Enter or a click on “edit” begins one")
             return
         n_bytes = int(tokens.byte_ends[-1])
         n_lit = len(tokens.lit_starts)
-        here = f" · {n_lit:,}× here" if n_lit else " · not here" if position.number else ""
+        places = counted(n_lit, "place") if n_lit else "no place"
+        here = f" · merged in {places}" if position.number else ""
         self._show_head(
             f"{counted(n_tokens, 'token')} · {n_bytes / n_tokens:.2f} bytes/token{here}"
         )
@@ -177,7 +178,7 @@ class YourText(Controller):
     def edit_text(self) -> None:
         """Type or paste a text of your own. Esc shows it as tokens again."""
         self._transport.pause()
-        self._views.show("texts", focus=False)
+        self._views.show_view("texts", focus=False)
         self._own.edit()
 
     def end_edit(self) -> None:

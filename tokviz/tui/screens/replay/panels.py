@@ -82,6 +82,11 @@ class Curves(Vertical):
         self.compression.show(opened.compression)
         self.counts.show(opened.counts)
 
+    def set_scale(self, is_log: bool) -> None:
+        """Draw both on a linear or a logarithmic scale."""
+        self.compression.set_scale(is_log)
+        self.counts.set_scale(is_log)
+
     def show_merge(self) -> None:
         """Put the cursors at the merge at hand."""
         state, number = self._state, self._state.position.n_done

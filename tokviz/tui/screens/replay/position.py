@@ -111,7 +111,7 @@ class Player:
 def speed_label(speed: float) -> str:
     """Spell a speed.
 
-    >>> speed_label(0.5), speed_label(16.0)
-    ('×0.5', '×16')
+    >>> speed_label(0.5), speed_label(1.0), speed_label(16.0)
+    ('0.5 merges/s', '1 merge/s', '16 merges/s')
     """
-    return f"×{speed:g}"
+    return f"{speed:g} merge{'s' * (speed != 1)}/s"

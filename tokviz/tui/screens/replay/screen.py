@@ -28,6 +28,7 @@ from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
+from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -40,12 +41,13 @@ class ReplayScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
     SCREEN_ID = "replay"
-    CONTROLLERS = (Transport, MergeSearch, Opening, Comparing, YourText, Views)
+    CONTROLLERS = (Transport, MergeSearch, Opening, Comparing, YourText, Views, Scaling)
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
+        Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
         Gesture("Click the name at the top right", "Lists what can be replayed."),
     )
     LOW_LINES = 34
@@ -87,11 +89,11 @@ class ReplayScreen(TokvizScreen):
         self.views = Views(
             self,
             {
-                "texts": View("Texts", texts, self.own.tokens),
-                "candidates": View("Candidates", self.candidates, self.candidates),
-                "merges": View("Merges", self.merges, self.merges.merges),
-                "curves": View("Curves", self.curves, self.scrubber),
-                "diff": View("Diff", self.diff, self.diff),
+                "texts": View(texts, self.own.tokens),
+                "candidates": View(self.candidates, self.candidates),
+                "merges": View(self.merges, self.merges.merges),
+                "curves": View(self.curves, self.scrubber),
+                "diff": View(self.diff, self.diff),
             },
         )
         self.opening = Opening(self, state, problem, self._show_opened)
@@ -107,9 +109,11 @@ class ReplayScreen(TokvizScreen):
             self, state, self.own, self.transport, self.views, self._text_changed
         )
         search = MergeSearch(self, state, self.merges, self.views, self.transport)
+        self.scaling = Scaling(self, self._draw_on)
         self.answer_with(
-            self.transport, search, self.opening, self.comparing, self.your_text, self.views
-        )
+            self.transport, search, self.opening, self.comparing, self.your_text, self.views,
+            self.scaling,
+        )  # fmt: skip
 
     def on_mount(self) -> None:
         """Begin without a comparison."""
@@ -117,6 +121,7 @@ class ReplayScreen(TokvizScreen):
 
     def on_screen_resume(self) -> None:
         """Take up what changed meanwhile, and open what was asked for, or go on."""
+        self.scaling.show()
         self.your_text.take_text_at_hand()
         self.begin_answering()
         if self.state.opened is None and self.opening.source is None:
@@ -156,8 +161,7 @@ class ReplayScreen(TokvizScreen):
         self.set_class(not has_counts, "-no-counts")
         self.set_class(has_counts, "-has-counts")
         origin = self.candidates if has_counts else self.lineage
-        title = "Candidates" if has_counts else "Made of"
-        self.views.replace("candidates", View(title, origin, origin))
+        self.views.replace("candidates", View(origin, origin, "" if has_counts else "Made of"))
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
@@ -189,6 +193,10 @@ class ReplayScreen(TokvizScreen):
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
+
+    def _draw_on(self, is_log: bool) -> None:
+        self.curves.set_scale(is_log)
+        self.transport.set_scale(is_log)
 
     def _text_changed(self) -> None:
         self.framing.want()

@@ -112,7 +112,7 @@ class MergeSearch(Copying):
     )
     def find_merge(self) -> None:
         """By its number (#123), a token, or a part of one; Enter goes there."""
-        self._views.show("merges", focus=False)
+        self._views.show_view("merges", focus=False)
         self._panel.field.focus()
         self._panel.field.select_all()
 

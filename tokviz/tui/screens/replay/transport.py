@@ -26,6 +26,7 @@ from tokviz.tui.widgets.dragged import Dragged
 from tokviz.tui.widgets.flow import ToMerge, ToToken
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.scale import Scale
 from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
@@ -51,7 +52,7 @@ class Transport(Controller):
         self._state, self._bar, self._scrubber, self._moved = state, bar, scrubber, moved
         self._clock: Timer | None = None
         self._last_tick = 0.0
-        self._was_playing = False
+        self._was_playing = self._is_log = False
 
     def show(self) -> None:
         """Show whether it plays, how fast, and where it is."""
@@ -59,9 +60,14 @@ class Transport(Controller):
         first = state.comparison.first_number if state.comparison is not None else None
         self._bar.show(
             transport_items(state.player.playing, state.player.speed),
-            status_items(state.position, state.n_merges),
+            status_items(state.position, state.n_merges, is_log=self._is_log),
         )
-        self._scrubber.show(state.position.n_done, state.n_merges, first)
+        self._scrubber.show(state.position.n_done, Scale(state.n_merges, self._is_log), first)
+
+    def set_scale(self, is_log: bool) -> None:
+        """Scrub on a linear or a logarithmic scale."""
+        self._is_log = is_log
+        self.show()
 
     # -- playing
 
@@ -247,7 +253,8 @@ class Transport(Controller):
         number = replay.merge_of_token(token_id)
         if number is None:
             special = replay.tokenizer.is_special(token_id)
-            self.say(f"No merge makes it: {'a special token' if special else 'a single byte'}.")
+            what = "a special token" if special else "a single byte"
+            self.say(f"No merge makes this token: it is {what}.")
         else:
             self.jump_to(number)
 
@@ -272,7 +279,7 @@ def transport_items(playing: bool, speed: float) -> list[BarItem]:
         _button("go_start", "▏◀ start", "▏◀"),
         _button("go_end", "end ▶▕", "▶▕"),
         BarItem((("−" if speed > SPEEDS[0] else " ", "key"),), "screen.slower"),
-        BarItem(((f"{speed_label(speed):<4}", "active"),)),
+        BarItem(((speed_label(speed), "active"),), "", ((f"{speed:g}/s", "active"),)),
         BarItem((("+" if speed < SPEEDS[-1] else " ", "key"),), "screen.faster"),
     ]
 
@@ -281,15 +288,17 @@ def _button(action: str, words: str, shorter: str) -> BarItem:
     return BarItem(((words, "key"),), f"screen.{action}", ((shorter, "key"),))
 
 
-def status_items(position: Position, n_merges: int) -> list[BarItem]:
-    """Say which merge it is, of how many, and which frame of it."""
+def status_items(position: Position, n_merges: int, *, is_log: bool = False) -> list[BarItem]:
+    """Say which merge it is, of how many, which frame of it, and that the scale is not linear."""
     if not n_merges:
         return []
     where = f"{position.number:,} of {n_merges:,}"
-    phase = "merged" if position.merged else "the pair"
+    phase = "after" if position.merged else "before"
     if not position.number:
-        phase = "bytes"
+        phase = "start"
+    scale = BarItem((("logarithmic", "plain"),), "screen.toggle_scale", (("log", "plain"),))
     return [
+        *((scale,) if is_log else ()),
         BarItem(((phase, "plain"),), "", (("", "plain"),)),
         BarItem((("merge ", "plain"), (where, "chip")), "", ((where, "chip"),)),
     ]

@@ -7,29 +7,52 @@ from typing import NamedTuple
 
 from textual.widget import Widget
 
-from tokviz.tui.actions import action
+from tokviz.tui.actions import action, actions
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.turns import border_tabs, neighbour
 
-IDS = ("texts", "candidates", "merges", "curves", "diff")
-"""The parts that can be behind a tab, in the order of the tabs."""
+
+class ViewKind(NamedTuple):
+    """A part of the screen that can be behind a tab.
+
+    Attributes:
+        id: Its name.
+        title: Its tab.
+        help: What it shows.
+    """
+
+    id: str
+    title: str
+    help: str
+
+
+VIEWS = (
+    ViewKind("texts", "Texts", "The corpus and your text as tokens, before and after the merge."),
+    ViewKind("candidates", "Candidates", "The ten most frequent pairs, of which one is merged."),
+    ViewKind("merges", "Merges", "All merges in their order, or those that fit a search."),
+    ViewKind("curves", "Curves", "Compression and counts over all merges."),
+    ViewKind("diff", "Diff", "Where two trainings or vocabularies part."),
+)
+"""Every view, in the order of the tabs."""
+_IDS = tuple(kind.id for kind in VIEWS)
+_TITLES = {kind.id: kind.title for kind in VIEWS}
 _FIRST_AT_FRONT = ("texts", "merges", "candidates", "curves", "diff")
 _GROUPS_IN_TWO_COLUMNS = (("texts", "candidates"), ("merges", "curves", "diff"))
 _GROUPS_WITH_ROOM = (("texts",), ("candidates",), ("merges", "diff"), ("curves",))
 
 
 class View(NamedTuple):
-    """A part of the screen that can be behind a tab.
+    """What shows a view.
 
     Attributes:
-        title: Its tab.
         frame: The widget in whose border the tabs stand while it is at the front.
         focus: What has the keyboard in it.
+        title: Its tab, where that is another one.
     """
 
-    title: str
     frame: Widget
     focus: Widget
+    title: str = ""
 
 
 class Views(Controller):
@@ -40,7 +63,7 @@ class Views(Controller):
         super().__init__(screen)
         self._views = dict(views)
         self._recent: Sequence[str] = _FIRST_AT_FRONT
-        self._groups: Sequence[Sequence[str]] = (IDS,)
+        self._groups: Sequence[Sequence[str]] = (_IDS,)
 
     @property
     def front(self) -> str:
@@ -50,7 +73,7 @@ class Views(Controller):
     def fit(self) -> None:
         """Choose which views share a place, by how much room there is."""
         if self.screen.has_class("-narrow"):
-            self._groups = (IDS,)
+            self._groups = (_IDS,)
         elif self.screen.has_class("-low"):
             self._groups = _GROUPS_IN_TWO_COLUMNS
         else:
@@ -69,47 +92,39 @@ class Views(Controller):
             for name in group:
                 self.screen.set_class(name == front, f"-{name}")
                 self._views[name].frame.border_title = border_tabs(
-                    (self._views[other].title, f"show_{other}", other == name) for other in group
+                    (
+                        self._views[other].title or _TITLES[other],
+                        f"show_view('{other}')",
+                        other == name,
+                    )
+                    for other in group
                 )
 
-    def show(self, name: str, *, focus: bool = True) -> None:
+    @action("Next view", "f2", section="Views", footer="view")
+    def next_view(self) -> None:
+        """Show what stands behind the next tab."""
+        self.show_view(neighbour(_IDS, self.front))
+
+    @action("Previous view", "shift+f2", section="Views")
+    def previous_view(self) -> None:
+        """Show what stands behind the tab before."""
+        self.show_view(neighbour(_IDS, self.front, -1))
+
+    @actions(
+        *(
+            action(
+                f"{kind.title} view",
+                section="Views",
+                id=f"show_{kind.id}",
+                help=kind.help,
+                call=f"show_view('{kind.id}')",
+            )
+            for kind in VIEWS
+        )
+    )
+    def show_view(self, name: str, *, focus: bool = True) -> None:
         """Bring a view to the front."""
         self._recent = (name, *(other for other in self._recent if other != name))
         self._draw_tabs()
         if focus:
             self.screen.call_after_refresh(lambda: self._views[name].focus.focus())
-
-    @action("Next view", "f2", section="Views", footer="view")
-    def next_view(self) -> None:
-        """Show what stands behind the next tab."""
-        self.show(neighbour(IDS, self.front))
-
-    @action("Previous view", "shift+f2", section="Views")
-    def previous_view(self) -> None:
-        """Show what stands behind the tab before."""
-        self.show(neighbour(IDS, self.front, -1))
-
-    @action("Texts", section="Views")
-    def show_texts(self) -> None:
-        """The corpus and your text as tokens, before and after the merge."""
-        self.show("texts")
-
-    @action("Candidates", section="Views")
-    def show_candidates(self) -> None:
-        """The ten most frequent pairs, of which one is merged."""
-        self.show("candidates")
-
-    @action("Merges", section="Views")
-    def show_merges(self) -> None:
-        """All merges in their order, or those that fit a search."""
-        self.show("merges")
-
-    @action("Curves", section="Views")
-    def show_curves(self) -> None:
-        """Compression and counts over all merges."""
-        self.show("curves")
-
-    @action("Differences", section="Views")
-    def show_diff(self) -> None:
-        """Where two trainings or vocabularies part."""
-        self.show("diff")

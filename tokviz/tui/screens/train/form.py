@@ -150,12 +150,12 @@ class TrainForm(VerticalScroll, can_focus=False):
         yield _row(
             "",
             Field(first.max_doc_chars, placeholder="all", id="max_doc_chars", classes="number"),
-            Static("of a document", classes="label -wide"),
+            Static("of each document", classes="label -wide"),
         )
         yield _row(
-            "Merge from",
+            "Lowest count",
             Field(first.min_count, id="min_count", classes="number"),
-            Static("occurrences on", classes="label -wide"),
+            Static("to merge a pair", classes="label -wide"),
         )
 
     def on_mount(self) -> None:
@@ -194,7 +194,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         pattern = self.query_one("#pattern", Choices).chosen
         self.set_class(pattern == CUSTOM, "-custom")
         about = (
-            "a regex of the regex package, slower than a named pattern"
+            "a regular expression, slower than a named pattern"
             if pattern == CUSTOM
             else SPLIT_PATTERNS[pattern].source
         )

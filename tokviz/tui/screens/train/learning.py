@@ -12,7 +12,6 @@ from tokviz.bpe.progress import NewMerge
 from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
 from tokviz.listing import size_label
-from tokviz.tui.screens.train.plan import N_BYTES
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell
 
@@ -42,8 +41,8 @@ class Learning:
     Attributes:
         report: The last one; None before the first.
         phases: The phases that have begun → how much of each is done, 0 to 1.
-        points: The compression curve: (tokens in the vocabulary, bytes per token). It begins with
-            a token for every byte.
+        points: The compression curve: (merges, bytes per token). It begins with a token for every
+            byte.
         newest: Merges, the newest first.
     """
 
@@ -51,7 +50,7 @@ class Learning:
         """Begin before the first report."""
         self.report: TrainReport | None = None
         self.phases: dict[str, float] = {}
-        self.points: list[tuple[float, float]] = [(float(N_BYTES), 1.0)]
+        self.points: list[tuple[float, float]] = [(0.0, 1.0)]
         self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
 
     def take(self, report: TrainReport) -> None:
@@ -64,7 +63,7 @@ class Learning:
         self._take_merges(report)
         ratio = report.bytes_per_token
         if ratio is not None and report.phase == "merging":
-            self._add_point(float(N_BYTES + report.n_merges), ratio)
+            self._add_point(float(report.n_merges), ratio)
 
     def _take_merges(self, report: TrainReport) -> None:
         """Take the last merges of a report, which are all that it knows in one unbroken row."""
@@ -74,10 +73,10 @@ class Learning:
             merge = report.newest[-place]
             self.newest.appendleft(NumberedMerge(report.n_merges - place + 1, merge))
 
-    def _add_point(self, n_tokens: float, ratio: float) -> None:
-        if self.points[-1][0] >= n_tokens:
+    def _add_point(self, n_merges: float, ratio: float) -> None:
+        if self.points[-1][0] >= n_merges:
             return
-        self.points.append((n_tokens, ratio))
+        self.points.append((n_merges, ratio))
         if len(self.points) > _MOST_POINTS:
             # Every second one is more than a terminal can show.
             self.points = [*self.points[:-1:2], self.points[-1]]
@@ -99,8 +98,8 @@ def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
     counts = read_arrays(folder, HISTORY)["n_tokens"].tolist()
     step = max(1, len(counts) // _MOST_POINTS)
     merges = {*range(0, len(counts), step), len(counts) - 1} if counts else set()
-    points = [(float(N_BYTES + 1 + number), n_bytes / counts[number]) for number in sorted(merges)]
-    return [(float(N_BYTES), 1.0), *points]
+    points = [(float(number + 1), n_bytes / counts[number]) for number in sorted(merges)]
+    return [(0.0, 1.0), *points]
 
 
 def phases_content(learning: Learning, width: int) -> Content:
@@ -137,7 +136,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
 def numbers(report: TrainReport) -> list[str]:
     """Say how far a training is, in lines."""
     if report.phase == "compiling":
-        return ["Making machine code for this computer. It is kept:", "this happens only once."]
+        return ["Compiling for this computer.", "This happens only once."]
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"
@@ -146,6 +145,11 @@ def numbers(report: TrainReport) -> list[str]:
             f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
         )
     return [f"{clock(report.seconds)}{left}{memory}", done]
+
+
+def progress_word(report: TrainReport) -> str:
+    """Say how far a training is, in a word."""
+    return f"{int(report.fraction * 100)} %" if report.phase == "merging" else report.phase
 
 
 def clock(seconds: float) -> str:

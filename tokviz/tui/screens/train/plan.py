@@ -12,14 +12,14 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tokviz.corpus.entries import CorpusEntry
+from tokviz.corpus.entries import CorpusEntry, remarks
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.split import gap_warning
-from tokviz.sentences import counted
+from tokviz.sentences import counted, sentence
 
 N_BYTES = 256
 """The tokens that every vocabulary begins with."""
@@ -88,7 +88,7 @@ class Plan:
         seconds: How long it will take, roughly.
         folder: Where the run is written.
         problems: What has to be mended first, most important first.
-        warning: What to know before it begins, empty if nothing.
+        notes: What to know before it begins.
         is_counting: Whether files are still being counted.
     """
 
@@ -100,7 +100,7 @@ class Plan:
     seconds: float
     folder: Path
     problems: tuple[str, ...]
-    warning: str = ""
+    notes: tuple[str, ...] = ()
     is_counting: bool = False
 
 
@@ -154,7 +154,7 @@ def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
         seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
         folder=folder,
         problems=problems,
-        warning="" if problems else _warning(values),
+        notes=() if problems else tuple(_notes(values)),
         is_counting=is_counting,
     )
 
@@ -203,11 +203,11 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     found = []
     repeated = next((text for text in specials if specials.count(text) > 1), None)
     if repeated is not None:
-        found.append(f"The special token {repeated} is there twice.")
+        found.append(f"The special token {repeated} is listed twice.")
     size = parse_count(values.vocab_size)
     needed = N_BYTES + len(set(specials))
     if size is None:
-        found.append("The vocabulary size is no whole number.")
+        found.append("The vocabulary size is not a whole number.")
     elif size < needed:
         those = f"256 bytes and {len(set(specials))} special tokens" if specials else "256 bytes"
         found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
@@ -230,10 +230,12 @@ def _regex_problems(regex: str) -> list[str]:
     return []
 
 
-def _warning(values: FormValues) -> str:
-    if values.pattern != CUSTOM or len(values.regex) > _MOST_REGEX_CHARS:
-        return ""
-    return gap_warning(get_split_pattern(values.regex))
+def _notes(values: FormValues) -> list[str]:
+    found = remarks(values.corpus)
+    if values.pattern == CUSTOM and len(values.regex) <= _MOST_REGEX_CHARS:
+        gap = gap_warning(get_split_pattern(values.regex))
+        found[:0] = [sentence(gap)] if gap else []
+    return found
 
 
 def _cap_problems(values: FormValues) -> list[str]:
@@ -243,9 +245,9 @@ def _cap_problems(values: FormValues) -> list[str]:
         (values.max_doc_chars, "The limit for a document"),
     ]:
         if text.strip() and not parse_count(text):
-            found.append(f"{what} is no whole number above 0. Leave it empty for no limit.")
+            found.append(f"{what} is not a whole number above 0. Leave it empty for no limit.")
     if not parse_count(values.min_count):
-        found.append("The lowest count of a merge is no whole number above 0.")
+        found.append("The lowest count of a merge is not a whole number above 0.")
     return found
 
 
@@ -280,9 +282,10 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
     facts = [("Reads", reads), ("Learns", learns + too_short), ("Takes", takes)]
     if is_low:
         facts = [("Reads", f"{reads} · {learns} · {_rough(plan.seconds)}")]
-    if plan.warning:
-        facts = [*(facts if not is_low else ()), ("Note", plan.warning)]
-    facts.append(("Writes", home_label(plan.folder)))
+    if is_low and plan.notes:
+        facts = []
+    labels = ["Note", *[""] * (len(plan.notes) - 1)]
+    facts += [("Writes", home_label(plan.folder)), *zip(labels, plan.notes, strict=False)]
     lines = [line for label, text in facts for line in labelled(label, text, width, _LABEL)]
     return Content("\n").join(lines)
 

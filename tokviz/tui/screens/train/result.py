@@ -7,6 +7,7 @@ from pathlib import Path
 from tokviz.jobs.train_messages import TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.runs import copy_run
+from tokviz.sentences import why
 from tokviz.session import UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -87,6 +88,6 @@ class Result(Controller):
             "save",
             lambda task: copy_run(run, target),
             lambda _: self.say(f"Saved to {target}."),
-            failed=lambda error: self.say(f"Not saved. {error}", "error"),
+            failed=lambda error: self.say(why("Not saved", error), "error"),
             exclusive=False,
         )

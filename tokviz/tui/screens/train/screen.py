@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.containers import Container
 
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.plan import FormValues
@@ -15,6 +19,9 @@ from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Compiling, Training
 
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.pick import PickDialog
+
 
 class TrainScreen(TokvizScreen):
     """Train a tokenizer on one's own files, in a child process."""
@@ -22,9 +29,10 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result)
+    CONTROLLERS = (Corpus, Training, Result, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
+        Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
         Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule."),
     )
 
@@ -35,7 +43,9 @@ class TrainScreen(TokvizScreen):
         self.compiling = Compiling(self)
         self.result = Result(self, state, self.side)
         self.training = Training(self, state, self.form, self.side, self.result.show)
-        self.answer_with(Corpus(self, state, self.form), self.training, self.result)
+        self.scaling = Scaling(self, self.side.set_scale)
+        corpus = Corpus(self, state, self.form)
+        self.answer_with(corpus, self.training, self.result, self.scaling)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -46,6 +56,14 @@ class TrainScreen(TokvizScreen):
         """Show the form, and get the compiler's work out of the way."""
         self.training.enter("form")
         self.compiling.begin()
+
+    def on_screen_resume(self) -> None:
+        """Draw the curves as another screen may have chosen meanwhile."""
+        self.scaling.show()
+
+    def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
+        """Ask what becomes of a training that goes on."""
+        return self.training.ask_to_stop(go_on, ", then quit")
 
     def on_unmount(self) -> None:
         """End the children."""

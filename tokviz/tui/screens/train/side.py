@@ -9,14 +9,15 @@ from textual.widgets import Static
 
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainSummary
-from tokviz.tui.screens.train.live_view import CompressionCurve, LiveView
+from tokviz.tui.screens.train.live_view import LiveView, show_compression
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
 from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.push_button import PushButton
 
 _TITLES: dict[Phase, str] = {"form": "Plan", "running": "Training", "done": "Result"}
-_MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#cancel", "done": "#use"}
+_MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#stop", "done": "#use"}
 
 
 class Side(Container):
@@ -28,7 +29,7 @@ class Side(Container):
         self.live = LiveView()
         self._plan, self._error = Static(id="plan"), Static(id="error")
         self._summary = Static(id="summary")
-        self._curve = CompressionCurve(id="final-curve")
+        self._curve = CursorCurve(has_cursor=False, id="final-curve")
 
     def compose(self) -> ComposeResult:
         """Yield the views and the buttons; the phase decides which of them are seen."""
@@ -40,7 +41,7 @@ class Side(Container):
         yield self._error
         with Horizontal(id="buttons"):
             yield PushButton("Start training", "screen.start_training", id="start", classes="-main")
-            yield PushButton("Cancel", "screen.cancel_training", id="cancel")
+            yield PushButton("Stop…", "screen.stop_training", id="stop")
             yield PushButton("Use it", "screen.use_result", id="use", classes="-main")
             yield PushButton("Replay", "screen.replay_result", id="replay")
             yield PushButton("Save as…", "screen.save_result", id="save")
@@ -75,6 +76,11 @@ class Side(Container):
         # A column is kept for a scroll bar.
         self._summary.update(summary_content(summary, self._columns - 1))
 
+    def set_scale(self, is_log: bool) -> None:
+        """Draw the curves on a linear or a logarithmic scale."""
+        self.live.curve.set_scale(is_log)
+        self._curve.set_scale(is_log)
+
     def show_curve(self, points: list[tuple[float, float]], summary: TrainSummary) -> None:
         """Show how the compression grew."""
-        self._curve.show(points, summary.n_merges)
+        show_compression(self._curve, points, summary.n_merges)

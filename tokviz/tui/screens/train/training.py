@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 
@@ -14,18 +14,22 @@ from tokviz.errors import TokvizError
 from tokviz.jobs.train_client import LIMITS, TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import make_room, remove_run, runs_folder
+from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
-from tokviz.tui.screens.train.learning import clock
+from tokviz.tui.screens.train.learning import clock, progress_word
 from tokviz.tui.screens.train.plan import Plan, make_plan, make_request, new_run_folder
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, later
 
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.pick import PickDialog
+
 _COMPILING = (
-    "Making machine code for this computer, in the background. It is kept: this happens only once. "
-    "You can start a training meanwhile."
+    "Compiling for this computer, in the background. This happens only once, and you can start a "
+    "training meanwhile."
 )
 
 
@@ -45,6 +49,8 @@ class Training(Controller):
         self.state, self._form, self._side, self._finished = state, form, side, finished
         self._client: TrainClient | None = None
         self._run = Path()
+        self._question: PickDialog | None = None
+        self._then: Callable[[], object] | None = None
         self._stamp = self._used_stamp = ""
 
     def end(self) -> None:
@@ -128,6 +134,7 @@ class Training(Controller):
             if self._client is client:
                 self._take(client, said)
 
+        self._then = None
         hear_here = later(self.screen, hear)
         self._client = client = TrainClient(hear_here, hear_here, hear_here)
         client.train(request)
@@ -135,16 +142,25 @@ class Training(Controller):
     def _take(self, client: TrainClient, said: TrainReport | TrainSummary | TokvizError) -> None:
         if isinstance(said, TrainReport):
             self._side.live.take(said)
-        elif isinstance(said, TrainSummary):
+            self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
+            return
+        if self._question is not None:
+            # It asks about what is over by now.
+            self._question.dismiss(None)
+        if isinstance(said, TrainSummary):
             self._finish(client, said)
         else:
             self._give_up(client)
-            self._side.show_error(f"Not trained. {said}")
-            self.say(f"Not trained. {said}", "error")
+            self._side.show_error(why("Not trained", said))
+            self.say(why("Not trained", said), "error")
+        then, self._then = self._then, None
+        if then is not None:
+            then()
 
     def _finish(self, client: TrainClient, summary: TrainSummary) -> None:
         client.close()
         self._client = None
+        self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
         self._finished(summary)
@@ -152,27 +168,69 @@ class Training(Controller):
             self._side.focus_button("done")
         else:
             self.say(
-                f"The training is over: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
+                f"The training has ended: {summary.n_vocab:,} tokens in {clock(summary.seconds)}."
             )
 
     @action(
-        "Cancel the training",
+        "Stop the training",
         "escape",
         section="Training",
-        footer="cancel",
+        footer="stop",
         priority=False,
         when=during("running"),
     )
-    def cancel_training(self) -> None:
-        """Stop at once and leave nothing behind."""
-        if self._client is not None:
-            self._client.cancel()
-            self._give_up(self._client)
-            self.say("The training is cancelled. Nothing of it is kept.")
+    def stop_training(self) -> None:
+        """End it before its time: keep the merges so far as a tokenizer, or discard them."""
+        self.ask_to_stop()
+
+    def ask_to_stop(
+        self, then: Callable[[], object] | None = None, and_then: str = ""
+    ) -> PickDialog | None:
+        """Ask whether the training that goes on is kept as far as it is, discarded, or goes on.
+
+        Args:
+            then: What to do once it has ended by the answer.
+            and_then: Says so.
+
+        Returns:
+            The question, None if nothing goes on.
+        """
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        client, report = self._client, self._side.live.learning.report
+        if client is None:
+            return None
+        options = [
+            Option("keep", f"Stop and keep{and_then}", "", "The merges so far become a tokenizer."),
+            Option("go on", "Go on training", "", "Nothing is stopped."),
+            Option("discard", f"Stop and discard{and_then}", "", "Nothing of it is kept."),
+        ]
+        if report is None or not report.n_merges:
+            # There is nothing to keep yet.
+            del options[0]
+
+        def take(answer: str | None) -> None:
+            self._question = None
+            if client is not self._client or answer not in ("keep", "discard"):
+                return
+            self._then = then
+            if answer == "keep":
+                client.finish()
+                return
+            client.cancel()
+            self._give_up(client)
+            self.say("The training is stopped. Nothing of it is kept.")
+            if then is not None:
+                then()
+
+        self._question = PickDialog("Stop the training?", options)
+        self.app.push_screen(self._question, take)
+        return self._question
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
         self._client, run = None, self._run
+        self.session.set_progress(self.screen.SCREEN_ID, "")
 
         def clear_away(task: Task) -> None:
             remove_run(run, lambda: client.pid is not None)
@@ -210,6 +268,8 @@ class Compiling(Controller):
         def hear(_run: int, body: dict[str, Any]) -> None:
             if body.get("compiling"):
                 self.say(_COMPILING)
+            if "problem" in body:
+                self.say(body["problem"], "warning")
 
         self._client.run(lambda memory: [{}], RunHandlers(later(self.screen, hear)))
 
