@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.glyphs import safe
 from tokviz.listing import cleaned_path
 from tokviz.places import HUB, place_words
-from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.runs import Run
+from tokviz.tui.widgets.fit import column, fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -38,41 +40,67 @@ class SourceRow:
     """Whether it was used before; else it was typed."""
 
 
-PickerRow = Match | SourceRow
+PickerRow = Run | Match | SourceRow
 
 
-def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
-    """Find the tokenizers that fit, best first.
+def rank(
+    query: str, tokenizers: Sequence[BuiltinTokenizer], runs: Sequence[Run] = ()
+) -> list[Run | Match]:
+    """Find the tokenizers that fit, best first; of equals, those that the user has trained.
 
     A name that is equal goes before one that begins with the query, then one that holds it, then
-    one that holds its characters in order. Case, spaces, dots, hyphens and underscores are ignored:
-    "gpt 4o" finds "gpt-4o".
+    one that holds its characters in order, then a training of which anything else holds its words.
+    Case, spaces, dots, hyphens and underscores are ignored: "gpt 4o" finds "gpt-4o".
     """
     wanted = _folded(query)
     if not wanted:
-        return [Match(tokenizer, tokenizer.name) for tokenizer in tokenizers]
-    found: list[tuple[int, int, Match]] = []
+        return [*runs, *(Match(tokenizer, tokenizer.name) for tokenizer in tokenizers)]
+    words = query.casefold().split()
+    found: list[tuple[int, int, Run | Match]] = []
+    for run in runs:
+        told = all(word in f"{run.name} {run.words}".casefold() for word in words)
+        if how := _fit(wanted, _folded(run.name)) or 5 * told:
+            found.append((how, 0, run))
     for tokenizer in tokenizers:
         names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
         fits = [(how, len(name), name) for name in names if (how := _fit(wanted, _folded(name)))]
         if fits:
             how, length, name = min(fits)
             found.append((how, length, Match(tokenizer, name)))
-    return [match for _, _, match in sorted(found, key=lambda item: item[:2])]
+    return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
 
 
 def picker_rows(
-    query: str, tokenizers: Sequence[BuiltinTokenizer], recent: Sequence[str]
+    query: str,
+    tokenizers: Sequence[BuiltinTokenizer],
+    recent: Sequence[str],
+    runs: Sequence[Run] = (),
 ) -> list[PickerRow]:
-    """List everything that fits: a place that was typed, built-in ones, recent ones."""
+    """List all that fit: a place that was typed, the user's own, built-in ones, recent ones."""
     typed = typed_source(query)
-    matches = [] if typed and query.strip() != typed else rank(query, tokenizers)
+    listed = {run.folder for run in runs}
+    matches = [] if typed and query.strip() != typed else rank(query, tokenizers, runs)
     wanted = query.strip().casefold()
-    places = [SourceRow(source, True) for source in recent if wanted in source.casefold()]
-    first: list[PickerRow] = []
-    if typed is not None and typed not in recent:
-        first = [SourceRow(typed, False)]
+    places = [
+        SourceRow(source, True)
+        for source in recent
+        if wanted in source.casefold() and source not in listed
+    ]
+    first = (
+        [SourceRow(typed, False)] if typed is not None and typed not in {*recent, *listed} else []
+    )
     return [*first, *matches, *places]
+
+
+def source_of_row(row: PickerRow) -> str:
+    """Give what `tokviz.load` takes for a row."""
+    match row:
+        case Run():
+            return row.folder
+        case Match():
+            return row.tokenizer.name
+        case SourceRow():
+            return row.source
 
 
 def typed_source(text: str) -> str | None:
@@ -107,9 +135,30 @@ def _fit(wanted: str, name: str) -> int:
 
 def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
     """Draw a row of the list."""
-    if isinstance(row, Match):
-        return paint_match(row, width, current=row.tokenizer.name == current)
-    return paint_place(row, width, current=row.source == current)
+    is_current = source_of_row(row) == current
+    match row:
+        case Run():
+            return paint_run(row, width, current=is_current)
+        case Match():
+            return paint_match(row, width, current=is_current)
+        case SourceRow():
+            return paint_place(row, width, current=is_current)
+
+
+def paint_run(run: Run, width: int, *, current: bool) -> list[Cell]:
+    """Draw a row: mark, name, what was learned from what, and size."""
+    name_width = min(32, max(10, width // 2))
+    size = "" if run.n_vocab is None else f"{run.n_vocab:,} tokens "
+    size = size if width >= 60 else ""
+    room = max(0, width - name_width - len(size) - 6)
+    return [
+        ("● " if current else "  ", "accent"),
+        (column(safe(run.name), name_width), "strong"),
+        ("  ", ""),
+        (column(safe(run.words), room), "" if run.n_vocab else "muted"),
+        ("  ", ""),
+        (size, "muted"),
+    ]
 
 
 def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
