@@ -18,7 +18,7 @@ COMMANDS = {
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
-    "completion": "print the completion script for bash, zsh or tcsh",
+    "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
 """Every command and what it does; each is a module beside this one, see `Command`."""
 

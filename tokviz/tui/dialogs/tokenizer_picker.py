@@ -428,8 +428,8 @@ def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
 
 def _about_run(run: Run) -> str:
     if run.n_vocab is None:
-        return f"It is damaged and cannot be used. {home_label(Path(run.folder))}"
-    return f"Trained: {run.n_vocab:,} tokens · {run.words}. {home_label(Path(run.folder))}"
+        return f"It is damaged and cannot be used: {home_label(Path(run.folder))}"
+    return f"Trained: {run.n_vocab:,} tokens · pattern {run.words}. {home_label(Path(run.folder))}"
 
 
 def _nothing_found(query: str, runs: Sequence[Run]) -> str:
