@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
+from tokviz.live.find import MAX_MATCHES, REGEX_SECONDS, FindQuery, Matches, escaped, find_all
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:
@@ -84,3 +84,13 @@ def test_nearest_match_is_at_or_after_and_goes_round() -> None:
     matches = find_all("a.a.a", FindQuery("a"))
     assert [matches.nearest(offset) for offset in (0, 1, 4, 5)] == [0, 1, 2, 0]
     assert Matches().nearest(0) is None
+
+
+def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_said() -> None:
+    assert REGEX_SECONDS < 1
+    matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True), seconds=0.1)
+    assert not matches.complete
+    assert matches.problem == (
+        "Stopped, since it took too long: the expression can match in too many ways. "
+        "Try a simpler one."
+    )

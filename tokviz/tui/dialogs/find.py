@@ -202,7 +202,7 @@ class FindDialog(Dialog[FindResult]):
         if not self.find_query.text:
             return ""
         if self._current is None:
-            return "none"
+            return "none" if self._matches.complete else "none so far"
         more = "" if self._matches.complete else "+"
         return f"{self._current + 1:,} of {len(self._matches):,}{more}"
 

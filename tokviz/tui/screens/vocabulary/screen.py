@@ -91,6 +91,7 @@ class VocabularyScreen(TokvizScreen):
         with Horizontal(id="search"):
             yield Static("›", classes="prompt")
             yield self.field
+            yield self.filtering.how
         yield self.filtering.bar
         yield self._problem
         with Container(id="work"):

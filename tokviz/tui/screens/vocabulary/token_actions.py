@@ -32,7 +32,7 @@ class TokenActions(Copying):
     def _clicked(self, event: RowList.Picked) -> None:
         event.stop()
         if not self._pages.beside.display:
-            self._pages.choose("token")
+            self._pages.show_page("token")
 
     @action("Show the token's page", "enter", section="Tokens", footer="token", bound=False)
     def open_token(self) -> None:
@@ -40,7 +40,7 @@ class TokenActions(Copying):
         if self._pages.beside.display:
             self._pages.beside.focus()
         else:
-            self._pages.choose("token")
+            self._pages.show_page("token")
             self._pages.rows.focus()
 
     @action("Back to the token before", "backspace", section="Tokens", bound=False)
