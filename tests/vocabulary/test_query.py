@@ -178,12 +178,10 @@ def test_a_filter_that_is_put_in_by_a_click_leaves_the_space_before_the_first_wo
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (
-            "lenght:5",
-            "There is no filter lenght: so it is searched for as text. Did you mean len:?",
-        ),
-        ("-Scripts:han", "Did you mean script:?"),
-        ("foo:bar", "Filters: id:, len:, chars:, script:, is:, bytes:."),
+        ("lenght:5", "“lenght:” is not a filter, so it is searched for as text."),
+        ("lenght:5", "Did you mean “len:”?"),
+        ("-Scripts:han", "Did you mean “script:”?"),
+        ("foo:bar", "The filters are id:, len:, chars:, script:, is:, bytes:."),
     ],
 )
 def test_a_filter_that_there_is_not_is_named_and_searched_for_as_text(

@@ -111,5 +111,5 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     if not is_builtin(asked):
         tokenizer.name = asked
     if tokenizer.lossy:
-        report(f"note: {asked} normalizes text: decoding its ids may give another text")
+        report(f"note: {asked} normalizes text: decoding its ids may give a different text")
     return tokenizer

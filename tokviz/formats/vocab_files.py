@@ -71,7 +71,7 @@ def read_vocab_and_merges(
     """
     content = read_json(vocab_path)
     if not isinstance(content, dict):
-        raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
+        raise InputFileError(vocab_path, "is not a JSON object of tokens and ids")
     merges = read_merges(merges_path)
     return _draft(
         content, merges, vocab_path, merges_path, split_pattern, find_specials=find_specials
@@ -89,7 +89,7 @@ def read_combined(
     """
     vocab, merges = content.get("vocab"), content.get("merges")
     if not isinstance(vocab, dict) or not isinstance(merges, list):
-        raise InputFileError(path, "its keys `vocab` and `merges` are no object and list")
+        raise InputFileError(path, "its keys `vocab` and `merges` are not an object and a list")
     try:
         pairs = in_spelling(merges_of_list(merges, path))
     except ValueError as error:
@@ -158,10 +158,12 @@ def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
             try:
                 yield int(key), bytes(value)
             except (TypeError, ValueError):
-                raise InputFileError(path, f"key {key}: is no list of bytes") from None
+                raise InputFileError(path, f"key {key}: is not a list of bytes") from None
         else:
             shown = repr(value)[:40]
-            raise InputFileError(path, f"key {key[:40]!r}: {shown} is no token id, nor is the key")
+            raise InputFileError(
+                path, f"key {key[:40]!r}: {shown} is not a token id, nor is the key"
+            )
 
 
 def _spelled(

@@ -30,10 +30,13 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("/^ ?[A-Z]+$/", "a regex, with \\p{L} and the like; /…/i ignores case"),
     ("0xe4b8", "bytes in hexadecimal; also bytes:e4b8"),
     ("#498  #0-255", "an id, a range of ids; also #1000- and #-255"),
-    ("len:>10  len:3-5", "length in bytes; chars: is the same in characters"),
+    ("len:>10  len:3-5", "length in bytes; chars: counts characters"),
     ("script:han,thai", "letters of these scripts; also mixed, common, bytes"),
-    ("is:special", "also is:partial (cut characters), is:unreachable, is:used (in your text)"),
-    ("-script:latin", "a minus takes away; all words must fit"),
+    (
+        "is:special",
+        "also is:partial (part of a character), is:unreachable, is:used (in your text)",
+    ),
+    ("-script:latin", "a minus excludes; all words must match"),
 )
 """What can be typed, and what it finds; for help."""
 
@@ -243,7 +246,7 @@ def _scripts(value: str) -> tuple[int, ...]:
     for name in names:
         found = find_scripts(name)
         if not found:
-            raise _Unusable(f"No script is called {name}. Click one of the overview, or type its "
+            raise _Unusable(f"No script is called {name}. Click one in the overview, or type its "
                             "English name.")  # fmt: skip
         numbers += found
     return tuple(sorted(set(numbers)))
@@ -252,7 +255,7 @@ def _scripts(value: str) -> tuple[int, ...]:
 def _flag(value: str) -> Flag:
     found = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
     if not found:
-        raise _Unusable(f"There are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
+        raise _Unusable(f"The properties are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
     return found[0]
 
 
@@ -273,7 +276,7 @@ def _regex(value: str) -> RegexTerm:
     if not body:
         raise _Unusable("Type a regex between slashes: /^[0-9]+$/.")
     if len(body) > MAX_REGEX:
-        raise _Unusable(f"The regex has {len(body):,} characters; {MAX_REGEX} are the most.")
+        raise _Unusable(f"The regex has {len(body):,} characters; the limit is {MAX_REGEX}.")
     return RegexTerm(body.replace("\\/", "/"), ignore_case)
 
 

@@ -138,10 +138,12 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         await show(pilot)
 
         def bar() -> str:
-            return " ".join(next(line for line in lines(app) if "cut characters" in line).split())
+            return " ".join(
+                next(line for line in lines(app) if "partial characters" in line).split()
+            )
 
         used = len(app.session.live.token_counts())
-        filters = f"○ special 1 ○ cut characters 129 ○ unreachable 1 ○ in your text {used}"
+        filters = f"○ special 1 ○ partial characters 129 ○ unreachable 1 ○ in your text {used}"
         assert bar() == filters
         await type_query(pilot, "nothing at all")
         assert bar() == filters

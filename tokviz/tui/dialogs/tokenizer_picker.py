@@ -292,7 +292,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             return
         self._number += 1
         self._end_loading()
-        self.show_error("Stopped. The tokenizer in use stays.")
+        self.show_error("Stopped. The tokenizer in use stays in use.")
 
     # -- places
 
@@ -422,8 +422,8 @@ def _about_place(place: SourceRow) -> str:
 
 def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
     names = ", ".join(tokenizer.aliases)
-    also = f" Also {names}" if names else ""
-    return f"Splits with the pattern {tokenizer.split_pattern}.{also}"
+    also = f" Also called {names}." if names else ""
+    return f"Split pattern {tokenizer.split_pattern}.{also}"
 
 
 def _about_run(run: Run) -> str:

@@ -27,7 +27,7 @@ _HOW = 17
 """Columns of the link to the search help, beside the field."""
 _FLAG_WORDS: dict[Flag, str] = {
     "special": "special",
-    "partial": "cut characters",
+    "partial": "partial characters",
     "unreachable": "unreachable",
     "used": "in your text",
 }
@@ -121,7 +121,7 @@ class Filtering(Controller):
         """Show only tokens such as <|endoftext|>."""
         self.toggle("is", "special")
 
-    @action("Only cut characters, or all", section="Search")
+    @action("Only partial characters, or all", section="Search")
     def only_partial(self) -> None:
         """Show only tokens that hold a part of a character."""
         self.toggle("is", "partial")
