@@ -89,7 +89,7 @@ def _described(path: Path, when: float) -> Run:
         corpus, settings = about["corpus"], about["settings"]
         pattern = settings["split_pattern"]
         facts = (
-            pattern if pattern in SPLIT_PATTERNS else "own pattern",
+            pattern if pattern in SPLIT_PATTERNS else "own regex",
             f"ties: {settings['tie_break']}",
             f"{_corpus_words(corpus['files'])}, {size_label(corpus['n_bytes'])}",
         )

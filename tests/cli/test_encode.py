@@ -103,7 +103,7 @@ def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        "a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND\n"
+        "to give a text itself, use a pipe: printf %s 'hello world' | tokviz COMMAND\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -14,6 +15,7 @@ from tokviz.files import MAX_FILE_BYTES, input_error
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"
+_LONGEST_TEXT = 60
 
 
 def for_each_input(names: Iterable[str], work: Callable[[str], None]) -> int:
@@ -55,7 +57,8 @@ def _pipe_hint(name: str) -> str:
     """Say how to give a text where the name of a file looks like one."""
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
-    return "; a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND"
+    text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
+    return f"; to give a text itself, use a pipe: printf %s {text} | tokviz COMMAND"
 
 
 def read_whole(blocks: Iterable[bytes], what: str) -> bytes:

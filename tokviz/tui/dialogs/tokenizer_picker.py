@@ -15,28 +15,23 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from tokviz.errors import TokvizError, UnknownTokenizerError
-from tokviz.formats.registry import (
-    BUILTIN_TOKENIZERS,
-    BuiltinTokenizer,
-    is_builtin,
-    load,
-    resolve_name,
-)
+from tokviz.errors import TokvizError
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin, load
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
-from tokviz.listing import home_label
 from tokviz.places import HUB, place_words
-from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run, with_runs
+from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
-    Match,
     PickerRow,
     SourceRow,
+    about_place,
+    about_row,
+    nothing_found,
     paint_row,
     picker_rows,
     source_of_row,
@@ -171,9 +166,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self.set_class(not rows, "-empty")
         self.rows.show(rows, at if rows else None)
         if not rows:
-            self.query_one("#empty", Static).update(
-                Content(safe(_nothing_found(query, self._runs)))
-            )
+            self.query_one("#empty", Static).update(Content(safe(nothing_found(query, self._runs))))
 
     def _places(self) -> list[str]:
         """Give the places used before; the one in use is always among them."""
@@ -198,16 +191,14 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     @on(RowList.Highlighted)
     def _tell(self) -> None:
         row = self.rows.row
-        about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
-        if isinstance(row, Run):
-            about = _about_run(row)
+        about = "" if row is None else about_row(row)
         self.query_one("#about", Static).update(Content(safe(about)))
         self.show_hints()
         if isinstance(row, SourceRow):
             in_thread(
                 self,
                 "look",
-                lambda task: _about_place(row),
+                lambda task: about_place(row),
                 lambda about: self._tell_place(row, about),
             )
 
@@ -408,39 +399,3 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
 MOST_RECENT = 12
 """How many places are remembered."""
-
-
-def _about_place(place: SourceRow) -> str:
-    if place.source.startswith(HUB):
-        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
-    from tokviz.formats.recognise import recognise
-
-    where = place_words(place.source)[1]
-    kind = recognise(place.source)
-    return where if kind is None else f"{where}: {kind}"
-
-
-def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
-    names = ", ".join(tokenizer.aliases)
-    also = f" Also called {names}." if names else ""
-    return f"Split pattern {tokenizer.split_pattern}.{also}"
-
-
-def _about_run(run: Run) -> str:
-    if run.n_vocab is None:
-        return f"It is damaged and cannot be used: {home_label(Path(run.folder))}"
-    return f"Trained: {run.n_vocab:,} tokens · pattern {run.words}. {home_label(Path(run.folder))}"
-
-
-def _nothing_found(query: str, runs: Sequence[Run]) -> str:
-    hint = ""
-    try:
-        resolve_name(query)
-    except UnknownTokenizerError as error:
-        hint = with_runs(error, runs).hint
-    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
-    return (
-        f"No tokenizer fits “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
-        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
-        "your own, type or drop its path, or a name on the Hugging Face hub: hf:org/name."
-    )

@@ -1,4 +1,4 @@
-"""The rows of the tokenizer picker: what fits what was typed, and how it is drawn."""
+"""The rows of the tokenizer picker: what fits what was typed, how it is drawn, and what it is."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.cells import cell_len
 
-from tokviz.formats.registry import BuiltinTokenizer
+from tokviz.errors import UnknownTokenizerError
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, resolve_name
 from tokviz.glyphs import safe
-from tokviz.listing import cleaned_path
+from tokviz.listing import cleaned_path, home_label
 from tokviz.places import HUB, place_words
-from tokviz.runs import Run
+from tokviz.runs import Run, with_runs
 from tokviz.tui.widgets.fit import column, fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 
@@ -193,3 +195,44 @@ def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:
         return [*cells, (shown, "strong"), ("  ", ""), (fit_end(where, room), "muted")]
     verb = "" if place.recent else "load "
     return [*cells, (verb, "muted"), (fit_end(where, width - 3 - len(verb)), "strong")]
+
+
+def about_place(place: SourceRow) -> str:
+    """Look what a place holds, and say so."""
+    if place.source.startswith(HUB):
+        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
+    from tokviz.formats.recognise import recognise
+
+    where = place_words(place.source)[1]
+    kind = recognise(place.source)
+    return where if kind is None else f"{where}: {kind}"
+
+
+def about_row(row: PickerRow) -> str:
+    """Say what the highlighted one is; about a place there is nothing to say before a look."""
+    match row:
+        case Match(tokenizer):
+            names = ", ".join(tokenizer.aliases)
+            also = f" Also called {names}." if names else ""
+            return f"Split pattern {tokenizer.split_pattern}.{also}"
+        case Run(folder, _, None):
+            return f"It is damaged and cannot be used: {home_label(Path(folder))}"
+        case Run(folder, _, n_vocab):
+            return f"Trained: {n_vocab:,} tokens · pattern {row.words}. {home_label(Path(folder))}"
+        case SourceRow():
+            return ""
+
+
+def nothing_found(query: str, runs: Sequence[Run]) -> str:
+    """Say that nothing fits, what may have been meant, and what can be typed."""
+    hint = ""
+    try:
+        resolve_name(query)
+    except UnknownTokenizerError as error:
+        hint = with_runs(error, runs).hint
+    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
+    return (
+        f"No tokenizer fits “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
+        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
+        "your own, type or drop its path, or a name on the Hugging Face hub: hf:org/name."
+    )
