@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from itertools import pairwise
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        "to give a text itself, use a pipe: printf %s 'hello world' | tokviz COMMAND\n"
+        f"to give a text itself, use a pipe: printf %s {shlex.quote(text)} | tokviz COMMAND\n"
     )
 
 
