@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,3 +96,28 @@ def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_s
         "Stopped, since it took too long: the expression can match in too many ways. "
         "Try a simpler one."
     )
+
+
+@pytest.mark.parametrize("pattern", ["a+b?", "(?<=b)a|c", "a*", r"\bx", "(a|ab)(c|bcd)?"])
+def test_a_search_in_steps_finds_what_one_step_finds(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    text = "aab abcd caab x ab c " * 2_000
+    query = FindQuery(pattern, regex=True)
+    whole = find_all(text, query, seconds=60)
+
+    class Hasty:
+        """Gives up after every third match, as a step does whose time is over."""
+
+        def __init__(self, compiled: regex.Pattern[str]) -> None:
+            self.compiled, self.flags, self.pattern = compiled, compiled.flags, compiled.pattern
+
+        def finditer(self, text: str, at: int, **_: object) -> Iterator[regex.Match[str]]:
+            for number, match in enumerate(self.compiled.finditer(text, at)):
+                if number == 3:
+                    raise TimeoutError
+                yield match
+
+    compile_whole = regex.compile
+    monkeypatch.setattr(regex, "compile", lambda *given: Hasty(compile_whole(*given)))
+    assert find_all(text, query, seconds=60) == whole
