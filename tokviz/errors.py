@@ -27,11 +27,12 @@ class UnknownTokenizerError(TokvizError):
         """Take the unknown name and the nearest known ones, best first."""
         self.name = name
         self.suggestions = tuple(suggestions)
-        hint = f"did you mean {_listed(self.suggestions)}?" if suggestions else _SEE_ALL
-        super().__init__(f"unknown tokenizer {name!r}: {hint}")
+        self.hint = f"did you mean {_listed(self.suggestions)}?" if suggestions else ""
+        """A question that offers the nearest names, empty if there are none."""
+        super().__init__(f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
 
 
-_SEE_ALL = "run `tokviz tokenizers` for the names that are built in"
+_SEE_ALL = "run `tokviz tokenizers` for the names that there are"
 
 
 def _listed(names: Sequence[str]) -> str:

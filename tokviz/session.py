@@ -173,6 +173,7 @@ class Session:
         self.remember = remember
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
+        self._moved: dict[str, str] = {}
         self._subscribers: defaultdict[type, list[Callable[[Any], object]]] = defaultdict(list)
         self._requests: defaultdict[str, list[Request]] = defaultdict(list)
         self.first_screen = "tokens" if first is None else first.screen
@@ -216,6 +217,20 @@ class Session:
     def tokenizer_source(self) -> str:
         """What the tokenizer at hand was loaded by, as far as that is known."""
         return source_of(self.tokenizer, self.settings.tokenizer)
+
+    def follow_run(self, old: str, new: str) -> None:
+        """Know a training by its new folder from now on; the user has renamed it."""
+        self._moved[old] = new
+        self._moved.pop(new, None)
+        if self.tokenizer_source == old:
+            self.tokenizer.name = Path(new).name
+            self.change_settings(tokenizer=new)
+
+    def where(self, source: str) -> str:
+        """Give what loads a tokenizer now that trainings may have been renamed."""
+        while source in self._moved:
+            source = self._moved[source]
+        return source
 
     # -- choices
 

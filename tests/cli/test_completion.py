@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import tokviz as tokviz_package
 from tokviz.cli.command import COMMANDS
 from tokviz.cli.completion import completion_script
+from tokviz.runs import runs_folder
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -31,7 +33,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     return [line.strip() for line in done.stdout.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_the_shell_accepts_its_script(tokviz, shell):
     script = tokviz("completion", shell)
     assert (script.code, script.err) == (0, "")
@@ -77,3 +79,39 @@ def test_bash_completes_files(bash_script, tmp_path):
 
 def test_zsh_offers_files_beside_the_commands():
     assert "_describe command _commands; _files" in completion_script("zsh")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("tokviz co", ["completion", "count"]),
+        ("tokviz no", ["notes.md"]),
+        ("tokviz count no", ["notes.md"]),
+        ("tokviz count -t cl", ["cl100k", "cl100k_base"]),
+        ("tokviz completion f", ["fish"]),
+        ("tokviz encode --sp", ["--spans", "--specials", "--split-pattern"]),
+    ],
+)
+def test_fish_completes_commands_files_values_and_options(tmp_path, typed, offered):
+    (tmp_path / "notes.md").touch()
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source; complete -C '{typed}'"],
+        input=completion_script("fish"),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert sorted(line.partition("\t")[0] for line in done.stdout.splitlines()) == offered
+
+
+def test_fish_offers_files_in_place_of_a_command():
+    assert completion_script("fish").endswith("complete -c tokviz -n __fish_is_first_token -F\n")
+
+
+@needs_bash
+def test_the_names_of_trained_tokenizers_are_offered(tmp_path):
+    tokviz_package.train(["abab" * 9], 258).save(runs_folder() / "mine")
+    script = completion_script("bash")
+    assert complete_in_bash(script, "tokviz", "count", "-t", "mi") == ["mine"]

@@ -69,12 +69,12 @@ def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
         (b"1 \x1b[31m", "number 2 of the ids is"),
         (b"9" * 5000, "number 1 of the ids is '999"),
         (b"-1", "no token has the id -1 (number 1"),
-        (b'{"ids": [1, 2', "object 1 is no valid JSON"),
+        (b'{"ids": [1, 2', "object 1 is not valid JSON"),
         (b'{"ids": [1]} {"ids": 5}', 'object 2 has no list "ids"'),
-        (b'{"ids": [1, true]}', "object 1: number 2 of the ids is no token id"),
-        (b'{"ids": [1e3]}', "object 1: number 1 of the ids is no token id"),
+        (b'{"ids": [1, true]}', "object 1: number 2 of the ids is not a token id"),
+        (b'{"ids": [1e3]}', "object 1: number 1 of the ids is not a token id"),
         (b'{"ids": [1], "tokenizer": "gtp2"}', "did you mean gpt2"),
-        (b'{"ids": ' + b"[" * 100_000, "object 1 is no valid JSON"),
+        (b'{"ids": ' + b"[" * 100_000, "object 1 is not valid JSON"),
     ],
 )
 def test_what_is_no_id_is_named(tokviz, written, complaint):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from base64 import b64encode
 from itertools import pairwise
 
@@ -138,7 +139,7 @@ def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        "a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND\n"
+        f"to give a text itself, use a pipe: printf %s {shlex.quote(text)} | tokviz COMMAND\n"
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 import tokviz as tokviz_package
 from tokviz.cli.main import main
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.runs import runs_folder
 
 
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):
@@ -41,3 +42,25 @@ def test_every_name_listed_stands_for_its_tokenizer(builtin, tmp_path, capsys):
     for name in (builtin.name, *builtin.aliases):
         assert main(["encode", "-t", name, str(tmp_path / "text")]) == 0
         assert [int(number) for number in capsys.readouterr().out.split()] == expected
+
+
+def test_trained_ones_are_listed_first_and_go_by_their_names(tmp_path, capsys):
+    folder = runs_folder() / "mine"
+    tokviz_package.train(["abab" * 9], 258).save(folder)
+    assert main(["tokenizers"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["mine", "258"] and "gpt4 · ties: first" in lines[0]
+    assert lines[1].startswith(BUILTIN_TOKENIZERS[0].name)
+    assert main(["tokenizers", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (record["name"], record["folder"]) == ("mine", str(folder))
+
+    (tmp_path / "text").write_text("abab")
+    expected = tokviz_package.load(folder).encode("abab")
+    assert main(["encode", "-t", "mine", str(tmp_path / "text")]) == 0
+    assert list(map(int, capsys.readouterr().out.split())) == expected
+    assert main(["replay", "mine", "--print", "--steps", "1"]) == 0
+    assert main(["tokenizers", "--check", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["count", "-t", "mone", str(tmp_path / "text")]) == 2
+    assert "did you mean mine" in capsys.readouterr().err

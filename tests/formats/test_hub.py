@@ -136,7 +136,7 @@ def test_what_is_wrong_is_said(load):
     addresses = ["hf:org/no", "hf:org/json@v9", "hf:org/nothing", "hf:org/gated", "hf:org/secret",
                  "hf:a/b/c", "hf:", "hf:../..", "hf:org/json@v2/../../x"]  # fmt: skip
     words = ["no such repository", "no such revision", "holds no tokenizer.json", "is gated",
-             "or it is private", *["is no address"] * 4]  # fmt: skip
+             "or it is private", *["is not an address"] * 4]  # fmt: skip
     answers = load(*addresses)
     for address, word, answer in zip(addresses, words, answers, strict=True):
         assert answer.startswith(f"{address}: ")

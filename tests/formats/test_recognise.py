@@ -67,7 +67,7 @@ def test_several_tokenizers_in_a_folder_are_a_question(tmp_path):
     [
         ('{"tokenizer_class": "X", "bos_token": "<s>"}', "holds settings, not the tokenizer"),
         ('{"added_tokens_decoder": {}}', "holds settings, not the tokenizer"),
-        ("Just a text of some words.\nAnd more.", "holds no tokenizer that is known"),
+        ("Just a text of some words.\nAnd more.", "holds no known tokenizer"),
         ("{'a': 1}", "is neither JSON nor"),
     ],
 )
@@ -146,7 +146,7 @@ def test_what_is_not_there_or_no_file_is_an_error(tmp_path):
             tokviz.load(path)
     with pytest.raises(tokviz.InputFileError, match="holds no tokenizer"):
         tokviz.load(tmp_path)
-    with pytest.raises(tokviz.InputFileError, match="no ordinary file"):
+    with pytest.raises(tokviz.InputFileError, match="not an ordinary file"):
         tokviz.load("/dev/null")
     with pytest.raises(tokviz.UnknownTokenizerError):
         tokviz.load("no-such-name")

@@ -92,7 +92,7 @@ def test_columns_of_another_kind_are_refused(folder, dtype) -> None:
     history = arrays(folder, "history.npz")
     history["count"] = np.zeros(len(history["count"]), dtype)
     write(folder, "history.npz", history)
-    refused(folder, "no list of integers")
+    refused(folder, "not a list of integers")
 
 
 @pytest.mark.parametrize("name", ["history.npz", "pieces.npz"])
@@ -125,7 +125,7 @@ def test_a_header_that_promises_terabytes_takes_no_memory(folder) -> None:
     with zipfile.ZipFile(folder / "pieces.npz", "w") as file:
         for key in ("data", "lengths", "counts"):
             file.writestr(f"{key}.npy", stream.getvalue())
-    refused(folder, "no list of integers")
+    refused(folder, "not a list of integers")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     with pytest.raises(tokviz.FormatError):
         shuffled().save(path, format="minbpe")
     assert path.read_text() == "old"
-    with pytest.raises(tokviz.OutputFileError, match="is no folder"):
+    with pytest.raises(tokviz.OutputFileError, match="is not a folder"):
         trained().save(path, format="gpt2")
     with pytest.raises(tokviz.OutputFileError, match="folder does not exist"):
         trained().save(tmp_path / "no" / "x")

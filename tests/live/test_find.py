@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
+from tokviz.live.find import MAX_MATCHES, REGEX_SECONDS, FindQuery, Matches, escaped, find_all
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:
@@ -84,3 +86,38 @@ def test_nearest_match_is_at_or_after_and_goes_round() -> None:
     matches = find_all("a.a.a", FindQuery("a"))
     assert [matches.nearest(offset) for offset in (0, 1, 4, 5)] == [0, 1, 2, 0]
     assert Matches().nearest(0) is None
+
+
+def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_said() -> None:
+    assert REGEX_SECONDS < 1
+    matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True), seconds=0.1)
+    assert not matches.complete
+    assert matches.problem == (
+        "Stopped, since it took too long: the expression can match in too many ways. "
+        "Try a simpler one."
+    )
+
+
+@pytest.mark.parametrize("pattern", ["a+b?", "(?<=b)a|c", "a*", r"\bx", "(a|ab)(c|bcd)?"])
+def test_a_search_in_steps_finds_what_one_step_finds(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    text = "aab abcd caab x ab c " * 2_000
+    query = FindQuery(pattern, regex=True)
+    whole = find_all(text, query, seconds=60)
+
+    class Hasty:
+        """Gives up after every third match, as a step does whose time is over."""
+
+        def __init__(self, compiled: regex.Pattern[str]) -> None:
+            self.compiled, self.flags, self.pattern = compiled, compiled.flags, compiled.pattern
+
+        def finditer(self, text: str, at: int, **_: object) -> Iterator[regex.Match[str]]:
+            for number, match in enumerate(self.compiled.finditer(text, at)):
+                if number == 3:
+                    raise TimeoutError
+                yield match
+
+    compile_whole = regex.compile
+    monkeypatch.setattr(regex, "compile", lambda *given: Hasty(compile_whole(*given)))
+    assert find_all(text, query, seconds=60) == whole

@@ -140,9 +140,9 @@ def test_id_bytes_and_text_can_be_copied() -> None:
     rows = token_rows(PLACE, entry_of(TOK, 262), ONCE, 60)
     copies = {span.action for row in rows for span in row if isinstance(span.action, Copy)}
     assert copies == {
-        Copy("262", "token id"),
-        Copy("20 74 68 65", "token bytes"),
-        Copy(" the", "token text"),
+        Copy("262", "the token id"),
+        Copy("20 74 68 65", "the token bytes"),
+        Copy(" the", "the token text"),
     }
 
 

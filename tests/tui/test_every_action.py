@@ -264,7 +264,7 @@ async def prepare_vocabulary(stage: Stage) -> None:
     await settle(stage.pilot)
     screen.pages.find(257)
     await settle(stage.pilot)
-    screen.pages.show_overview()
+    screen.pages.show_page("overview")
     screen.field.focus()
 
 
@@ -360,7 +360,7 @@ BEFORE: dict[str, dict[str, Before]] = {
     "vocabulary": {
         "token_before": page_gone_to,
         "clear_search": pressed("t", "h"),
-        "show_overview": done("show_page"),
+        "show_overview": done("show_page('check')"),
     },
     "train": {
         "clear_corpus": corpus,

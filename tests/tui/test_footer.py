@@ -6,6 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
+from tests.tui.waiting import settle
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.base import TokvizScreen
@@ -20,8 +21,7 @@ def make_app(screen: str = "tokens") -> TokvizApp:
 
 
 async def keys_of(app: TokvizApp, pilot: Pilot[None]) -> str:
-    await app.workers.wait_for_complete()
-    await pilot.pause()
+    await settle(pilot)
     assert isinstance(app.screen, TokvizScreen)
     return app.screen.keys.render_line(0).text
 

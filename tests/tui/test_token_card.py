@@ -138,7 +138,11 @@ async def test_id_bytes_and_text_are_copied_by_click_and_by_key() -> None:
     async with app.run_test(size=(50, 40)) as pilot:
         app.card.set_marks(None, 1)
         token_id = str(TOK.encode(" cat")[0])
-        expected = [(token_id, "token id"), ("20 63 61 74", "token bytes"), (" cat", "token text")]
+        expected = [
+            (token_id, "the token id"),
+            ("20 63 61 74", "the token bytes"),
+            (" cat", "the token text"),
+        ]
         await pilot.click(TokenCard, offset=app.place_of(token_id))
         await pilot.click(TokenCard, offset=app.place_of("20 63"))
         await pilot.click(TokenCard, offset=app.place_of("·cat"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
@@ -16,7 +18,9 @@ async def settle(pilot: Pilot[None]) -> None:
     workers = pilot.app.workers
     await pilot.pause()
     while any(not worker.is_finished for worker in workers):
-        await workers.wait_for_complete()
+        # What is cancelled, since something newer took its place, is done too.
+        with suppress(WorkerCancelled):
+            await workers.wait_for_complete()
         await pilot.pause()
 
 

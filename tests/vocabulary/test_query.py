@@ -147,3 +147,51 @@ def test_a_filter_is_put_in_in_place_of_its_kind_and_taken_out(
     text: str, name: str, value: str, after: str
 ) -> None:
     assert toggle_word(text, name, value) == after
+
+
+@pytest.mark.parametrize(
+    ("typed", "data"),
+    [
+        (" the", b" the"),
+        ("  the ", b"  the"),
+        (" ", b" "),
+        (" THE len:4", b" THE"),
+        (" don't", b" don't"),
+        (" http://", b" http://"),
+    ],
+)
+def test_a_space_typed_before_the_first_word_counts(typed: str, data: bytes) -> None:
+    (term, *_) = parse_query(typed).terms
+    assert isinstance(term, TextTerm) and term.data == data
+
+
+@pytest.mark.parametrize("typed", ["is:special", "-the", '"the"', "/the/", "#5", "^the", "0xe4b8"])
+def test_a_space_before_what_is_no_plain_text_says_nothing(typed: str) -> None:
+    assert parse_query(" " + typed) == parse_query(typed)
+
+
+def test_a_filter_that_is_put_in_by_a_click_leaves_the_space_before_the_first_word() -> None:
+    assert toggle_word(" the", "script", "latin") == " the script:latin"
+    assert toggle_word(" the script:latin", "script", "latin") == " the"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("lenght:5", "“lenght:” is not a filter, so it is searched for as text."),
+        ("lenght:5", "Did you mean “len:”?"),
+        ("-Scripts:han", "Did you mean “script:”?"),
+        ("foo:bar", "The filters are id:, len:, chars:, script:, is:, bytes:."),
+    ],
+)
+def test_a_filter_that_there_is_not_is_named_and_searched_for_as_text(
+    typed: str, told: str
+) -> None:
+    query = parse_query(typed)
+    assert told in query.notes[0]
+    assert isinstance(query.terms[0], TextTerm)
+
+
+@pytest.mark.parametrize("typed", ["std::", "http:", "https://a", '"foo:bar"', "len:5", "a:/b"])
+def test_other_colons_are_text_without_a_word(typed: str) -> None:
+    assert not parse_query(typed).notes

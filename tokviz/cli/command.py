@@ -17,8 +17,8 @@ COMMANDS = {
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
-    "tokenizers": "list the built-in tokenizers, or check a tokenizer file",
-    "completion": "print the completion script for bash, zsh or tcsh",
+    "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
 """Every command and what it does; each is a module beside this one, see `Command`."""
 

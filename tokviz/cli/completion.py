@@ -4,6 +4,8 @@ bash: add to ~/.bashrc
   eval "$(tokviz completion bash)"
 zsh: add to ~/.zshrc, behind compinit
   eval "$(tokviz completion zsh)"
+fish: add to ~/.config/fish/config.fish
+  tokviz completion fish | source
 tcsh: add to ~/.tcshrc
   tokviz completion tcsh > ~/.tokviz.tcsh; source ~/.tokviz.tcsh
 """
@@ -11,10 +13,11 @@ tcsh: add to ~/.tcshrc
 from __future__ import annotations
 
 import argparse
+import re
 
 from tokviz.cli.command import COMMANDS, Parser, load_command
 
-_SHELLS = ("bash", "zsh", "tcsh")
+_SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def completion_script(shell: str) -> str:
-    """Make the completion script for "bash", "zsh" or "tcsh"."""
+    """Make the completion script for one of the shells."""
     import shtab
 
     script: str = shtab.complete(_whole_parser(), shell)
-    # `tokviz FILE` opens a file: files are offered where no command fits (bash) or besides (zsh).
+    # `tokviz FILE` opens a file: files are offered where no command fits (bash) or besides.
+    if shell == "fish":
+        return f"{script}complete -c tokviz -n __fish_is_first_token -F\n"
     return script.replace(
         "complete -o bashdefault -F", "complete -o bashdefault -o default -F"
     ).replace("_describe 'tokviz commands' _commands", "_describe command _commands; _files")
@@ -60,11 +65,12 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
     import shtab
 
     from tokviz.formats.registry import BUILTIN_TOKENIZERS
+    from tokviz.runs import list_runs
 
+    trained = [run.name for run in list_runs() if re.fullmatch(r"[\w.-]+", run.name)]
     for action in parser._actions:
         if "--tokenizer" in action.option_strings:
-            action.choices = [
-                name for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
-            ]
+            names = [name for known in BUILTIN_TOKENIZERS for name in (known.name, *known.aliases)]
+            action.choices = [*trained, *names]
         elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
             setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)

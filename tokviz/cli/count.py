@@ -88,7 +88,7 @@ def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
         )
     models = models_for(load_prices(), tokenizer.name)
     if not models:
-        raise InputFileError(path, f"no [[model]] goes with the tokenizer {tokenizer.name}")
+        raise InputFileError(path, f"no [[model]] in it is for the tokenizer {tokenizer.name}")
     return models
 
 

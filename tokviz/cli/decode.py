@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz decode`."""
     options.add_files(parser, "token ids")
     options.add_tokenizer(parser)
-    unused = "taken like the other commands take it; ids decode the same"
+    unused = "accepted as by the other commands; ids decode the same"
     options.add_specials(parser, unused, options.SPECIALS)
     options.add_json(parser)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,6 +19,7 @@ STDIN = "-"
 WAITED_SECONDS = 1.0
 """After so long without a byte from a pipe, somebody may wonder."""
 WAITING = "{} is a pipe: waiting until a program writes to it. Ctrl+C ends this."
+_LONGEST_TEXT = 60
 
 
 def for_each_input(names: Iterable[str], work: Callable[[str], None]) -> int:
@@ -60,7 +62,8 @@ def _pipe_hint(name: str) -> str:
     """Say how to give a text where the name of a file looks like one."""
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
-    return "; a text itself goes through a pipe: printf %s 'TEXT' | tokviz COMMAND"
+    text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
+    return f"; to give a text itself, use a pipe: printf %s {text} | tokviz COMMAND"
 
 
 def read_whole(blocks: Iterable[bytes], what: str) -> bytes:

@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_stdout()
         return _PIPE_CLOSED
     except UnknownTokenizerError as error:
-        report(error)
+        from tokviz.runs import list_runs, with_runs
+
+        report(with_runs(error, list_runs()))
         return USAGE_ERROR
     except TokvizError as error:
         report(error)

@@ -87,13 +87,25 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
-    """The tokenizer that the user asked for, by `-t` or by the environment."""
-    return arguments.tokenizer or os.environ.get(TOKENIZER_VARIABLE) or None
+    """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it."""
+    asked = arguments.tokenizer or os.environ.get(TOKENIZER_VARIABLE) or None
+    return place_of(asked) if asked else None
 
 
 def tokenizer_name(arguments: argparse.Namespace) -> str:
     """The tokenizer that the user asked for, or the default."""
     return asked_tokenizer(arguments) or DEFAULT_TOKENIZER
+
+
+def place_of(name: str) -> str:
+    """Give what `tokviz.load` takes for a name: the folder, if it is that of a training."""
+    from tokviz.formats.registry import is_builtin
+
+    if is_builtin(name):
+        return name
+    from tokviz import runs
+
+    return runs.place_of(name)
 
 
 def input_names(files: Sequence[str]) -> list[str]:
@@ -114,7 +126,7 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     if not is_builtin(asked):
         tokenizer.name = asked
     if tokenizer.lossy:
-        report(f"note: {asked} normalizes text: decoding its ids may give another text")
+        report(f"note: {asked} normalizes text: decoding its ids may give a different text")
     if tokenizer.pattern_doubt:
         report(f"note: {asked}: {tokenizer.pattern_doubt}; --split-pattern says another")
     return tokenizer

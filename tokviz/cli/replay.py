@@ -78,20 +78,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Open the app on the Replay screen, or print."""
-    source = arguments.source or options.tokenizer_name(arguments)
+    source = options.tokenizer_name(arguments)
+    source = options.place_of(arguments.source) if arguments.source else source
+    other = options.place_of(arguments.diff) if arguments.diff else None
     text = _read_text(arguments.text)
     if not (arguments.print or arguments.json or arguments.steps):
-        return _open_app(source, arguments.at, text, arguments.diff)
+        return _open_app(source, arguments.at, text, other)
     from tokviz.compare.merge_sources import open_merges
 
-    if arguments.diff is not None:
-        _print_diff(source, arguments.diff, text, as_json=arguments.json)
+    if other is not None:
+        _print_diff(source, other, text, as_json=arguments.json)
         return 0
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)

@@ -87,7 +87,7 @@ def _from_json(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
         try:
             value, position = decoder.raw_decode(text, _skip_space(text, position))
         except (ValueError, RecursionError) as error:
-            raise TokvizError(f"object {number} is no valid JSON: {error}") from None
+            raise TokvizError(f"object {number} is not valid JSON: {error}") from None
         yield _from_object(value, number)
 
 
@@ -104,7 +104,7 @@ def _from_object(value: object, number: int) -> IdBlock:
     for index, token_id in enumerate(ids):
         if not isinstance(token_id, int) or isinstance(token_id, bool):
             raise TokvizError(
-                f"object {number}: number {index + 1} of the ids is no token id, "
+                f"object {number}: number {index + 1} of the ids is not a token id "
                 f"but {json.dumps(token_id)[:40]}"
             )
     tokenizer = value.get("tokenizer")

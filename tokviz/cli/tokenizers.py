@@ -1,10 +1,14 @@
-"""List the built-in tokenizers, or check a tokenizer file.
+"""List the tokenizers that have a name, or check a tokenizer file.
 
-output: the name, the number of tokens, the models, and other names it goes by.
+output: the name, the number of tokens, the models, and other names it goes by. The tokenizers that
+you trained in the app come first, each with its split pattern, its rule for ties, its corpus, and
+when it was trained.
 
 --json, one object per tokenizer:
   {"name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source"}
   "n_vocab" is one more than the largest id, which is more where ids have no token
+ or, for one of your own:
+  {"name", "folder", "n_vocab", "facts", "trained"}
 
 --check loads a tokenizer and prints what is wrong with it, what is worth knowing, and what was
 found to be in order. The exit code is 1 if it cannot be used. With --json:
@@ -19,6 +23,7 @@ from dataclasses import asdict
 from tokviz.cli import options
 from tokviz.cli.output import print_json
 from tokviz.glyphs import safe
+from tokviz.listing import time_label
 
 _FIELDS = (
     "name",
@@ -42,11 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the built-in tokenizers, or check one."""
+    """List the tokenizers, or check one."""
     if arguments.check is not None:
-        return _check(arguments.check, arguments.split_pattern, as_json=arguments.json)
+        place = options.place_of(arguments.check)
+        return _check(place, arguments.split_pattern, as_json=arguments.json)
     from tokviz.formats.registry import BUILTIN_TOKENIZERS
+    from tokviz.runs import list_runs
 
+    for run in list_runs():
+        if arguments.json:
+            record = {"name": run.name, "folder": run.folder, "n_vocab": run.n_vocab}
+            print_json({**record, "facts": run.facts, "trained": time_label(run.when)})
+        else:
+            print(f"{safe(run.name):<12} {run.n_vocab or '–':>7}  {safe(run.words)}")
     for builtin in BUILTIN_TOKENIZERS:
         if arguments.json:
             print_json({field: getattr(builtin, field) for field in _FIELDS})

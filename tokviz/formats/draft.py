@@ -152,7 +152,7 @@ def _sizes(draft: Draft) -> Iterable[FileFinding]:
         yield from _wrong_size(draft)
     if sum(lengths) > MAX_TOTAL_BYTES:
         message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield FileFinding("error", "huge-vocabulary", "", message, "this is no vocabulary")
+        yield FileFinding("error", "huge-vocabulary", "", message, "this is not a vocabulary")
 
 
 def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
@@ -301,7 +301,7 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
         if product not in known or left not in known or right not in known:
             lacking = next(token for token in (left, right, product) if token not in known)
             role = "product" if lacking is product else "part"
-            missing.add(place(number), f"the {role} {lacking[:40]!r} is no token")
+            missing.add(place(number), f"the {role} {lacking[:40]!r} is not a token")
         elif merge in seen:
             twice.add(place(number), f"{left[:40]!r} + {right[:40]!r} is listed before")
         elif left not in made or right not in made:

@@ -187,7 +187,7 @@ def _notes(
     yield FileFinding("note", "foreign", "", message)
     if normalizers:
         message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
-        remedy = "decoding may give another text back: it is marked lossy"
+        remedy = "decoding may give a different text: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
     yield from post_processor_notes(content)
     yield from uncalled_notes(uncalled)

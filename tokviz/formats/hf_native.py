@@ -72,7 +72,7 @@ def _part(
     value = content.get(key)
     if not isinstance(value, kind):
         name = "an object" if kind is dict else "a list"
-        what = "is missing" if value is None else f"is no {name.split()[-1]}"
+        what = "is missing" if value is None else f"is not {name}"
         raise InputFileError(path, f"its key {key!r} {what}: a tokenizer.json has {name} there")
     return value
 
@@ -110,7 +110,7 @@ def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, 
     seen: set[str] = set()
     for text, token_id in added:
         if text in seen:
-            raise NotNativeError(f"its added token {text[:40]!r} is there twice")
+            raise NotNativeError(f"its added token {text[:40]!r} is listed twice")
         seen.add(text)
         given = vocab.get(text)
         if given is None:
@@ -140,7 +140,7 @@ def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, b
 
 def _id(value: object, place: str, path: StrPath) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InputFileError(path, f"{place}: {value!r} is no token id")
+        raise InputFileError(path, f"{place}: {value!r} is not a token id")
     return value
 
 
@@ -159,7 +159,7 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[M
         read = list(_unknown_merges(merges, path))
     if len(set(read)) < len(read):
         # Of a pair that is listed twice the library takes the last place, minbpe the first.
-        raise NotNativeError("a merge is there twice in it")
+        raise NotNativeError("one of its merges is listed twice")
     return read
 
 
@@ -171,7 +171,7 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             yield from_characters(left), from_characters(right)
         except (ValueError, TypeError, AttributeError):
             shown = repr(merge)[:60]
-            reason = f"model.merges[{number}]: {shown} is no pair of tokens"
+            reason = f"model.merges[{number}]: {shown} is not a pair of tokens"
             raise InputFileError(path, reason) from None
 
 

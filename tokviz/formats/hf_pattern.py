@@ -98,7 +98,7 @@ def pattern_for(text: str) -> SplitPattern:
         if custom.compile().fullmatch("") is not None:
             raise NotNativeError("its split regex matches the empty text")
     except PatternError:
-        raise NotNativeError("its split regex is no regex here") from None
+        raise NotNativeError("its split regex does not compile here") from None
     return custom
 
 

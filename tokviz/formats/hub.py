@@ -25,7 +25,7 @@ _CANDIDATES: tuple[tuple[str, ...], ...] = (
 )
 """The files that may hold a tokenizer, the best first; several are needed together."""
 
-_NO_ADDRESS = "is no address on the Hub: write hf:org/name[@revision]"
+_NO_ADDRESS = "is not an address on the Hub: write hf:org/name[@revision]"
 _OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
 _UNREACHABLE = (
     "is not in the cache, and the Hub cannot be reached: check the network or HF_ENDPOINT"

@@ -132,7 +132,7 @@ def load_tokenizer_json(
 
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-        raise InputFileError(path, "is no tokenizer.json: its key 'model' is no object")
+        raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:

@@ -146,9 +146,9 @@ def merges_of_list(content: Sequence[object], path: StrPath) -> list[Sides]:
         pair = _sides(item)
         if pair is None:
             shown = repr(item)[:60]
-            raise InputFileError(path, f"item {index}: {shown} is no pair of tokens")
+            raise InputFileError(path, f"item {index}: {shown} is not a pair of tokens")
         if sides and type(pair[0]) is not type(sides[0][0]):
-            raise InputFileError(path, f"item {index}: is written in another way than item 0")
+            raise InputFileError(path, f"item {index}: is not written as item 0 is")
         sides.append(pair)
     return sides
 
@@ -224,5 +224,5 @@ def _from_lines(text: str, path: StrPath) -> tuple[list[Sides], int]:
 def _no_merge(path: StrPath, number: int, line: str) -> InputFileError:
     shown = repr(line[:60])
     return InputFileError(
-        path, f"line {number}: {shown} is no merge: two tokens, a space between them"
+        path, f"line {number}: {shown} is not a merge: write two tokens with a space between them"
     )

@@ -51,7 +51,7 @@ class PackedRanks:
         except (OSError, ValueError) as error:
             raise InputFileError(path, str(error)) from None
         if mapped[: len(MAGIC)] != MAGIC:
-            raise InputFileError(path, "is no packed vocabulary")
+            raise InputFileError(path, "is not a packed vocabulary")
         head = len(MAGIC) + 4
         self.n_tokens = n = int.from_bytes(mapped[len(MAGIC) : head], "little")
         self._data = mapped

@@ -84,7 +84,7 @@ def find(path: StrPath) -> Found:
 def _head(place: Path, path: StrPath) -> bytes:
     try:
         if place.exists() and not place.is_file():
-            raise InputFileError(path, "is no ordinary file")
+            raise InputFileError(path, "is not an ordinary file")
         with open(place, "rb") as file:
             return file.read(_HEAD_BYTES)
     except (OSError, ValueError) as error:
@@ -109,7 +109,7 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
         raise InputFileError(path, "is empty")
     raise InputFileError(
         path,
-        "holds no tokenizer that is known: choose a tokenizer.json, a .tiktoken file, vocab.json "
+        "holds no known tokenizer: choose a tokenizer.json, a .tiktoken file, vocab.json "
         "with merges.txt beside it, a minbpe .model, or the folder of a training",
     )
 

@@ -94,7 +94,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     """
     path = Path(folder) / ABOUT
     if Path(folder).is_dir() and not path.is_file():
-        raise InputFileError(folder, f"is no training run: it holds no {ABOUT}")
+        raise InputFileError(folder, f"is not a training run: it holds no {ABOUT}")
     about = read_json(path)
     if not isinstance(about, dict) or about.get("format") != "tokviz run":
         raise InputFileError(path, "does not describe a training run")

@@ -98,5 +98,5 @@ def _read_array(file: zipfile.ZipFile, member: str) -> npt.NDArray[np.generic]:
         or dtype.kind not in "iu"
         or n_bytes != len(data) - stream.tell()
     ):
-        raise ValueError(f"{member} is no list of integers")
+        raise ValueError(f"{member} is not a list of integers")
     return np.frombuffer(data, dtype, offset=stream.tell())

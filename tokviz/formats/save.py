@@ -196,7 +196,7 @@ def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> No
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputFileError(path, f"is no folder: {error.strerror or error}") from None
+        raise OutputFileError(path, f"is not a folder: {error.strerror or error}") from None
     for name, content in files.items():
         write_file(folder / name, content)
 

@@ -29,7 +29,7 @@ _MOST_SPECIALS = 300
 
 
 def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]]:
-    """Encode and decode nasty texts, and compare.
+    """Encode and decode tricky texts, and compare.
 
     Returns:
         What does not hold, and sentences about what does.
@@ -42,7 +42,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]
     checks = []
     codes = {finding.code for finding in findings}
     if not codes & {"lossy", "round-trip"}:
-        checks.append(f"{len(SAMPLES)} nasty texts decode to what they were, byte for byte")
+        checks.append(f"{len(SAMPLES)} tricky texts decode to what they were, byte for byte")
     if "spans" not in codes:
         checks.append("the spans of tokens and pieces tile these texts")
     if tokenizer.special_tokens and "special" not in codes:
@@ -66,7 +66,7 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
             yield FileFinding("error", "spans", "self-check", message)
     if not changed:
         return
-    message = f"{len(changed)} of {len(SAMPLES)} nasty texts decode to another text"
+    message = f"{len(changed)} of {len(SAMPLES)} tricky texts decode to a different text"
     first = f"{message}, first {changed[0][:40]!r}"
     if tokenizer.remote:
         yield FileFinding("note", "lossy", "self-check", first, "it is marked lossy")

@@ -72,7 +72,7 @@ def read_vocab_and_merges(
     """
     content = read_json(vocab_path)
     if not isinstance(content, dict):
-        raise InputFileError(vocab_path, "is no JSON object of tokens and ids")
+        raise InputFileError(vocab_path, "is not a JSON object of tokens and ids")
     merges = read_merges(merges_path)
     sidecar = read_sidecar(vocab_path) if find_specials else None
     return _draft(
@@ -97,7 +97,7 @@ def read_combined(
     """
     vocab, merges = content.get("vocab"), content.get("merges")
     if not isinstance(vocab, dict) or not isinstance(merges, list):
-        raise InputFileError(path, "its keys `vocab` and `merges` are no object and list")
+        raise InputFileError(path, "its keys `vocab` and `merges` are not an object and a list")
     try:
         pairs = in_spelling(merges_of_list(merges, path))
     except ValueError as error:
@@ -172,10 +172,12 @@ def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
             try:
                 yield int(key), bytes(value)
             except (TypeError, ValueError):
-                raise InputFileError(path, f"key {key}: is no list of bytes") from None
+                raise InputFileError(path, f"key {key}: is not a list of bytes") from None
         else:
             shown = repr(value)[:40]
-            raise InputFileError(path, f"key {key[:40]!r}: {shown} is no token id, nor is the key")
+            raise InputFileError(
+                path, f"key {key[:40]!r}: {shown} is not a token id, nor is the key"
+            )
 
 
 def _spelled(

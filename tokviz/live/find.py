@@ -16,6 +16,10 @@ MAX_MATCHES = 100_000
 """More matches than this are not counted."""
 MAX_PATTERN = 1_000
 """Longest regular expression in characters: compiling cannot be interrupted."""
+_FIRST_STEP = 0.1
+WORDS_SECONDS = 2.0
+REGEX_SECONDS = 0.8
+"""Nobody waits longer for an expression that can match in too many ways; it ends soon after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +61,22 @@ def find_all(
     text: str,
     query: FindQuery,
     *,
-    seconds: float = 2.0,
+    seconds: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Matches:
-    """Find every place. Meant for a thread: it takes up to about `seconds` and sets the GIL free.
+    """Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
 
     Args:
         text: The text to search.
         query: What to look for.
-        seconds: How long it may take; what was found until then is returned.
+        seconds: How long it may take, by default `REGEX_SECONDS` for a regular expression, else
+            `WORDS_SECONDS`; what was found until then is returned.
         stop: Asked now and then; once it says True, the search ends.
     """
     if not query.text:
         return Matches()
+    if seconds is None:
+        seconds = REGEX_SECONDS if query.regex else WORDS_SECONDS
     matches = Matches()
     until = time.monotonic() + seconds
     problem = ""
@@ -84,7 +91,8 @@ def find_all(
             if len(matches) % 1024 == 0 and (stop() or time.monotonic() > until):
                 raise TimeoutError
     except TimeoutError:
-        complete, problem = False, "The search took too long and stopped."
+        hint = ": the expression can match in too many ways. Try a simpler one." * query.regex
+        complete, problem = False, f"Stopped, since it took too long{hint or '.'}"
     except _PatternProblem as error:
         problem = str(error)
     return Matches(matches.starts, matches.ends, complete, problem)
@@ -123,10 +131,22 @@ def _regex_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[
     reason, _ = why_not_forward(pattern)
     if reason:
         raise _PatternProblem(f"The pattern does not work: {reason}.")
-    for match in pattern.finditer(text, timeout=seconds, concurrent=True):
-        start, end = match.span()
-        if end > start:
-            yield start, end
+    at, until = 0, time.monotonic() + seconds
+    # The limit of a call counts the processor's time; on a busy machine that takes several times
+    # as long. So it goes on in steps, each longer than the one before.
+    step = _FIRST_STEP if query.regex else seconds
+    while True:
+        try:
+            for match in pattern.finditer(text, at, timeout=step, concurrent=True):
+                start, at = match.span()
+                if at > start:
+                    yield start, at
+            return
+        except TimeoutError:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise
+            step = max(_FIRST_STEP, min(2 * step, left))
 
 
 def escaped(text: str) -> str:

@@ -49,7 +49,7 @@ class CopyRequested(Message):
     """The user asked to copy something that a panel shows."""
 
     def __init__(self, text: str, what: str) -> None:
-        """Take the text and its name for the notice, such as "token id"."""
+        """Take the text and its name for the notice, such as "the token id"."""
         super().__init__()
         self.text = text
         self.what = what

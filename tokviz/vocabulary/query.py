@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,16 +24,19 @@ MAX_REGEX = 500
 _MAX_NUMBER = 2**62
 
 SYNTAX: tuple[tuple[str, str], ...] = (
-    ("the", "text in any case; with a capital letter, that case only"),
+    ("the", "text in any case; with a capital letter, that case only; a leading space counts"),
     ('" the"', 'exactly this, spaces too; \\n \\t \\xe4 \\u4e16 \\" and \\\\ as in JSON or C'),
     ("^pre  ing$", "at the beginning, at the end; ^word$ is the whole token"),
     ("/^ ?[A-Z]+$/", "a regex, with \\p{L} and the like; /…/i ignores case"),
     ("0xe4b8", "bytes in hexadecimal; also bytes:e4b8"),
     ("#498  #0-255", "an id, a range of ids; also #1000- and #-255"),
-    ("len:>10  len:3-5", "length in bytes; chars: is the same in characters"),
+    ("len:>10  len:3-5", "length in bytes; chars: counts characters"),
     ("script:han,thai", "letters of these scripts; also mixed, common, bytes"),
-    ("is:special", "also is:partial (cut characters), is:unreachable, is:used (in your text)"),
-    ("-script:latin", "a minus takes away; all words must fit"),
+    (
+        "is:special",
+        "also is:partial (part of a character), is:unreachable, is:used (in your text)",
+    ),
+    ("-script:latin", "a minus excludes; all words must match"),
 )
 """What can be typed, and what it finds; for help."""
 
@@ -114,6 +118,9 @@ class Word:
 
 _NAMES = ("id", "len", "chars", "script", "is", "bytes")
 _NAMED = re.compile(rf"({'|'.join(_NAMES)}):", re.IGNORECASE)
+_LOOKS_NAMED = re.compile(r"([A-Za-z]+):(?![/:]|$)")
+_LEADING = re.compile(rf' +(?![-"/^#]|0x|(?:{"|".join(_NAMES)}):)[^\s]+| +$', re.IGNORECASE)
+"""Spaces before plain text, or alone."""
 _HEX = re.compile(r"0x([0-9a-fA-F]*)")
 _RANGE = re.compile(r"([<>]=?|=)?\s*([0-9][0-9_,]*)|([0-9][0-9_,]*)?-([0-9][0-9_,]*)?")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
@@ -125,9 +132,15 @@ class _Unusable(ValueError):
 
 
 def split_words(text: str) -> list[Word]:
-    """Cut a query into words. Quotes and slashes hold spaces together."""
+    """Cut a query into words. Quotes and slashes hold spaces together.
+
+    Spaces before the first word belong to it if it is plain text: most tokens begin with a space.
+    """
     words: list[Word] = []
-    at = 0
+    leading = _LEADING.match(text)
+    at = leading.end() if leading else 0
+    if leading:
+        words.append(Word(0, at, False, "", leading[0]))
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -166,8 +179,17 @@ def parse_query(text: str) -> Query:
         except _Unusable as error:
             notes.append(str(error))
             continue
+        if isinstance(term, TextTerm) and (named := _LOOKS_NAMED.match(word.value.lstrip())):
+            notes.append(_unknown_filter(named[1]))
         terms.append(replace(term, negated=word.negated))
     return Query(tuple(terms), tuple(notes))
+
+
+def _unknown_filter(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), _NAMES, n=1)
+    known = ", ".join(f"{known}:" for known in _NAMES)
+    offer = f"Did you mean “{near[0]}:”?" if near else f"The filters are {known}."
+    return f"“{name}:” is not a filter, so it is searched for as text. {offer}"
 
 
 def _term(word: Word) -> Term:
@@ -224,7 +246,7 @@ def _scripts(value: str) -> tuple[int, ...]:
     for name in names:
         found = find_scripts(name)
         if not found:
-            raise _Unusable(f"No script is called {name}. Click one of the overview, or type its "
+            raise _Unusable(f"No script is called {name}. Click one in the overview, or type its "
                             "English name.")  # fmt: skip
         numbers += found
     return tuple(sorted(set(numbers)))
@@ -233,7 +255,7 @@ def _scripts(value: str) -> tuple[int, ...]:
 def _flag(value: str) -> Flag:
     found = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
     if not found:
-        raise _Unusable(f"There are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
+        raise _Unusable(f"The properties are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
     return found[0]
 
 
@@ -254,7 +276,7 @@ def _regex(value: str) -> RegexTerm:
     if not body:
         raise _Unusable("Type a regex between slashes: /^[0-9]+$/.")
     if len(body) > MAX_REGEX:
-        raise _Unusable(f"The regex has {len(body):,} characters; {MAX_REGEX} are the most.")
+        raise _Unusable(f"The regex has {len(body):,} characters; the limit is {MAX_REGEX}.")
     return RegexTerm(body.replace("\\/", "/"), ignore_case)
 
 

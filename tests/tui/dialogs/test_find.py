@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.live.find import FindQuery
+from tests.tui.waiting import until
+from tokviz.live.find import FindQuery, Matches
+from tokviz.tui.dialogs import find
 from tokviz.tui.dialogs.find import FindDialog, FindResult
 
 TEXT = "one two one\u200b Two one"
@@ -90,3 +94,23 @@ async def test_text_above_stays_in_view(open_dialog: OpenDialog, size: tuple[int
         assert not "".join(lines[: size[1] - 3]).strip()
         await pilot.click_text("Esc")
         assert not pilot.is_open
+
+
+async def test_a_search_that_takes_a_moment_says_so_and_how_it_ended(
+    open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slowly(*_: object, **__: object) -> Matches:
+        go_on.wait(60)
+        return Matches(complete=False, problem="Stopped, since it took too long.")
+
+    monkeypatch.setattr(find, "find_all", slowly)
+    monkeypatch.setattr(find, "_PATIENCE", 0.01)
+    async with open_dialog(FindDialog("aaa", query=FindQuery("")), (100, 30)) as pilot:
+        await pilot.pilot.press("a")
+        await until(pilot.pilot, lambda: pilot.shows("searching…"))
+        go_on.set()
+        await pilot.settle()
+        assert pilot.shows("Stopped, since it took too long.")
+        assert pilot.shows("stopped") and not pilot.shows("searching…")

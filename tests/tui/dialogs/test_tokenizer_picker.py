@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from itertools import product
 from pathlib import Path
@@ -11,25 +12,31 @@ from rich.cells import cell_len
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
+from tests.tui.waiting import settle
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
 from tokviz.places import place_words, short_name
-from tokviz.session import Opened, Session
+from tokviz.runs import Run, runs_folder
+from tokviz.session import Opened, Session, UseTokenizer
 from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
+    Match,
     SourceRow,
     paint_match,
     paint_place,
+    paint_run,
+    picker_rows,
     rank,
+    source_of_row,
     typed_source,
 )
 from tokviz.tui.widgets.lists import RowList
 
 
 def ranked(query: str) -> list[str]:
-    return [match.tokenizer.name for match in rank(query, BUILTIN_TOKENIZERS)]
+    return [source_of_row(row) for row in rank(query, BUILTIN_TOKENIZERS)]
 
 
 def test_without_a_query_all_are_listed_in_registry_order() -> None:
@@ -68,14 +75,14 @@ def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
         made_up("last", "a b-c"),
     ]
     matches = rank("ABC", tokenizers)
-    assert [match.tokenizer.name for match in matches] == [
+    assert [source_of_row(match) for match in matches] == [
         "last",  # its alias is equal, but for what is ignored
         "abcd",  # begins with it, and is the shorter of two
         "abcdefghi",
         "zzzzabc",  # holds it
         "xaxbxc",  # holds its letters in order
     ]
-    assert matches[0].name == "a b-c"
+    assert isinstance(matches[0], Match) and matches[0].name == "a b-c"
 
 
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
@@ -219,7 +226,7 @@ async def test_typed_path_is_loaded_before_the_dialog_ends(
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("bad.tiktoken", "line 2"), ("notes.txt", "no tokenizer"), ("none.json", "no such file")],
+    [("bad.tiktoken", "line 2"), ("notes.txt", "no known"), ("none.json", "no such file")],
 )
 async def test_what_is_wrong_with_a_file_is_said_in_the_dialog(
     open_dialog: OpenDialog, places: Path, name: str, told: str
@@ -294,3 +301,154 @@ def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> N
     path.write_text('{"recent_tokenizers": 3}')
     settings, complaint = load_settings(path)
     assert settings.recent_tokenizers == () and complaint is not None
+
+
+# -- the user's own
+
+
+def keep_run(name: str, when: float = 0) -> str:
+    folder = runs_folder() / name
+    tokviz.train(["abab" * 9], 258).save(folder)
+    os.utime(folder, (when, when))
+    return str(folder)
+
+
+def trained(name: str, *facts: str, n_vocab: int | None = 300) -> Run:
+    return Run(f"/runs/{name}", 0, n_vocab, facts)
+
+
+def test_of_equals_the_users_own_stand_first_and_what_they_are_of_is_found_too() -> None:
+    runs = [trained("gpt-mine", "war.txt"), trained("peace", "gpt2")]
+
+    def found(query: str) -> list[str]:
+        return [source_of_row(row) for row in picker_rows(query, BUILTIN_TOKENIZERS, (), runs)]
+
+    builtin = [tokenizer.name for tokenizer in BUILTIN_TOKENIZERS]
+    assert found("") == ["/runs/gpt-mine", "/runs/peace", *builtin]
+    assert found("gpt")[:2] == ["/runs/gpt-mine", "gpt2"]
+    assert found("gpt2")[0] == "gpt2" and "/runs/peace" in found("gpt2")
+    assert found("WAR") == ["/runs/gpt-mine"]
+
+
+def test_a_run_is_listed_once_even_if_it_was_used_before() -> None:
+    run = trained("mine")
+    rows = picker_rows("", BUILTIN_TOKENIZERS, (run.folder, "/else"), [run])
+    assert [row for row in rows if source_of_row(row) == run.folder] == [run]
+    assert rows[-1] == SourceRow("/else", True)
+
+
+@given(st.text(min_size=1), st.booleans(), st.sampled_from([None, 300, 1_000_000]))
+@example("a-corpus-of-a-long-name-50000-20261122-101500", True, 50_000)
+def test_row_of_a_run_never_exceeds_its_width(name: str, current: bool, n_vocab: int) -> None:
+    run = trained(name, "gpt4", "ties: first", "war.txt, 3.2 MB", n_vocab=n_vocab)
+    for width in range(18, 120):
+        text = "".join(text for text, _ in paint_run(run, width, current=current))
+        assert cell_len(text) <= width
+
+
+async def test_the_users_own_come_first_with_what_they_are(open_dialog: OpenDialog) -> None:
+    keep_run("older", 1)
+    newer = keep_run("newer", 2)
+    async with open_dialog(TokenizerPicker("cl100k_base"), (120, 40)) as pilot:
+        first, second, third = pilot.app.screen.query_one(RowList).rows[:3]
+        assert (first.name, second.name, third.name) == ("newer", "older", "gpt2")
+        (line,) = [line for line in pilot.screen_lines() if "newer" in line]
+        for fact in ("258 tokens", "gpt4", "ties: first", "texts from Python", "1970-"):
+            assert fact in line
+        assert pilot.shows("● cl100k_base")
+        await pilot.click_row(0)
+        assert pilot.result == newer
+
+
+async def test_picking_one_of_ones_own_uses_it() -> None:
+    folder = keep_run("mine")
+    app = TokvizApp(Session(Opened("abab"), tokviz.load("gpt2"), remember=False))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        await pilot.press(*"mine", "enter")
+        await settle(pilot)
+        assert app.session.tokenizer.name == "mine"
+        assert app.session.settings.tokenizer == folder
+        assert app.session.settings.recent_tokenizers == ()
+
+
+@pytest.mark.parametrize("by_mouse", [False, True])
+async def test_one_of_ones_own_is_renamed_in_place(open_dialog: OpenDialog, by_mouse: bool) -> None:
+    folder = keep_run("mine")
+    renamed: list[tuple[str, str]] = []
+    picker = TokenizerPicker(folder, renamed=lambda old, new: renamed.append((old, new)))
+    async with open_dialog(picker, (120, 40)) as pilot:
+        await (pilot.click_text("F2 rename") if by_mouse else pilot.press("f2"))
+        await pilot.press("ctrl+u")
+        await pilot.type("gpt-4")
+        await pilot.press("enter")
+        assert pilot.shows("the name of a built-in tokenizer")
+        await pilot.press("ctrl+u")
+        await pilot.type("yours")
+        await pilot.press("enter")
+        assert renamed == [(folder, str(runs_folder() / "yours"))]
+        assert pilot.shows("● yours")
+        await pilot.press("enter")
+        assert pilot.result == str(runs_folder() / "yours")
+
+
+@pytest.mark.parametrize("by_mouse", [False, True])
+async def test_one_of_ones_own_is_deleted_after_a_question_and_comes_back(
+    open_dialog: OpenDialog, by_mouse: bool
+) -> None:
+    folder = Path(keep_run("mine"))
+    async with open_dialog(TokenizerPicker(str(folder)), (120, 40)) as pilot:
+
+        async def do(key: str, words: str) -> None:
+            await (pilot.click_text(words) if by_mouse else pilot.press(key))
+
+        await do("f8", "F8 delete")
+        assert pilot.shows("Delete mine") and pilot.shows("until you choose another one.")
+        await do("escape", "Esc cancel")
+        assert folder.is_dir() and pilot.is_open
+        await do("f8", "F8 delete")
+        await do("y", "Y delete")
+        assert not folder.exists() and pilot.shows("Deleted mine.")
+        await do("ctrl+z", "Ctrl+Z undo")
+        assert pilot.shows("● mine") and pilot.shows("mine is back.")
+        await pilot.press("enter")
+        assert pilot.result == str(folder)
+
+
+async def test_what_is_renamed_is_found_by_its_old_folder_while_the_app_runs() -> None:
+    folder = keep_run("mine")
+    app = TokvizApp(Session(Opened("abab"), tokviz.load(folder), Settings(tokenizer=folder)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        await pilot.press("f2", *"other", "enter", "escape")
+        await settle(pilot)
+        session = app.session
+        assert session.tokenizer.name == "other"
+        assert (
+            session.settings.tokenizer
+            == session.where(folder)
+            == str(Path(folder).with_name("other"))
+        )
+        assert "other" in app.screen._compositor.render_strips()[0].text
+        session.ask(UseTokenizer(folder))
+        await settle(pilot)
+        assert session.tokenizer.name == "other"
+
+
+async def test_nothing_found_asks_what_was_meant_as_the_command_line_does(
+    open_dialog: OpenDialog,
+) -> None:
+    keep_run("warpeace")
+    async with open_dialog(TokenizerPicker("cl100k_base"), (120, 40)) as pilot:
+        await pilot.type("gtp-4o")
+        assert pilot.shows("did you mean gpt-4o")
+        await pilot.press("ctrl+u")
+        await pilot.type("wraepace")
+        assert pilot.shows("did you mean warpeace")
+
+
+async def test_the_one_in_use_is_always_listed(open_dialog: OpenDialog) -> None:
+    async with open_dialog(TokenizerPicker("hf:org/name")) as pilot:
+        assert pilot.shows("● org/name")

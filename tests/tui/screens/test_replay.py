@@ -13,9 +13,11 @@ import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import settle, until
 from tokviz.replay.request import ReplayRequest
+from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp, screen_class
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
@@ -144,7 +146,7 @@ async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) 
         screen = await opened(pilot)
         await pilot.press("ctrl+o")
         await settle(pilot)
-        assert "the tokenizer at hand" in shown(app) and "o200k_base" in shown(app)
+        assert isinstance(app.screen, TokenizerPicker) and "o200k_base" in shown(app)
         await pilot.press(*"cl100k", "enter")
         await until(pilot, lambda: screen.state.n_merges == 100_000)
         await settle(pilot)
@@ -153,6 +155,23 @@ async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) 
         app.screen.query_one(Input).value = tiny
         await pilot.press("enter")
         await until(pilot, lambda: screen.state.n_merges == 3)
+
+
+@pytest.mark.parametrize("key", ["ctrl+t", "ctrl+d"])
+async def test_trainings_are_listed_to_replay_and_to_compare_with(tiny: str, key: str) -> None:
+    kept = runs_folder() / "kept"
+    tokviz.train(["abab" * 9], 258).save(kept)
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(key)
+        await settle(pilot)
+        await pilot.press(*"kept", "enter")
+        await settle(pilot)
+        if key == "ctrl+t":
+            assert screen.state.opened is not None and screen.state.opened.source.name == "kept"
+        else:
+            assert screen.state.comparison is not None and screen.state.comparison.other == "kept"
 
 
 def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:

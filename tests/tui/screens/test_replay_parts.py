@@ -9,13 +9,7 @@ import pytest
 import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tokviz.replay.replay import Replay
-from tokviz.replay.sources import (
-    Source,
-    builtin_sources,
-    fitting,
-    source_at_hand,
-    trained_sources,
-)
+from tokviz.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.card import (
     card_rows,
     lineage_rows,
@@ -254,33 +248,12 @@ def test_curves_are_read_at_points_even_on_both_scales() -> None:
 
 def test_a_run_is_opened_with_its_curves(tmp_path: Path) -> None:
     tokviz.train(["the theme of the thesis " * 40], 270).save(tmp_path / "run")
-    opened = open_source(Source("run", "", str(tmp_path / "run")))
+    opened = open_source(Source("run", str(tmp_path / "run")))
     last = opened.replay.n_merges
     assert [k for k, _ in opened.compression.points] == list(range(last + 1))
     ratio = opened.replay.state(last).bytes_per_token
     assert opened.compression.points[-1][1] == pytest.approx(ratio)
     assert len(opened.counts.points) == last
-
-
-def test_trainings_are_listed_newest_first_and_damaged_ones_too(tmp_path: Path) -> None:
-    import os
-
-    for number, name in enumerate(("old", "new", "bad")):
-        tokviz.train(["abab" * 9], 258).save(tmp_path / name)
-        os.utime(tmp_path / name, (number, number))
-    (tmp_path / "bad" / "run.json").write_text("{")
-    os.utime(tmp_path / "bad", (2, 2))
-    (tmp_path / "other").mkdir()
-    found = trained_sources(tmp_path)
-    assert [source.name for source in found] == ["bad", "new", "old"]
-    assert found[0].about == "damaged" and "2 merges" in found[1].about
-    assert trained_sources(tmp_path / "nowhere") == []
-
-
-def test_sources_are_found_by_name_and_by_model() -> None:
-    found = fitting(builtin_sources(), "gpt-4o")
-    assert [source.name for source in found] == ["o200k_base"]
-    assert fitting(builtin_sources(), "nothing like it") == []
 
 
 def test_the_tokenizer_at_hand_is_replayed_with_its_training_if_it_has_one(tmp_path: Path) -> None:

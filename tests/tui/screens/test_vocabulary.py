@@ -138,10 +138,12 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         await show(pilot)
 
         def bar() -> str:
-            return " ".join(next(line for line in lines(app) if "cut characters" in line).split())
+            return " ".join(
+                next(line for line in lines(app) if "partial characters" in line).split()
+            )
 
         used = len(app.session.live.token_counts())
-        filters = f"○ special 1 ○ cut characters 129 ○ unreachable 1 ○ in your text {used}"
+        filters = f"○ special 1 ○ partial characters 129 ○ unreachable 1 ○ in your text {used}"
         assert bar() == filters
         await type_query(pilot, "nothing at all")
         assert bar() == filters
@@ -505,3 +507,46 @@ def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
     assert "tokviz.tui.screens.tokens.screen" in names
     assert not {name for name in names if "vocabulary" in name}
     assert not {"numpy", "tomllib"} & names
+
+
+async def test_home_and_end_go_through_the_field_then_to_the_ends_of_the_list() -> None:
+    app = make_app("", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("end")
+        assert screen.table.highlighted == 50_256
+        await pilot.press("home")
+        assert screen.table.highlighted == 0
+        await pilot.press(*"ab")
+        await settle(pilot)
+        await pilot.press("home")
+        assert screen.field.cursor_position == 0
+        await pilot.press("end")
+        assert screen.field.cursor_position == 2 and screen.table.highlighted == 0
+        await pilot.press("end")
+        assert screen.table.highlighted == screen.searching.n_found - 1
+
+
+@pytest.mark.parametrize("by_mouse", [False, True])
+async def test_what_can_be_searched_for_is_one_key_or_click_away(by_mouse: bool) -> None:
+    app = make_app("", tokviz.load("gpt2"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        await (pilot.click("#how", offset=(2, 0)) if by_mouse else pilot.press("f9"))
+        await settle(pilot)
+        assert screen.pages.side.shown == "syntax"
+        assert "What to type" in shown(app)
+
+
+async def test_a_space_that_is_typed_or_pasted_first_is_searched_for() -> None:
+    app = make_app("", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("t", "h", "e")
+        await settle(pilot)
+        without = screen.searching.n_found
+        screen.field.put("")
+        screen.field.post_message(Paste(" the"))
+        await settle(pilot)
+        assert screen.field.value == " the"
+        assert 0 < screen.searching.n_found < without

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input, Static
@@ -188,12 +189,16 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the frame inside the screen. Its lists then share what is left."""
+        self.fit_height(event.size)
+
+    def fit_height(self, size: Size) -> None:
+        """Take the rows that are wanted, as far as a screen of that size has them."""
         wanted = self.wanted_height()
         if wanted is not None:
             frame = self.query_one("#dialog")
-            framed = event.size.height >= 12 and event.size.width >= 44
-            rows = wanted + 2 if framed else event.size.height
-            frame.styles.height = min(rows, event.size.height)
+            framed = size.height >= 12 and size.width >= 44
+            rows = wanted + 2 if framed else size.height
+            frame.styles.height = min(rows, size.height)
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click outside the frame."""

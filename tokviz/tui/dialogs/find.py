@@ -20,6 +20,9 @@ from tokviz.live.find import FindQuery, Matches, escaped, find_all
 from tokviz.tui.dialogs.base import Dialog, Field, Hint
 from tokviz.tui.tasks import in_thread
 
+_PATIENCE = 0.3
+"""Seconds after which a search is worth a word."""
+
 
 @dataclass(frozen=True, slots=True)
 class FindResult:
@@ -182,6 +185,12 @@ class FindDialog(Dialog[FindResult]):
                 lambda task: find_all(self._text, query, stop=lambda: task.cancelled),
                 lambda matches: self._show_found(query, matches),
             )
+            self.set_timer(_PATIENCE, self._tell_waiting)
+
+    def _tell_waiting(self) -> None:
+        """Say that the search goes on, where it takes longer than a moment."""
+        if self.find_query != self._found_for:
+            self.query_one("#count", Static).update("searching…")
 
     def _show_found(self, query: FindQuery, matches: Matches) -> None:
         """Go to the match nearest to where the search began."""
@@ -202,7 +211,7 @@ class FindDialog(Dialog[FindResult]):
         if not self.find_query.text:
             return ""
         if self._current is None:
-            return "none"
+            return "none" if self._matches.complete else "stopped"
         more = "" if self._matches.complete else "+"
         return f"{self._current + 1:,} of {len(self._matches):,}{more}"
 

@@ -73,7 +73,7 @@ class PickDialog(ListDialog[str, Option]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and what the highlighted option is."""
-        yield field_row(Field(placeholder="type to search"))
+        yield field_row(Field(placeholder="Type to search"))
         yield rule()
         yield self.rows
         yield rule(id="about-rule")

@@ -87,7 +87,7 @@ class SaveFileDialog(FileDialog):
 
     def _take_existing(self, path: Path) -> None:
         if self._existing == "refuse":
-            self.show_error(f"{path.name} is there already, and is no folder.")
+            self.show_error(f"{path.name} exists already and is not a folder.")
             return
         if self._existing == "take":
             self.finish(path)

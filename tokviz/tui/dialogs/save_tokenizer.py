@@ -84,7 +84,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if known is None:
-            text = Content("Looking what the format can hold…")
+            text = Content("Checking what the format can hold…")
         elif known.error:
             text = Content.styled(f"✗ {safe(known.error)}", "$text-error")
         elif known.lost:

@@ -1,7 +1,8 @@
-"""Choosing a tokenizer: a built-in one, one used before, a file or folder, one from the hub."""
+"""Choosing a tokenizer: one's own, a built-in one, one used before, a file, one from the hub."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,18 +16,25 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, is_builtin, load
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin, load
+from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
+from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
 from tokviz.tokenizer import Tokenizer
+from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
-    Match,
     PickerRow,
     SourceRow,
+    about_place,
+    about_row,
+    nothing_found,
     paint_row,
     picker_rows,
+    source_of_row,
     typed_source,
 )
 from tokviz.tui.tasks import Task, in_thread
@@ -40,16 +48,17 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     """Its result is what to `load`: the canonical name of a built-in tokenizer, a path, `hf:…`.
 
     What is chosen is loaded before the dialog ends, so that what is wrong with it is said here and
-    the tokenizer in use stays. `loaded` then holds it.
+    the tokenizer in use stays. `loaded` then holds it. The user's own can be renamed and deleted.
     """
 
     DEFAULT_CSS = """
     TokenizerPicker {
+        #dialog { width: 112; }
         #empty { height: 1fr; color: $text-muted; display: none; }
         #about { height: 3; color: $text-muted; }
         .error { max-height: 8; }
-        #loading { height: 1; color: $text-accent; display: none; }
-        &.-loading #loading { display: block; }
+        #told { height: 1; color: $text-accent; display: none; }
+        &.-told #told { display: block; }
         &.-empty #empty { display: block; }
         &.-empty RowList, &.-empty #about { display: none; }
         &.-short #about { display: none; }
@@ -58,34 +67,45 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+o", "browse", show=False, priority=True),
-        Binding("f8,shift+delete", "forget", show=False, priority=True),
+        Binding("f2", "rename", show=False, priority=True),
+        Binding("f8,shift+delete", "remove", show=False, priority=True),
+        Binding("ctrl+z", "restore", show=False, priority=True),
     ]
-
-    dialog_title = "Tokenizer"
 
     def __init__(
         self,
         current: str | None = None,
         source: str = "",
         *,
+        title: str = "Tokenizer",
+        loads: bool = True,
         recent: Sequence[str] = (),
         remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
+        renamed: Callable[[str, str], object] = lambda old, new: None,
     ) -> None:
         """Take what there is to choose from.
 
         Args:
             current: What the tokenizer in use was loaded by.
             source: What to load at once, "" for nothing.
+            title: What the choice is for.
+            loads: Whether what is chosen is loaded; else whoever asked opens it.
             recent: The places that were loaded last, the newest first.
             remember: Called with them when they have changed.
+            renamed: Called with the old and the new folder of a training.
         """
         super().__init__(self._paint, "tokenizers")
+        self.dialog_title = title
         self.current = current
+        self._loads = loads
+        self._runs: list[Run] = []
+        self._deleted: Run | None = None
         self.tokenizers = BUILTIN_TOKENIZERS
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
         self._recent = list(recent)
         self._remember_places = remember
+        self._renamed = renamed
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -95,7 +115,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """Yield the search field, the list and what the highlighted one is."""
         yield field_row(Field(placeholder="Name of a tokenizer or model, path, or hf:org/name"))
         yield Static(classes="error")
-        yield Static(id="loading")
+        yield Static(id="told")
         yield rule()
         yield self.rows
         yield Static(id="empty")
@@ -103,8 +123,9 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         yield Static(id="about")
 
     def on_mount(self) -> None:
-        """Show all of them with the current one highlighted."""
+        """Show all of them with the current one highlighted, and look for the user's own."""
         self._show("")
+        self._list_runs()
         if self._source:
             self._put(self._source)
             self._begin(self._source)
@@ -115,40 +136,69 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def wanted_height(self) -> int:
         """Leave room for every tokenizer, and for a message."""
-        return len(self.tokenizers) + min(len(self._recent), 6) + 9
+        return len(self.tokenizers) + min(len(self._runs) + len(self._recent), 10) + 9
 
     def hints(self) -> Sequence[Hint]:
-        """Give the keys of the last line; what was used before can be forgotten."""
+        """Give the keys of the last line: what can be done with the highlighted one first."""
         enter, escape, move = super().hints()
         row = self.rows.row
-        forget = [("F8", "forget", "forget")] if isinstance(row, SourceRow) and row.recent else []
-        return [enter, escape, ("Ctrl+O", "browse files", "browse"), *forget, move]
+        more: list[Hint] = []
+        if isinstance(row, Run):
+            more = [("F2", "rename", "rename"), ("F8", "delete", "remove")]
+        elif isinstance(row, SourceRow) and row.source in self._recent:
+            more = [("F8", "forget", "remove")]
+        if self._deleted is not None:
+            more.append(("Ctrl+Z", "undo", "restore"))
+        return [enter, escape, *more, ("Ctrl+O", "browse files", "browse"), move]
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         self.show_error("")
+        self._tell_of("")
         self._show(event.value)
 
-    def _show(self, query: str) -> None:
-        rows = picker_rows(query, self.tokenizers, self._recent)
-        names = [_source_of(row) for row in rows]
-        at = names.index(self.current) if not query.strip() and self.current in names else 0
+    def _show(self, query: str, highlighted: str | None = None) -> None:
+        """Show what fits, with one of them highlighted: by default the one in use."""
+        rows = picker_rows(query, self.tokenizers, self._places(), self._runs)
+        names = [source_of_row(row) for row in rows]
+        wanted = highlighted or ("" if query.strip() else self.current)
+        at = names.index(wanted) if wanted in names else 0
         self.set_class(not rows, "-empty")
         self.rows.show(rows, at if rows else None)
         if not rows:
-            self.query_one("#empty", Static).update(Content(_nothing_found(query)))
+            self.query_one("#empty", Static).update(Content(safe(nothing_found(query, self._runs))))
+
+    def _places(self) -> list[str]:
+        """Give the places used before; the one in use is always among them."""
+        current = self.current or ""
+        is_place = os.sep in current or current.startswith(HUB)
+        return (
+            [current, *self._recent] if is_place and current not in self._recent else self._recent
+        )
+
+    def _list_runs(self, highlighted: str | None = None) -> None:
+        """Look for the user's own; `highlighted` is the folder to highlight then."""
+
+        def take(runs: list[Run]) -> None:
+            row = self.rows.row
+            self._runs = runs
+            chosen = highlighted or (None if row is None else source_of_row(row))
+            self._show(self.query_one(Field).value, chosen)
+            self.fit_height(self.size)
+
+        in_thread(self, "runs", lambda task: list_runs(lambda: task.cancelled), take)
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
         row = self.rows.row
-        about = _about_builtin(row.tokenizer) if isinstance(row, Match) else ""
+        about = "" if row is None else about_row(row)
         self.query_one("#about", Static).update(Content(safe(about)))
         self.show_hints()
         if isinstance(row, SourceRow):
             in_thread(
                 self,
                 "look",
-                lambda task: _about_place(row),
+                lambda task: about_place(row),
                 lambda about: self._tell_place(row, about),
             )
 
@@ -166,10 +216,13 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     def action_choose(self) -> None:
         """Load the highlighted tokenizer, and end with it."""
         row = self.rows.row
-        if row is not None and not self.has_class("-loading"):
-            self._begin(_source_of(row))
+        if row is not None and self._timer is None:
+            self._begin(source_of_row(row))
 
     def _begin(self, source: str) -> None:
+        if not self._loads:
+            self.dismiss(source)
+            return
         self._number += 1
         self._source = source
         self._started = time.monotonic()
@@ -208,14 +261,17 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.show_error(str(error))
 
     def _show_progress(self) -> None:
-        self.add_class("-loading")
         seconds = time.monotonic() - self._started
         name = place_words(self._source)[0]
-        shown = f"Loading {name}… {seconds:.0f} s  Esc stops"
-        self.query_one("#loading", Static).update(Content(shown))
+        self._tell_of(f"Loading {name}… {seconds:.0f} s  Esc stops")
+
+    def _tell_of(self, sentence: str) -> None:
+        """Say what is going on, or has been done, in a line below the field."""
+        self.set_class(bool(sentence), "-told")
+        self.query_one("#told", Static).update(Content(safe(sentence)))
 
     def _end_loading(self) -> None:
-        self.remove_class("-loading")
+        self._tell_of("")
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -227,7 +283,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             return
         self._number += 1
         self._end_loading()
-        self.show_error("Stopped. The tokenizer in use stays.")
+        self.show_error("Stopped. The tokenizer in use stays in use.")
 
     # -- places
 
@@ -239,6 +295,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             title="Open a tokenizer",
             verb="load or enter",
             takes_any=True,
+            takes_folder=is_run,
             folder_verb="load this folder",
         )
         self.app.push_screen(dialog, self._browsed)
@@ -253,22 +310,85 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.query_one(Field).put(text)
         self._show(text)
 
-    def action_forget(self) -> None:
+    def _forget(self, place: SourceRow) -> None:
         """Take a place off the list; the files stay."""
-        row = self.rows.row
-        if isinstance(row, SourceRow) and row.recent:
-            self._recent.remove(row.source)
+        if place.source in self._recent:
+            self._recent.remove(place.source)
             self._keep_recent()
             self._show(self.query_one(Field).value)
 
     def _remember(self, source: str) -> None:
-        if is_builtin(source):
+        if is_builtin(source) or source in [run.folder for run in self._runs]:
             return
         self._recent = [source, *(other for other in self._recent if other != source)]
         self._keep_recent()
 
     def _keep_recent(self) -> None:
         self._remember_places(tuple(self._recent[:MOST_RECENT]))
+
+    # -- the user's own
+
+    def action_rename(self) -> None:
+        """Ask for another name of a training."""
+        row = self.rows.row
+        if not isinstance(row, Run):
+            return
+        old = row.folder
+
+        def read(name: str) -> str:
+            try:
+                return str(rename_run(Path(old), name))
+            except TokvizError as error:
+                raise Wrong(str(error)) from None
+
+        def done(new: str | None) -> None:
+            if new is not None and new != old:
+                self.current = new if self.current == old else self.current
+                self._renamed(old, new)
+                self._put("")
+                self._list_runs(new)
+
+        note = "Its folder gets this name too: -t finds it by that."
+        self.app.push_screen(AskDialog("Rename", note, read, value=row.name), done)
+
+    def action_remove(self) -> None:
+        """Delete a training, once the user has said yes; forget a place."""
+        row = self.rows.row
+        if isinstance(row, SourceRow):
+            self._forget(row)
+        if not isinstance(row, Run):
+            return
+        stays = " It stays in use until you choose another one." * (row.folder == self.current)
+        question = (
+            f"Delete {row.name}, with the history of its training?{stays} Ctrl+Z brings it back, "
+            "until you delete another one."
+        )
+
+        def answered(yes: bool | None) -> None:
+            if yes and self._do(lambda: delete_run(Path(row.folder)), f"Deleted {row.name}."):
+                self._deleted = row
+                self._list_runs()
+
+        self.app.push_screen(ConfirmDialog("Delete", question, "delete", danger=True), answered)
+
+    def action_restore(self) -> None:
+        """Bring back what was deleted."""
+        run = self._deleted
+        if run is not None and self._do(
+            lambda: restore_run(Path(run.folder)), f"{run.name} is back."
+        ):
+            self._deleted = None
+            self._list_runs(run.folder)
+
+    def _do(self, change: Callable[[], object], told: str) -> bool:
+        """Change what there is, and say so; say why if it fails."""
+        try:
+            change()
+        except TokvizError as error:
+            self.show_error(str(error))
+            return False
+        self._tell_of(told)
+        return True
 
     def on_paste(self, event: events.Paste) -> None:
         """A path that is dropped anywhere on the dialog goes into the field."""
@@ -279,32 +399,3 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
 MOST_RECENT = 12
 """How many places are remembered."""
-
-
-def _source_of(row: PickerRow) -> str:
-    return row.tokenizer.name if isinstance(row, Match) else row.source
-
-
-def _about_place(place: SourceRow) -> str:
-    if place.source.startswith(HUB):
-        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
-    from tokviz.formats.recognise import recognise
-
-    where = place_words(place.source)[1]
-    kind = recognise(place.source)
-    return where if kind is None else f"{where}: {kind}"
-
-
-def _about_builtin(tokenizer: BuiltinTokenizer) -> str:
-    names = ", ".join(tokenizer.aliases)
-    also = f" Also {names}" if names else ""
-    return f"Splits with the pattern {tokenizer.split_pattern}.{also}"
-
-
-def _nothing_found(query: str) -> str:
-    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
-    return (
-        f"No tokenizer fits “{safe(query.strip())}”. There are {names}; "
-        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
-        "your own type or drop its path, or a name on the Hugging Face hub: hf:org/name."
-    )

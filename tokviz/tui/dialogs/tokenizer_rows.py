@@ -1,4 +1,4 @@
-"""The rows of the tokenizer picker: what fits what was typed, and how it is drawn."""
+"""The rows of the tokenizer picker: what fits what was typed, how it is drawn, and what it is."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.cells import cell_len
 
-from tokviz.formats.registry import BuiltinTokenizer
-from tokviz.listing import cleaned_path
+from tokviz.errors import UnknownTokenizerError
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, resolve_name
+from tokviz.glyphs import safe
+from tokviz.listing import cleaned_path, home_label
 from tokviz.places import HUB, place_words
-from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.runs import Run, with_runs
+from tokviz.tui.widgets.fit import column, fit, fit_end
 from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -38,41 +42,67 @@ class SourceRow:
     """Whether it was used before; else it was typed."""
 
 
-PickerRow = Match | SourceRow
+PickerRow = Run | Match | SourceRow
 
 
-def rank(query: str, tokenizers: Sequence[BuiltinTokenizer]) -> list[Match]:
-    """Find the tokenizers that fit, best first.
+def rank(
+    query: str, tokenizers: Sequence[BuiltinTokenizer], runs: Sequence[Run] = ()
+) -> list[Run | Match]:
+    """Find the tokenizers that fit, best first; of equals, those that the user has trained.
 
     A name that is equal goes before one that begins with the query, then one that holds it, then
-    one that holds its characters in order. Case, spaces, dots, hyphens and underscores are ignored:
-    "gpt 4o" finds "gpt-4o".
+    one that holds its characters in order, then a training of which anything else holds its words.
+    Case, spaces, dots, hyphens and underscores are ignored: "gpt 4o" finds "gpt-4o".
     """
     wanted = _folded(query)
     if not wanted:
-        return [Match(tokenizer, tokenizer.name) for tokenizer in tokenizers]
-    found: list[tuple[int, int, Match]] = []
+        return [*runs, *(Match(tokenizer, tokenizer.name) for tokenizer in tokenizers)]
+    words = query.casefold().split()
+    found: list[tuple[int, int, Run | Match]] = []
+    for run in runs:
+        told = all(word in f"{run.name} {run.words}".casefold() for word in words)
+        if how := _fit(wanted, _folded(run.name)) or 5 * told:
+            found.append((how, 0, run))
     for tokenizer in tokenizers:
         names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
         fits = [(how, len(name), name) for name in names if (how := _fit(wanted, _folded(name)))]
         if fits:
             how, length, name = min(fits)
             found.append((how, length, Match(tokenizer, name)))
-    return [match for _, _, match in sorted(found, key=lambda item: item[:2])]
+    return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
 
 
 def picker_rows(
-    query: str, tokenizers: Sequence[BuiltinTokenizer], recent: Sequence[str]
+    query: str,
+    tokenizers: Sequence[BuiltinTokenizer],
+    recent: Sequence[str],
+    runs: Sequence[Run] = (),
 ) -> list[PickerRow]:
-    """List everything that fits: a place that was typed, built-in ones, recent ones."""
+    """List all that fit: a place that was typed, the user's own, built-in ones, recent ones."""
     typed = typed_source(query)
-    matches = [] if typed and query.strip() != typed else rank(query, tokenizers)
+    listed = {run.folder for run in runs}
+    matches = [] if typed and query.strip() != typed else rank(query, tokenizers, runs)
     wanted = query.strip().casefold()
-    places = [SourceRow(source, True) for source in recent if wanted in source.casefold()]
-    first: list[PickerRow] = []
-    if typed is not None and typed not in recent:
-        first = [SourceRow(typed, False)]
+    places = [
+        SourceRow(source, True)
+        for source in recent
+        if wanted in source.casefold() and source not in listed
+    ]
+    first = (
+        [SourceRow(typed, False)] if typed is not None and typed not in {*recent, *listed} else []
+    )
     return [*first, *matches, *places]
+
+
+def source_of_row(row: PickerRow) -> str:
+    """Give what `tokviz.load` takes for a row."""
+    match row:
+        case Run():
+            return row.folder
+        case Match():
+            return row.tokenizer.name
+        case SourceRow():
+            return row.source
 
 
 def typed_source(text: str) -> str | None:
@@ -107,9 +137,30 @@ def _fit(wanted: str, name: str) -> int:
 
 def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
     """Draw a row of the list."""
-    if isinstance(row, Match):
-        return paint_match(row, width, current=row.tokenizer.name == current)
-    return paint_place(row, width, current=row.source == current)
+    is_current = source_of_row(row) == current
+    match row:
+        case Run():
+            return paint_run(row, width, current=is_current)
+        case Match():
+            return paint_match(row, width, current=is_current)
+        case SourceRow():
+            return paint_place(row, width, current=is_current)
+
+
+def paint_run(run: Run, width: int, *, current: bool) -> list[Cell]:
+    """Draw a row: mark, name, what was learned from what, and size."""
+    name_width = min(32, max(10, width // 2))
+    size = "" if run.n_vocab is None else f"{run.n_vocab:,} tokens "
+    size = size if width >= 60 else ""
+    room = max(0, width - name_width - len(size) - 6)
+    return [
+        ("● " if current else "  ", "accent"),
+        (column(safe(run.name), name_width), "strong"),
+        ("  ", ""),
+        (column(safe(run.words), room), "" if run.n_vocab else "muted"),
+        ("  ", ""),
+        (size, "muted"),
+    ]
 
 
 def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
@@ -144,3 +195,44 @@ def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:
         return [*cells, (shown, "strong"), ("  ", ""), (fit_end(where, room), "muted")]
     verb = "" if place.recent else "load "
     return [*cells, (verb, "muted"), (fit_end(where, width - 3 - len(verb)), "strong")]
+
+
+def about_place(place: SourceRow) -> str:
+    """Look what a place holds, and say so."""
+    if place.source.startswith(HUB):
+        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
+    from tokviz.formats.recognise import recognise
+
+    where = place_words(place.source)[1]
+    kind = recognise(place.source)
+    return where if kind is None else f"{where}: {kind}"
+
+
+def about_row(row: PickerRow) -> str:
+    """Say what the highlighted one is; about a place there is nothing to say before a look."""
+    match row:
+        case Match(tokenizer):
+            names = ", ".join(tokenizer.aliases)
+            also = f" Also called {names}." if names else ""
+            return f"Split pattern {tokenizer.split_pattern}.{also}"
+        case Run(folder, _, None):
+            return f"It is damaged and cannot be used: {home_label(Path(folder))}"
+        case Run(folder, _, n_vocab):
+            return f"Trained: {n_vocab:,} tokens · pattern {row.words}. {home_label(Path(folder))}"
+        case SourceRow():
+            return ""
+
+
+def nothing_found(query: str, runs: Sequence[Run]) -> str:
+    """Say that nothing fits, what may have been meant, and what can be typed."""
+    hint = ""
+    try:
+        resolve_name(query)
+    except UnknownTokenizerError as error:
+        hint = with_runs(error, runs).hint
+    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
+    return (
+        f"No tokenizer fits “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
+        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
+        "your own, type or drop its path, or a name on the Hugging Face hub: hf:org/name."
+    )

@@ -194,6 +194,7 @@ class TokvizScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         """Take up what changed while another screen was shown."""
         self._follow_tokenizer()
+        self.show_title()
         self._follow_progress()
         self._take_requests()
 

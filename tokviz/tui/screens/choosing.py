@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 
 from tokviz.formats.registry import load
-from tokviz.session import source_of
+from tokviz.session import Session, source_of
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
+if TYPE_CHECKING:
+    from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+
 _LONGEST_PATH = 4096
+
+
+def tokenizer_picker(session: Session, source: str = "", **options: Any) -> TokenizerPicker:
+    """Make the dialog that lists all tokenizers there are; see `TokenizerPicker`."""
+    from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+
+    return TokenizerPicker(
+        session.tokenizer_source,
+        source,
+        recent=session.settings.recent_tokenizers,
+        remember=lambda recent: session.change_settings(recent_tokenizers=recent),
+        renamed=session.follow_run,
+        **options,
+    )
 
 
 class TokenizerChoice(Controller):
@@ -23,19 +41,15 @@ class TokenizerChoice(Controller):
 
     @action("Choose a tokenizer", "ctrl+t", section="Tokenizer", footer="tokenizer", stays=True)
     def pick_tokenizer(self) -> None:
-        """A built-in one, one you used, a file, a folder, or one from the Hugging Face hub."""
+        """One you trained, a built-in one, a file, a folder, or one from the Hugging Face hub.
+
+        Trainings can be renamed and deleted there.
+        """
         self.pick()
 
     def pick(self, source: str = "") -> None:
         """Ask for a tokenizer; one whose source is given is loaded at once."""
-        from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-
-        picker = TokenizerPicker(
-            self.session.tokenizer_source,
-            source,
-            recent=self.settings.recent_tokenizers,
-            remember=lambda recent: self.session.change_settings(recent_tokenizers=recent),
-        )
+        picker = tokenizer_picker(self.session, source)
 
         def picked(name: str) -> None:
             if picker.loaded is not None:
@@ -49,6 +63,7 @@ class TokenizerChoice(Controller):
         Args:
             source: What `tokviz.load` takes.
         """
+        source = self.session.where(source)
 
         def build(task: Task) -> Tokenizer:
             tokenizer = load(source)

@@ -41,9 +41,9 @@ def field_rows(label: str, words: Iterable[Word], width: int) -> list[Row]:
 
 def token_copies(entry: Entry) -> list[Copy]:
     """List what can be copied from a token: its id, its bytes, and its text if it is text."""
-    copies = [Copy(str(entry.id), "token id"), Copy(entry.token.hex(" "), "token bytes")]
+    copies = [Copy(str(entry.id), "the token id"), Copy(entry.token.hex(" "), "the token bytes")]
     if entry.n_chars is not None:
-        copies.append(Copy(entry.token.decode(), "token text"))
+        copies.append(Copy(entry.token.decode(), "the token text"))
     return copies
 
 
@@ -94,7 +94,7 @@ def _facts(place: TokenPlace, entry: Entry, width: int) -> Iterator[Row]:
 
 def hex_words(token: bytes) -> list[Word]:
     """Give the bytes of a token in hexadecimal, each of which copies all; a long one's first."""
-    copy = Copy(token.hex(" "), "token bytes")
+    copy = Copy(token.hex(" "), "the token bytes")
     words: list[Word] = [(Span(f"{byte:02x}", "link", copy),) for byte in token[:_MAX_HEX_BYTES]]
     if len(token) > _MAX_HEX_BYTES:
         words += words_of(f"… {len(token) - _MAX_HEX_BYTES:,} more", "dim", copy)

@@ -49,9 +49,9 @@ class TokenCard(RowsView):
         Binding("right", "move(1)", "Next token", show=False),
         Binding("n", "step_occurrence(1)", "Next place", tooltip="Where the token occurs next"),
         Binding("p", "step_occurrence(-1)", "Previous place", show=False),
-        Binding("i", "copy('token id')", "Copy id", show=False),
-        Binding("b", "copy('token bytes')", "Copy bytes", show=False),
-        Binding("t", "copy('token text')", "Copy text", show=False),
+        Binding("i", "copy('the token id')", "Copy id", show=False),
+        Binding("b", "copy('the token bytes')", "Copy bytes", show=False),
+        Binding("t", "copy('the token text')", "Copy text", show=False),
     ]
 
     def __init__(

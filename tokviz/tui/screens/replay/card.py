@@ -78,7 +78,10 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
         yield (Span("→ "), token)
     else:
         yield (token,)
-    yield (Span(" id ", "dim"), Span(str(step.new_id), "link", Copy(str(step.new_id), "token id")))
+    yield (
+        Span(" id ", "dim"),
+        Span(str(step.new_id), "link", Copy(str(step.new_id), "the token id")),
+    )
     n_bytes = len(step.token)
     yield (Span(f" {n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
 
@@ -106,7 +109,7 @@ def _label(token: bytes) -> str:
 
 
 def _copy(token: bytes) -> Copy:
-    return Copy(token.decode("utf-8", "replace"), "token text")
+    return Copy(token.decode("utf-8", "replace"), "the token text")
 
 
 def paint_candidate(row: Candidate, width: int) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
-from tokviz.replay.sources import Source, source_at_hand
+from tokviz.replay.sources import Source
 from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -17,12 +17,11 @@ from tokviz.tui.screens.replay.comparison import (
     waiting_rows,
 )
 from tokviz.tui.screens.replay.opened import Opened
+from tokviz.tui.screens.replay.opening import ask_source
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.rows_view import RowsView
-
-_TAKES = "Type the path of a run folder, a tokenizer or a merges file, or look for one with Ctrl+O."
 
 
 class Comparing(Controller):
@@ -44,11 +43,8 @@ class Comparing(Controller):
     @action("Compare with another", "ctrl+d", section="Compare", footer="compare")
     def compare(self) -> None:
         """Find the first merge at which two trainings, vocabularies or merges files part."""
-        from tokviz.tui.screens.replay.source_dialog import SourceDialog
-
         if self._state.opened is not None:
-            at_hand = source_at_hand(self.session.tokenizer, self.settings.tokenizer)
-            self.ask(SourceDialog("Compare with", at_hand, _TAKES), self.compare_with)
+            ask_source(self, "Compare with", self.compare_with)
 
     def compare_with(self, other: Source) -> None:
         """Compare with another one, and show where they part."""

@@ -15,18 +15,31 @@ from tokviz.glyphs import safe
 from tokviz.jobs.train_client import LIMITS
 from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import Source, source_at_hand
+from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.sentences import why
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.choosing import tokenizer_picker
 from tokviz.tui.screens.replay.opened import Opened, open_source
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import BarItem, Role
 
 _COMPILING = "Compiling for this computer. A large training waits for this only once."
-_TAKES = "Type the path of a run folder or of a tokenizer file, or look for one with Ctrl+O."
+
+
+def ask_source(controller: Controller, title: str, answered: Callable[[Source], object]) -> None:
+    """Ask for something that can be replayed."""
+    session = controller.session
+
+    def picked(place: str) -> None:
+        if place == session.tokenizer_source:
+            answered(source_at_hand(session.tokenizer, place))
+        else:
+            answered(source_named(place))
+
+    controller.ask(tokenizer_picker(session, title=title, loads=False), picked)
 
 
 class Opening(Controller):
@@ -49,17 +62,11 @@ class Opening(Controller):
     @action("Choose what to replay", "ctrl+o", "ctrl+t", section="Replay", footer="open")
     def choose_replay(self) -> None:
         """The tokenizer at hand, a training, a run folder, or a vocabulary such as GPT-4's."""
-        from tokviz.tui.screens.replay.source_dialog import SourceDialog
-
-        self.ask(SourceDialog("Replay", self._at_hand, _TAKES), self.open)
-
-    @property
-    def _at_hand(self) -> Source:
-        return source_at_hand(self.session.tokenizer, self.settings.tokenizer)
+        ask_source(self, "Replay", self.open)
 
     def open_at_hand(self) -> None:
         """Open the tokenizer of the Tokens screen."""
-        self.open(self._at_hand)
+        self.open(source_at_hand(self.session.tokenizer, self.settings.tokenizer))
 
     @action("Use this tokenizer", section="Replay")
     def use_replayed(self) -> None:

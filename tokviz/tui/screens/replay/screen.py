@@ -143,7 +143,7 @@ class ReplayScreen(TokvizScreen):
         if isinstance(request, ReplayRequest):
             if request.text is not None:
                 self.your_text.show(request.text, is_own=True)
-            self.opening.open(source_named(request.source), request)
+            self.opening.open(source_named(self.session.where(request.source)), request)
 
     # -- routing
 

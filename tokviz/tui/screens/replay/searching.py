@@ -120,7 +120,7 @@ class MergeSearch(Copying):
     def copy_merge(self) -> None:
         """Copy its number, pair, token, id and count."""
         if self._state.step is not None:
-            self.copy(merge_text(self._state.step), "merge")
+            self.copy(merge_text(self._state.step), "the merge")
 
     @on(Input.Changed, "#search")
     def _search_changed(self, event: Input.Changed) -> None:

@@ -73,7 +73,7 @@ class Result(Controller):
 
         if self.state.summary is None:
             return
-        run = Path(self.state.summary.run_folder)
+        run = Path(self.session.where(self.state.summary.run_folder))
         dialog = SaveFileDialog(
             self.session.folder,
             run.name,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from tokviz.glyphs import UNSAFE
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.base import Field
 from tokviz.tui.messages import Pasted
@@ -20,32 +22,55 @@ from tokviz.vocabulary.query import Flag, split_words, toggle_word
 from tokviz.vocabulary.search import ORDERS
 
 _PLACEHOLDER = "Search: text, 0xe4b8, /regex/, #498, len:>10, script:han, is:partial"
-_SHORT_PLACEHOLDER = "Search, or F2 for how"
+_SHORT_PLACEHOLDER = "Search for text, #498, len:>10"
+_HOW = 17
+"""Columns of the link to the search help, beside the field."""
 _FLAG_WORDS: dict[Flag, str] = {
     "special": "special",
-    "partial": "cut characters",
+    "partial": "partial characters",
     "unreachable": "unreachable",
     "used": "in your text",
 }
 
 
+HELP = "screen.show_page('syntax')"
+"""The action that shows what can be typed."""
+
+
 class SearchField(Field):
     """The search field. It tells of a paste, which may be the path of a tokenizer."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "token")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "token"),
+        Binding("home", "home_or_first", show=False),
+        Binding("end", "end_or_last", show=False),
+    ]
+
+    async def action_home_or_first(self) -> None:
+        """Go to the beginning of the field; from there, to the first token."""
+        await self._go_or(self.action_home, "screen.edge(-1)", at_edge=self.cursor_at_start)
+
+    async def action_end_or_last(self) -> None:
+        """Go to the end of the field; from there, to the last token."""
+        await self._go_or(self.action_end, "screen.edge(1)", at_edge=self.cursor_at_end)
+
+    async def _go_or(self, go: Callable[[], object], action: str, *, at_edge: bool) -> None:
+        if at_edge and self.selection.is_empty:
+            await self.run_action(action)
+        else:
+            go()
 
     def _on_paste(self, event: events.Paste) -> None:
         super()._on_paste(event)
         self.post_message(Pasted(event.text))
 
-    def put(self, text: str) -> None:
-        """Show another text, the cursor behind it."""
-        self.value = text
-        self.cursor_position = len(text)
+    def clean_paste(self, text: str) -> str:
+        """Keep the spaces around: they are searched for too."""
+        return UNSAFE.sub("", "".join(text.splitlines()[:1]))
 
     def fit(self, columns: int) -> None:
         """Say what can be typed, in the words that there is room for."""
-        fits = columns > len(_PLACEHOLDER) + 4
+        fits = columns > len(_PLACEHOLDER) + _HOW + 4
         self.placeholder = _PLACEHOLDER if fits else _SHORT_PLACEHOLDER
 
 
@@ -57,6 +82,8 @@ class Filtering(Controller):
         super().__init__(screen)
         self._searching, self._field = searching, field
         self.bar = Bar(id="filters")
+        self.how = Bar(id="how")
+        self.how.show([BarItem((("F9", "key"), (" search help", "plain")), HELP)])
 
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
@@ -94,7 +121,7 @@ class Filtering(Controller):
         """Show only tokens such as <|endoftext|>."""
         self.toggle("is", "special")
 
-    @action("Only cut characters, or all", section="Search")
+    @action("Only partial characters, or all", section="Search")
     def only_partial(self) -> None:
         """Show only tokens that hold a part of a character."""
         self.toggle("is", "partial")

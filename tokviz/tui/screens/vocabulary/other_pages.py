@@ -39,7 +39,7 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
     rows: list[Row] = flow([(Span(short_name(tok.name), "heading"),)], width)
     rows += flow(words_of(safe(tok.source)), width)
     if tok.lossy:
-        lossy = "lossy: it changes text before it encodes it, so decoding may give another text"
+        lossy = "lossy: it changes text before it encodes it, so decoding may give a different text"
         rows += flow([(Span("⚠", "warning"),), *words_of(lossy, "warning")], width)
     rows.append(())
     if report is None:

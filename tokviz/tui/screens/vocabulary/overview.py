@@ -14,7 +14,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _EXPLAINED = {
     "Common": "no letters",
     "Mixed": "several scripts",
-    "Bytes": "cut characters",
+    "Bytes": "partial characters",
     "Other": "rare scripts",
 }
 
@@ -31,7 +31,7 @@ def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
     rows += _length_rows(selection.lengths, _active(query, "len"), width)
     rows += [(), (Span("Script of the letters", "heading"),)]
     rows += _script_rows(selection.scripts, _active(query, "script"), width)
-    hint = "A row chosen or clicked shows only its tokens; once more, all of them."
+    hint = "Choose or click a row to see only its tokens, and once more to see all."
     return [*rows, (), *flow(words_of(hint, "dim"), width)]
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 
 from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import action
+from tokviz.tui.actions import action, actions
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.columns import shown_label
 from tokviz.tui.screens.vocabulary.filtering import SearchField
@@ -31,6 +31,34 @@ if TYPE_CHECKING:
     from tokviz.explain.relations import Children
     from tokviz.vocabulary.index import VocabularyIndex
 
+
+class PageKind(NamedTuple):
+    """A page: its id, its tab, its keys and its help."""
+
+    id: str
+    title: str
+    keys: tuple[str, ...]
+    help: str
+
+
+PAGES = (
+    PageKind(
+        "overview",
+        "Overview",
+        ("alt+o",),
+        "How the tokens found spread over lengths and scripts. Each row is a filter.",
+    ),
+    PageKind("token", "Token", ("alt+t",), "The marked token's page."),
+    PageKind(
+        "check",
+        "Check",
+        ("alt+e",),
+        "Where the tokenizer comes from, what was checked, and what is wrong with it.",
+    ),
+    PageKind("syntax", "Search help", ("f9", "alt+s"), "What can be typed into the search field."),
+)
+"""Every page, in the order of the tabs."""
+
 _FEWEST_COLUMNS = 16
 """A narrower page is set as wide as this, and cut."""
 
@@ -49,13 +77,8 @@ class Pages(Controller):
         super().__init__(screen)
         self._searching, self._field, self._table = searching, field, table
         self.rows = LinkRows(id="page")
-        pages = (
-            ("overview", "Overview", "show_overview"),
-            ("token", "Token", "show_page"),
-            ("check", "Check", "show_check"),
-            ("syntax", "Search help", "show_syntax"),
-        )
-        self.side = Turns([Turn(*page, lambda: self.rows) for page in pages], id="side")
+        turns = [Turn(p.id, p.title, f"show_page('{p.id}')", lambda: self.rows) for p in PAGES]
+        self.side = Turns(turns, id="side")
         self.beside = LinkRows(id="beside")
         self.beside.border_title = " Token "
         self.report: Report | None = None
@@ -71,35 +94,35 @@ class Pages(Controller):
 
     # -- which page
 
-    @action("Overview panel", "alt+o", section="Panels")
-    def show_overview(self) -> None:
-        """How the tokens found spread over lengths and scripts. Each row is a filter."""
-        self.choose("overview")
-
-    @action("Token panel", "alt+t", section="Panels")
-    def show_page(self) -> None:
-        """The marked token's page."""
-        self.choose("token")
-
-    @action("Check panel", "alt+e", section="Panels")
-    def show_check(self) -> None:
-        """Where the tokenizer comes from, what was checked, and what is wrong with it."""
-        self.choose("check")
-
-    @action("Search help panel", "alt+s", section="Panels")
-    def show_syntax(self) -> None:
-        """What can be typed into the search field."""
-        self.choose("syntax")
+    @actions(
+        *(
+            action(
+                f"{kind.title} panel",
+                *kind.keys,
+                section="Panels",
+                id=f"show_{kind.id}",
+                help=kind.help,
+                call=f"show_page('{kind.id}')",
+            )
+            for kind in PAGES
+        )
+    )
+    def show_page(self, page_id: str) -> None:
+        """Show another page."""
+        self.side.show(page_id)
+        self.screen.add_class("-reading")
+        self.screen.set_class(page_id == "token", "-token")
+        self.screen.call_after_refresh(self._show_side, from_top=True)
 
     @action("Next panel", "f2", section="Panels", footer="panel")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
-        self.choose(self.side.step(1))
+        self.show_page(self.side.step(1))
 
     @action("Previous panel", "shift+f2", section="Panels")
     def prev_panel(self) -> None:
         """Show the panel to the left of the one shown now."""
-        self.choose(self.side.step(-1))
+        self.show_page(self.side.step(-1))
 
     @action("Go between search and panel", "f5", section="Panels")
     def switch_focus(self) -> None:
@@ -109,13 +132,6 @@ class Pages(Controller):
             self.rows.focus()
         else:
             self._field.focus()
-
-    def choose(self, page_id: str) -> None:
-        """Show another page."""
-        self.side.show(page_id)
-        self.screen.add_class("-reading")
-        self.screen.set_class(page_id == "token", "-token")
-        self.screen.call_after_refresh(self._show_side, from_top=True)
 
     # -- showing
 
@@ -206,7 +222,7 @@ class Pages(Controller):
         if self.beside.display and self.side.shown != "token":
             self._show_beside(from_top=True)
         else:
-            self.choose("token")
+            self.show_page("token")
 
     def _token_rows(self, index: VocabularyIndex, width: int) -> list[Row]:
         token_id = self.shown_id

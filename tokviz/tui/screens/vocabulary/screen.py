@@ -62,9 +62,12 @@ class VocabularyScreen(TokvizScreen):
     ]
     GESTURES = (
         Gesture("Click a token", "Shows its page."),
-        Gesture("Click the head of a column", "Sorts by it; once more the other way round."),
-        Gesture("Click a row of the overview", "Shows only its tokens; once more all of them."),
-        Gesture("Click a word below the search", "Shows only such tokens; once more all of them."),
+        Gesture("Click the head of a column", "Sorts by it; a second click reverses the order."),
+        Gesture("Click a row of the overview", "Shows only its tokens; a second click, all."),
+        Gesture(
+            "Click a word below the search",
+            "Shows only such tokens; a second click, all.",
+        ),
         Gesture("Click an id on a token's page", "Shows that token."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
     )
@@ -91,6 +94,7 @@ class VocabularyScreen(TokvizScreen):
         with Horizontal(id="search"):
             yield Static("›", classes="prompt")
             yield self.field
+            yield self.filtering.how
         yield self.filtering.bar
         yield self._problem
         with Container(id="work"):
@@ -244,6 +248,6 @@ def _nothing_found(searching: Searching) -> str:
         sentence += f" For the token with this id, type #{typed.strip()}."
     if "is:unreachable" in typed and index is not None and index.unreachable is None:
         if index.tokenizer.remote:
-            return "Whether a token can be reached is not known of tokenizers of other libraries."
-        return "Every token is being tried: a moment."
+            return "It is not known which tokens can be reached: another library encodes them."
+        return "Every token is being tried. One moment."
     return f"{sentence} Esc shows all tokens again." if searching.query.terms else sentence

@@ -32,7 +32,7 @@ class TokenActions(Copying):
     def _clicked(self, event: RowList.Picked) -> None:
         event.stop()
         if not self._pages.beside.display:
-            self._pages.choose("token")
+            self._pages.show_page("token")
 
     @action("Show the token's page", "enter", section="Tokens", footer="token", bound=False)
     def open_token(self) -> None:
@@ -40,7 +40,7 @@ class TokenActions(Copying):
         if self._pages.beside.display:
             self._pages.beside.focus()
         else:
-            self._pages.choose("token")
+            self._pages.show_page("token")
             self._pages.rows.focus()
 
     @action("Back to the token before", "backspace", section="Tokens", bound=False)
@@ -61,7 +61,7 @@ class TokenActions(Copying):
     def jump(self, index: int) -> None:
         """Show a token of the text."""
         if index >= self.session.live.n_tokens:
-            self.say("The text has changed: it has no such token any more.")
+            self.say("The text has changed and no longer has that token.")
             return
         self.session.ask(GoToToken(index))
 
@@ -87,6 +87,6 @@ class TokenActions(Copying):
             return
         copies = token_copies(entry_of(self.session.tokenizer, token_id))
         if number >= len(copies):
-            self.say("These bytes are no text: Shift+F4 copies them in hexadecimal.")
+            self.say("These bytes are not text. Shift+F4 copies them in hexadecimal.")
             return
         self.copy(*copies[number])
