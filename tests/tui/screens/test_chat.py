@@ -787,6 +787,15 @@ async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: P
         assert_exact(screen)
 
 
+async def at_the_second_row(pilot: Pilot[None]) -> ChatScreen:
+    """Give the Chat screen with the rows of its file listed, moved to the second one."""
+    screen = await chat(pilot)
+    await pilot.press("alt+o", "down")
+    await until(pilot, lambda: screen.chat.state.origin.row == 1)
+    await settle(pilot)
+    return screen
+
+
 async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_back(
     tmp_path: Path,
 ) -> None:
@@ -795,10 +804,7 @@ async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_
     path.write_text("\n".join(map(json.dumps, (long, short))))
     app = make_app(ChatRequest(str(path)))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot)
-        await pilot.press("alt+o", "down")
-        await until(pilot, lambda: screen.chat.state.origin.row == 1)
-        await settle(pilot)
+        screen = await at_the_second_row(pilot)
         await pilot.press("escape")
         await settle(pilot)
         assert "1 user" in screen_text(app)
@@ -1059,10 +1065,7 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
     path.write_text(json.dumps(CHAT) + "\n" + json.dumps(CHAT)[:-1] + "\n")
     app = make_app(ChatRequest(str(path)))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot)
-        await pilot.press("alt+o", "down")
-        await until(pilot, lambda: screen.chat.state.origin.row == 1)
-        await settle(pilot)
+        screen = await at_the_second_row(pilot)
         await pilot.press("enter")
         await settle(pilot)
         assert contents(screen) == [json.dumps(CHAT)[:-1]]
