@@ -202,7 +202,7 @@ def _channel(name: str, index: int) -> list[TemplateSpan]:
 def _only_text(message: Message, part: Part, index: int, number: int) -> None:
     if part.kind != "text":
         raise ConversationError(
-            f"only an assistant message has parts of the kind {part.kind!r}, this one is from "
+            f"only an assistant message has parts of the kind {part.kind!r}; this one is from "
             f"{message.role!r}",
             index,
             "type",

@@ -102,7 +102,7 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
                 value, byte_text = loads(first)
             except ConversationError:
                 raise whole from None
-            note = "The text has many conversations; this is the first. Open the file in Chat."
+            note = "The text holds several conversations; this is the first. Open the file in Chat."
         return Conversation.from_json(value, byte_text=byte_text), note
     except ConversationError as error:
         return None, f"The text begins like JSON but is not a conversation: {error}"

@@ -26,6 +26,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.base import Field
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.files import sample_conversation
 from tokviz.tui.screens.chat.history import Origin
@@ -144,6 +145,21 @@ def test_the_sample_can_be_written_by_every_template(template: str) -> None:
     assert rendering.left_out == ()
     assert rendering.n_learned > 20
     assert {finding.code for finding in lint(conversation, rendering)} <= {"special-in-content"}
+
+
+async def test_a_sample_that_is_changed_is_never_written_over() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await screen.run_action("screen.sample_conversation")
+        await settle(pilot)
+        await pilot.press(*"tool", "enter")
+        await settle(pilot)
+        assert roles(screen)[-2:] == ["tool", "assistant"]
+        assert not screen.chat.modified
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, SaveFileDialog)
 
 
 async def test_every_key_is_rendered_at_once() -> None:
@@ -766,6 +782,9 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
         assert screen.chat.history.state.origin.row == 13
         screen.rows.use_filter("unreadable")
         assert list(screen.rows.listed.rows) == [7, 8]
+        screen.rows.use_filter("left-out")
+        await pilot.pause()
+        assert "No row has that finding." in [notice.message for notice in app._notifications]
 
 
 async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
