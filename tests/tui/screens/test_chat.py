@@ -787,6 +787,25 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
         assert "No row has that finding." in [notice.message for notice in app._notifications]
 
 
+async def test_findings_of_one_template_are_not_listed_under_another(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    alone = {"messages": [{"role": "assistant", "content": "Hello"}]}
+    path.write_text("\n".join(map(json.dumps, (CHAT, alone, CHAT))))
+    app = make_app(ChatRequest(str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        check_rows(screen)
+        await settle(pilot)
+        screen.rows.use_filter("not-rendered")
+        assert list(screen.rows.listed.rows) == [1]
+        screen.chat.change(template="chatml")
+        await settle(pilot)
+        scan = screen.rows.checks.scan
+        assert scan is not None and scan.complete
+        assert "not-rendered" not in scan.codes
+        assert list(screen.rows.listed.rows) == []
+
+
 async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
     app = make_app(ChatRequest(str(dataset(tmp_path))))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -260,6 +260,12 @@ class Rows(Controller):
 
     # -- findings and lengths of all rows
 
+    def follow(self) -> None:
+        """Check the rows anew if that was done with another template, tokenizer or length."""
+        if self.dataset is not None and self.checks.is_outdated:
+            self.checks.start(self.dataset)
+            self._show_checks()
+
     def _show_checks(self) -> None:
         scan, dataset = self.checks.scan, self.dataset
         self._list()
