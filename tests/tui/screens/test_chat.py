@@ -261,6 +261,11 @@ async def test_a_conversation_that_a_template_cannot_write_says_why_and_where() 
         screen = await chat(pilot, chat_)
         assert screen.rendered.rendering is None
         assert "message 1" in screen_text(app)
+        screen.looking.show_view("findings")
+        screen.rendered.findings = []
+        screen._show_rendering()
+        await pilot.pause()
+        assert "Nothing was found" not in screen_text(app)
         assert "not-rendered" in await findings(pilot, screen)
         await pilot.press("z")
         assert contents(screen) == ["zfirst"]
@@ -745,6 +750,12 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
             await go_to(typed)
             assert said in screen_text(app)
             await pilot.press("escape")
+        broken = {"messages": [{"role": "assistant", "content": "first"}]}
+        screen.chat.load(Conversation.from_json(broken), Origin())
+        await settle(pilot)
+        await go_to("#3")
+        assert "There are no tokens." in screen_text(app)
+        await pilot.press("escape", "ctrl+z")
         assert contents(screen)[0] == "question 11"
 
 
