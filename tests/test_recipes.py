@@ -23,7 +23,7 @@ from tokviz.chat.dataset import Dataset
 from tokviz.chat.lint import RULES, Breach, Rule, lint
 from tokviz.chat.render import render
 from tokviz.chat.row_sources import JsonValues
-from tokviz.chat.spans import Reason, Span
+from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.child import registry as jobs
 from tokviz.child.runner import JobClient, RunHandlers
@@ -124,13 +124,13 @@ def conversation_file(tmp_path: Path) -> Path:
 
 
 def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def write(conversation: Conversation) -> list[Span]:
+    def write(conversation: Conversation) -> list[TemplateSpan]:
         spans = []
         for number, message in enumerate(conversation.messages):
             learned = message.role == "assistant"
             reason = Reason.ASSISTANT_TEXT if learned else Reason.USER_TEXT
-            spans.append(Span("<turn>", Reason.HEADER, special=True, message=number))
-            spans.append(Span(message.text, reason, learned, False, False, number, 0))
+            spans.append(TemplateSpan("<turn>", Reason.HEADER, special=True, message=number))
+            spans.append(TemplateSpan(message.text, reason, learned, False, False, number, 0))
         return spans
 
     template = ChatTemplate("turns", "Turns", "A turn.", "this test", ("<turn>",), write)

@@ -28,7 +28,7 @@ from tokviz.chat.lint import (
     special_texts,
 )
 from tokviz.chat.render import render, runs_of
-from tokviz.chat.spans import Reason, Span
+from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.chat.token_counts import (
     MANY_BYTES,
@@ -73,7 +73,7 @@ class _Row:
     number: int
     conversation: Conversation | None = None
     findings: tuple[Finding, ...] = ()
-    spans: Sequence[Span] = ()
+    spans: Sequence[TemplateSpan] = ()
     texts: Sequence[str] = ()
     n_specials: int = 0
     n_tokens: int | None = None
@@ -222,7 +222,9 @@ class DatasetLinter:
         if self._with_lengths or most > self._max_tokens:
             row.texts = texts or ("",)
 
-    def _note_form(self, form: Form, conversation: Conversation, spans: Sequence[Span]) -> None:
+    def _note_form(
+        self, form: Form, conversation: Conversation, spans: Sequence[TemplateSpan]
+    ) -> None:
         """Remember a form if all that does not depend on the texts is in order."""
         if not _is_learned_well(conversation, spans) or roles_are_wrong(conversation):
             return
@@ -285,7 +287,7 @@ class DatasetLinter:
             row.n_tokens = len(rendering) if self._with_lengths else None
 
 
-def _is_learned_well(conversation: Conversation, spans: Iterable[Span]) -> bool:
+def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:
     """Tell whether the rules of tokens find nothing, if nothing is cut off.
 
     They do not where every assistant message is ended by a token that is learned, and something of

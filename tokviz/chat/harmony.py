@@ -25,7 +25,7 @@ from tokviz.chat.conversation import (
     Part,
 )
 from tokviz.chat.harmony_tools import tools_section
-from tokviz.chat.spans import Reason, Span, content, end, header, special
+from tokviz.chat.spans import Reason, TemplateSpan, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
 END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
@@ -45,7 +45,7 @@ _LATEST = ""
 """Where the tool that was called last is kept, beside the ids of calls."""
 
 
-def write(conversation: Conversation) -> list[Span]:
+def write(conversation: Conversation) -> list[TemplateSpan]:
     """Write a conversation for training: the last answer ends with `<|return|>`.
 
     Raises:
@@ -83,7 +83,7 @@ def writes(aside: Aside) -> bool:
     return (is_reasoning or names_tool) and isinstance(aside.value, str)
 
 
-def _told(message: Message, index: int, tools: str) -> list[Span]:
+def _told(message: Message, index: int, tools: str) -> list[TemplateSpan]:
     """Write what the model is told: by the user, or by the developer, who may add tools."""
     is_user = message.role == "user"
     spans = [special(START, index), header("user" if is_user else "developer", index)]
@@ -98,13 +98,15 @@ def _told(message: Message, index: int, tools: str) -> list[Span]:
     return [*spans, special(END, index)]
 
 
-def _assistant(message: Message, index: int, called: dict[str, str], is_last: bool) -> list[Span]:
+def _assistant(
+    message: Message, index: int, called: dict[str, str], is_last: bool
+) -> list[TemplateSpan]:
     """Write an assistant message: harmony has one message for each part.
 
     The model is given `<|start|>assistant` and writes all the rest; where it goes on after a
     message of its own, it writes these two as well. Notes whom it calls, by the ids of the calls.
     """
-    spans: list[Span] = []
+    spans: list[TemplateSpan] = []
     goes_on = False
     for text in message.reasoning:
         spans += [
@@ -168,7 +170,7 @@ def _tool_of(message: Message, called: Mapping[str, str]) -> str:
     return called.get(str(message.extra.get("tool_call_id", _LATEST)), latest)
 
 
-def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:
+def _tool_output(called: str, text: str, index: int, number: int) -> list[TemplateSpan]:
     if not called:
         raise ConversationError(
             "no tool was called before; give the message the 'name' of its tool", index, "name"
@@ -181,26 +183,26 @@ def _tool_output(called: str, text: str, index: int, number: int) -> list[Span]:
         special(CHANNEL, index, part=number),
         header(channel, index),
         special(MESSAGE, index, part=number),
-        Span(text, Reason.TOOL_OUTPUT, False, False, False, index, number),
+        TemplateSpan(text, Reason.TOOL_OUTPUT, False, False, False, index, number),
         special(END, index, part=number),
     ]
 
 
-def _assistant_start(index: int, number: int, learned: bool) -> list[Span]:
+def _assistant_start(index: int, number: int, learned: bool) -> list[TemplateSpan]:
     return [
         special(START, index, learned=learned, part=number),
         header("assistant", index, learned=learned),
     ]
 
 
-def _channel(name: str, index: int) -> list[Span]:
+def _channel(name: str, index: int) -> list[TemplateSpan]:
     return [special(CHANNEL, index, learned=True), header(name, index, learned=True)]
 
 
 def _only_text(message: Message, part: Part, index: int, number: int) -> None:
     if part.kind != "text":
         raise ConversationError(
-            f"only an assistant message has parts of the kind {part.kind!r}, this one is from "
+            f"only an assistant message has parts of the kind {part.kind!r}; this one is from "
             f"{message.role!r}",
             index,
             "type",

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.spans import Reason, Span, content
+from tokviz.chat.spans import Reason, TemplateSpan, content
 from tokviz.encoding.specials import Search, search_for, segments
 
 
@@ -48,7 +48,7 @@ class MarkedText:
 
 def to_spans(
     marked: MarkedText, conversation: Conversation, special_tokens: Collection[str]
-) -> list[Span]:
+) -> list[TemplateSpan]:
     """Make spans: special tokens are recognised outside the contents only.
 
     With generation marks, what is within them is learned. Without, it is the assistant's text, the
@@ -71,7 +71,7 @@ def to_spans(
     return list(_cut_and_set(pieces, sorted(stretches, key=itemgetter(0)), False))
 
 
-Piece = tuple[int, Span]
+Piece = tuple[int, TemplateSpan]
 """Where a span starts, and the span."""
 Stretch = tuple[int, int, int, Reason | None]
 """What is learned: start, end, message, and the reason of the structure within; None keeps it."""
@@ -119,11 +119,14 @@ def _structure(
         stretch_start, position = position, position + len(stretch)
         matters = is_special or not stretch.isspace()
         if is_special and may_end:
-            yield stretch_start, Span(stretch, Reason.END, True, True, True, before)
+            yield stretch_start, TemplateSpan(stretch, Reason.END, True, True, True, before)
         else:
             if ended and matters:
                 owner = after
-            yield stretch_start, Span(stretch, Reason.HEADER, special=is_special, message=owner)
+            yield (
+                stretch_start,
+                TemplateSpan(stretch, Reason.HEADER, special=is_special, message=owner),
+            )
         ended = ended or is_special
         may_end = may_end and not matters
 
@@ -138,7 +141,9 @@ def _last_special(pieces: list[Piece], start: int, end: int) -> tuple[int, int]:
     return found[-1] if found else (end, end)
 
 
-def _cut_and_set(pieces: list[Piece], stretches: list[Stretch], only_these: bool) -> Iterator[Span]:
+def _cut_and_set(
+    pieces: list[Piece], stretches: list[Stretch], only_these: bool
+) -> Iterator[TemplateSpan]:
     """Set what is learned by stretches of the text.
 
     Args:
@@ -165,11 +170,11 @@ def _cut_and_set(pieces: list[Piece], stretches: list[Stretch], only_these: bool
             yield _set(_part(span, at, position, end), [], only_these)
 
 
-def _part(span: Span, at: int, start: int, end: int) -> Span:
+def _part(span: TemplateSpan, at: int, start: int, end: int) -> TemplateSpan:
     return span._replace(text=span.text[start - at : end - at])
 
 
-def _set(span: Span, within: list[Stretch], only_these: bool) -> Span:
+def _set(span: TemplateSpan, within: list[Stretch], only_these: bool) -> TemplateSpan:
     if not within:
         return span._replace(learned=False) if only_these else span
     _, _, message, reason = within[0]

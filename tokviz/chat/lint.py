@@ -247,7 +247,7 @@ def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Ite
 def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     kept = rendering.n_kept
     if kept and rendering.n_learned == kept:
-        yield Breach("every token is learned, also what the user says", None, 0)
+        yield Breach("every token is learned, even what the user says", None, 0)
         return
     told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
     mask = rendering.mask

@@ -12,7 +12,7 @@ from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
 from tokviz.chat.render import Rendering, TokenRun, render, render_spans
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
-from tokviz.chat.spans import Reason, Span, end, reason_of_role, special
+from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.encoding.specials import search_for, segments
 from tokviz.tokenizer import Tokenizer
@@ -113,7 +113,7 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
                 value, byte_text = loads(first)
             except ConversationError:
                 raise whole from None
-            note = "The text has many conversations; this is the first. Open the file in Chat."
+            note = "The text holds several conversations; this is the first. Open the file in Chat."
         return Conversation.from_json(value, byte_text=byte_text), note
     except ConversationError as error:
         return None, f"The text begins like JSON but is not a conversation: {error}"
@@ -137,9 +137,9 @@ class _Reader:
 
     template: ChatTemplate
     marks: tuple[str, ...]
-    assign: Callable[[Iterator[_Stretch]], Iterator[Span]]
+    assign: Callable[[Iterator[_Stretch]], Iterator[TemplateSpan]]
 
-    def read(self, text: str, tokenizer: Tokenizer) -> Iterator[Span]:
+    def read(self, text: str, tokenizer: Tokenizer) -> Iterator[TemplateSpan]:
         """Make the spans of a text; all special tokens in it are special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
         return self.assign(segments(text, search_for(specials)))
@@ -158,7 +158,7 @@ def _reason_of(header: str) -> Reason:
 
 def _read_headers(
     start: str, header_end: str, ends: frozenset[str], stretches: Iterator[_Stretch]
-) -> Iterator[Span]:
+) -> Iterator[TemplateSpan]:
     r"""Read turns of a start token, a header with the role, its end, the text, an end token.
 
     The header's end is a special token, or "\n" for the first line break.
@@ -182,26 +182,26 @@ def _read_headers(
         elif in_header and header_end == "\n":
             line, newline, rest = text.partition("\n")
             header += line
-            yield Span(line + newline, Reason.HEADER, message=message)
+            yield TemplateSpan(line + newline, Reason.HEADER, message=message)
             if newline:
                 in_header, reason = False, _reason_of(header)
             if rest:
                 yield _said(rest, reason, message)
         elif in_header:
             header += text
-            yield Span(text, Reason.HEADER, message=message)
+            yield TemplateSpan(text, Reason.HEADER, message=message)
         elif header_end == turns.HEADER_END and text.startswith("\n\n"):
-            yield Span("\n\n", Reason.HEADER, message=message)
+            yield TemplateSpan("\n\n", Reason.HEADER, message=message)
             if text[2:]:
                 yield _said(text[2:], reason, message)
         else:
             yield _said(text, reason, message)
 
 
-def _said(text: str, reason: Reason, message: int) -> Span:
+def _said(text: str, reason: Reason, message: int) -> TemplateSpan:
     learned = reason in (Reason.ASSISTANT_TEXT, Reason.TOOL_CALL)
     structure = reason is Reason.HEADER
-    return Span(text, reason, learned, False, structure, message, -1 if structure else 0)
+    return TemplateSpan(text, reason, learned, False, structure, message, -1 if structure else 0)
 
 
 _read_chatml = partial(_read_headers, turns.IM_START, "\n", frozenset({turns.IM_END}))
@@ -210,13 +210,13 @@ _read_llama3 = partial(
 )
 
 
-def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
     """Read harmony: the model writes all of its header that is behind its name.
 
     Where it goes on after a message of its own, it writes its name too.
     """
     ends = frozenset({harmony.END, harmony.RETURN, harmony.CALL})
-    spans: list[Span] = []
+    spans: list[TemplateSpan] = []
     is_assistant = in_header = goes_on = False
     for span in _read_headers(harmony.START, harmony.MESSAGE, ends, stretches):
         if span.special and span.text == harmony.START:
@@ -237,7 +237,7 @@ def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[Span]:
     yield from spans
 
 
-def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
+def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
     message = -1
     speaker = Reason.HEADER
     reason = Reason.HEADER
@@ -259,9 +259,9 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[Span]:
             yield end(text, message)
         elif speaker is Reason.ASSISTANT_TEXT and text in inner:
             reason = inner[text]
-            yield Span(text, reason, reason is Reason.TOOL_CALL, True, message=message)
+            yield TemplateSpan(text, reason, reason is Reason.TOOL_CALL, True, message=message)
         elif speaker is Reason.ASSISTANT_TEXT and text in inner_ends:
-            yield Span(text, reason, reason is Reason.TOOL_CALL, True, message=message)
+            yield TemplateSpan(text, reason, reason is Reason.TOOL_CALL, True, message=message)
             reason = speaker
         else:
             if text == nanochat.USER_END:

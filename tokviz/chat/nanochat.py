@@ -6,7 +6,7 @@ Source: `render_conversation` in karpathy/nanochat `nanochat/tokenizer.py`.
 from __future__ import annotations
 
 from tokviz.chat.conversation import Conversation, ConversationError, Message
-from tokviz.chat.spans import Reason, Span, content, end, special
+from tokviz.chat.spans import Reason, TemplateSpan, content, end, special
 
 BOS = "<|bos|>"
 ASSISTANT_START = "<|assistant_start|>"
@@ -28,7 +28,7 @@ SPECIAL_TOKENS = (
 """In nanochat's order, which is that of their ids."""
 
 
-def write(conversation: Conversation) -> list[Span]:
+def write(conversation: Conversation) -> list[TemplateSpan]:
     """Write a conversation.
 
     Raises:
@@ -67,18 +67,18 @@ def write(conversation: Conversation) -> list[Span]:
     return spans
 
 
-def _user(message: Message, index: int, system: Message | None) -> list[Span]:
+def _user(message: Message, index: int, system: Message | None) -> list[TemplateSpan]:
     text = _plain_text(message, index)
     spans = [special(USER_START, index)]
     if system is not None:
         spans.append(content(system.text, "system", "text", 0, 0))
-        spans.append(Span("\n\n", Reason.HEADER, message=0))
+        spans.append(TemplateSpan("\n\n", Reason.HEADER, message=0))
     spans.append(content(text, "user", "text", index, 0))
     spans.append(special(USER_END, index))
     return spans
 
 
-def _assistant(message: Message, index: int) -> list[Span]:
+def _assistant(message: Message, index: int) -> list[TemplateSpan]:
     spans = [special(ASSISTANT_START, index)]
     for number, part in enumerate(message.parts):
         text = content(part.text, "assistant", part.kind, index, number, apart=True)
@@ -101,8 +101,8 @@ def _assistant(message: Message, index: int) -> list[Span]:
     return spans
 
 
-def _around(token: str, text: Span) -> Span:
-    return Span(token, text.reason, text.learned, True, True, text.message, text.part)
+def _around(token: str, text: TemplateSpan) -> TemplateSpan:
+    return TemplateSpan(token, text.reason, text.learned, True, True, text.message, text.part)
 
 
 def _plain_text(message: Message, index: int) -> str:

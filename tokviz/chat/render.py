@@ -13,7 +13,7 @@ from tokviz import bytetext
 from tokviz.chat.conversation import Aside, Conversation
 from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
-from tokviz.chat.spans import REASON_NAMES, Reason, Span
+from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
 from tokviz.tokenizer import Tokenizer
 
@@ -203,7 +203,7 @@ def render(
 
 def render_spans(
     tokenizer: Tokenizer,
-    spans: Sequence[Span],
+    spans: Sequence[TemplateSpan],
     special_tokens: Sequence[str],
     template: str,
     max_tokens: int,
@@ -266,9 +266,9 @@ def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dic
     return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
 
 
-def runs_of(spans: Iterable[Span]) -> list[list[Span]]:
+def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
     """Gather spans that are encoded in one go: a special token alone, or plain text."""
-    runs: list[list[Span]] = []
+    runs: list[list[TemplateSpan]] = []
     is_open = False
     for span in spans:
         if span.special:
@@ -297,7 +297,7 @@ class _Columns:
         self.part_of = array("i")
         self.runs: list[TokenRun] = []
 
-    def add_all(self, spans: Sequence[Span]) -> None:
+    def add_all(self, spans: Sequence[TemplateSpan]) -> None:
         """Add spans."""
         for run in runs_of(spans):
             if run[0].special:
@@ -306,7 +306,7 @@ class _Columns:
             else:
                 self._add_run(run)
 
-    def _add_run(self, run: list[Span]) -> None:
+    def _add_run(self, run: list[TemplateSpan]) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
         if len(run) == 1:
             ids = self._encoder.encode(run[0].text)
@@ -330,7 +330,7 @@ class _Columns:
             self._note(span, last - first)
             first = last
 
-    def _note(self, span: Span, n: int) -> None:
+    def _note(self, span: TemplateSpan, n: int) -> None:
         """Note the origin of the next n tokens, whose ids are there."""
         if not n:
             return

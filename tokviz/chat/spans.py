@@ -40,7 +40,7 @@ REASON_NAMES = {
 """The reasons in a word or two."""
 
 
-class Span(NamedTuple):
+class TemplateSpan(NamedTuple):
     """A stretch of a rendered conversation.
 
     Attributes:
@@ -65,22 +65,22 @@ class Span(NamedTuple):
     apart: bool = False
 
 
-def special(text: str, message: int = -1, *, learned: bool = False, part: int = -1) -> Span:
+def special(text: str, message: int = -1, *, learned: bool = False, part: int = -1) -> TemplateSpan:
     """Make a special token of the template."""
-    return Span(text, Reason.HEADER, learned, True, True, message, part)
+    return TemplateSpan(text, Reason.HEADER, learned, True, True, message, part)
 
 
-def header(text: str, message: int = -1, *, learned: bool = False) -> Span:
+def header(text: str, message: int = -1, *, learned: bool = False) -> TemplateSpan:
     """Make plain text of the template."""
-    return Span(text, Reason.HEADER, learned, False, True, message)
+    return TemplateSpan(text, Reason.HEADER, learned, False, True, message)
 
 
-def end(text: str, message: int) -> Span:
+def end(text: str, message: int) -> TemplateSpan:
     """Make the special token that ends the assistant's turn."""
-    return Span(text, Reason.END, True, True, True, message)
+    return TemplateSpan(text, Reason.END, True, True, True, message)
 
 
-def turn_end(token: str, role: str, message: int) -> Span:
+def turn_end(token: str, role: str, message: int) -> TemplateSpan:
     """Make the special token that ends anybody's turn."""
     return end(token, message) if role == "assistant" else special(token, message)
 
@@ -105,8 +105,8 @@ _OF_KIND = {
 
 def content(
     text: str, role: str, kind: str, message: int, part: int, *, apart: bool = False
-) -> Span:
+) -> TemplateSpan:
     """Make the text of a part: learned if the assistant writes it, not if a tool answers it."""
     reason = _OF_KIND.get(kind) or reason_of_role(role)
     learned = role == "assistant" and reason is not Reason.TOOL_OUTPUT
-    return Span(text, reason, learned, False, False, message, part, apart)
+    return TemplateSpan(text, reason, learned, False, False, message, part, apart)

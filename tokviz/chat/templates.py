@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Aside, Conversation
-from tokviz.chat.spans import Span
+from tokviz.chat.spans import TemplateSpan
 from tokviz.errors import TokvizError
 
 
@@ -37,7 +37,7 @@ class ChatTemplate:
     help: str
     source: str
     special_tokens: tuple[str, ...]
-    write: Callable[[Conversation], list[Span]]
+    write: Callable[[Conversation], list[TemplateSpan]]
     writes: Callable[[Aside], bool] = lambda aside: False
 
     is_remote: ClassVar[bool] = False

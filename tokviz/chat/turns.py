@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from tokviz.chat.conversation import Conversation, ConversationError, Message
-from tokviz.chat.spans import Reason, Span, content, header, special, turn_end
+from tokviz.chat.spans import Reason, TemplateSpan, content, header, special, turn_end
 
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
 BEGIN_OF_TEXT, EOT = "<|begin_of_text|>", "<|eot_id|>"
@@ -18,13 +18,13 @@ HEADER_START, HEADER_END = "<|start_header_id|>", "<|end_header_id|>"
 QWEN_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
 
-def write_chatml(conversation: Conversation) -> list[Span]:
+def write_chatml(conversation: Conversation) -> list[TemplateSpan]:
     r"""Write ChatML: `<|im_start|>` role `\n` content `<|im_end|>\n`.
 
     Sources: openai/openai-python `chatml.md`; the template of that name in the documentation of
     Hugging Face transformers ("Templates for chat models").
     """
-    spans: list[Span] = []
+    spans: list[TemplateSpan] = []
     for index, message in enumerate(conversation.messages):
         spans += [special(IM_START, index), header(f"{message.role}\n", index)]
         spans += _texts(message, index, "chatml")
@@ -32,7 +32,7 @@ def write_chatml(conversation: Conversation) -> list[Span]:
     return spans
 
 
-def write_llama3(conversation: Conversation) -> list[Span]:
+def write_llama3(conversation: Conversation) -> list[TemplateSpan]:
     r"""Write Llama 3: `<|start_header_id|>` role `<|end_header_id|>\n\n` content `<|eot_id|>`.
 
     White space around the content is cut off. Sources: meta-llama/llama3
@@ -47,7 +47,7 @@ def write_llama3(conversation: Conversation) -> list[Span]:
     return spans
 
 
-def write_qwen(conversation: Conversation) -> list[Span]:
+def write_qwen(conversation: Conversation) -> list[TemplateSpan]:
     """Write Qwen2.5: ChatML with a system message always, tool calls and tool answers.
 
     Source: `chat_template` in the `tokenizer_config.json` of Qwen/Qwen2.5-7B-Instruct.
@@ -77,11 +77,11 @@ def write_qwen(conversation: Conversation) -> list[Span]:
     return spans
 
 
-def _im_end(message: Message, index: int) -> list[Span]:
+def _im_end(message: Message, index: int) -> list[TemplateSpan]:
     return [turn_end(IM_END, message.role, index), header("\n", index)]
 
 
-def _texts(message: Message, index: int, template: str) -> list[Span]:
+def _texts(message: Message, index: int, template: str) -> list[TemplateSpan]:
     spans = []
     for number, part in enumerate(message.parts):
         if part.kind != "text":
@@ -96,7 +96,7 @@ def _texts(message: Message, index: int, template: str) -> list[Span]:
     return spans
 
 
-def _trimmed(spans: list[Span]) -> list[Span]:
+def _trimmed(spans: list[TemplateSpan]) -> list[TemplateSpan]:
     """Cut white space off the outer ends of a message's text, as Jinja's `trim` does."""
     texts = [span.text for span in spans]
     for order, strip in ((range(len(texts)), str.lstrip), (range(len(texts))[::-1], str.rstrip)):
@@ -107,7 +107,7 @@ def _trimmed(spans: list[Span]) -> list[Span]:
     return [span._replace(text=text) for span, text in zip(spans, texts, strict=True)]
 
 
-def _qwen_system(conversation: Conversation) -> list[Span]:
+def _qwen_system(conversation: Conversation) -> list[TemplateSpan]:
     first = conversation.messages[0]
     own = first.role == "system"
     index = 0 if own else -1
@@ -131,7 +131,7 @@ def _qwen_tools(tools: Any) -> str:
     )
 
 
-def _qwen_tool_calls(message: Message, index: int) -> list[Span]:
+def _qwen_tool_calls(message: Message, index: int) -> list[TemplateSpan]:
     # The prompt for the assistant ends with a newline; the model writes what follows.
     spans = [special(IM_START, index), header("assistant\n", index)]
     texts = [(n, part) for n, part in enumerate(message.parts) if part.kind != "tool_call"]
@@ -150,14 +150,14 @@ def _qwen_tool_calls(message: Message, index: int) -> list[Span]:
             around = (f'{newline}<tool_call>\n{{"name": "', "}\n</tool_call>")
             newline = "\n"
             spans += [
-                Span(around[0], Reason.TOOL_CALL, True, False, True, index, number),
+                TemplateSpan(around[0], Reason.TOOL_CALL, True, False, True, index, number),
                 content(written, "assistant", "tool_call", index, number),
-                Span(around[1], Reason.TOOL_CALL, True, False, True, index, number),
+                TemplateSpan(around[1], Reason.TOOL_CALL, True, False, True, index, number),
             ]
     return [*spans, *_im_end(message, index)]
 
 
-def _qwen_tool_output(messages: tuple[Message, ...], index: int) -> list[Span]:
+def _qwen_tool_output(messages: tuple[Message, ...], index: int) -> list[TemplateSpan]:
     """Write a tool's answer; answers in a row share one user turn."""
     first = index == 0 or messages[index - 1].role != "tool"
     last = index + 1 == len(messages) or messages[index + 1].role != "tool"

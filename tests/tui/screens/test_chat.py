@@ -26,6 +26,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.base import Field
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.files import sample_conversation
 from tokviz.tui.screens.chat.history import Origin
@@ -146,6 +147,21 @@ def test_the_sample_can_be_written_by_every_template(template: str) -> None:
     assert {finding.code for finding in lint(conversation, rendering)} <= {"special-in-content"}
 
 
+async def test_a_sample_that_is_changed_is_never_written_over() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await screen.run_action("screen.sample_conversation")
+        await settle(pilot)
+        await pilot.press(*"tool", "enter")
+        await settle(pilot)
+        assert roles(screen)[-2:] == ["tool", "assistant"]
+        assert not screen.chat.modified
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, SaveFileDialog)
+
+
 async def test_every_key_is_rendered_at_once() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -245,6 +261,11 @@ async def test_a_conversation_that_a_template_cannot_write_says_why_and_where() 
         screen = await chat(pilot, chat_)
         assert screen.rendered.rendering is None
         assert "message 1" in screen_text(app)
+        screen.looking.show_view("findings")
+        screen.rendered.findings = []
+        screen._show_rendering()
+        await pilot.pause()
+        assert "Nothing was found" not in screen_text(app)
         assert "not-rendered" in await findings(pilot, screen)
         await pilot.press("z")
         assert contents(screen) == ["zfirst"]
@@ -729,6 +750,12 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
             await go_to(typed)
             assert said in screen_text(app)
             await pilot.press("escape")
+        broken = {"messages": [{"role": "assistant", "content": "first"}]}
+        screen.chat.load(Conversation.from_json(broken), Origin())
+        await settle(pilot)
+        await go_to("#3")
+        assert "There are no tokens." in screen_text(app)
+        await pilot.press("escape", "ctrl+z")
         assert contents(screen)[0] == "question 11"
 
 
@@ -766,6 +793,28 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
         assert screen.chat.history.state.origin.row == 13
         screen.rows.use_filter("unreadable")
         assert list(screen.rows.listed.rows) == [7, 8]
+        screen.rows.use_filter("left-out")
+        await pilot.pause()
+        assert "No row has that finding." in [notice.message for notice in app._notifications]
+
+
+async def test_findings_of_one_template_are_not_listed_under_another(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    alone = {"messages": [{"role": "assistant", "content": "Hello"}]}
+    path.write_text("\n".join(map(json.dumps, (CHAT, alone, CHAT))))
+    app = make_app(ChatRequest(str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        check_rows(screen)
+        await settle(pilot)
+        screen.rows.use_filter("not-rendered")
+        assert list(screen.rows.listed.rows) == [1]
+        screen.chat.change(template="chatml")
+        await settle(pilot)
+        scan = screen.rows.checks.scan
+        assert scan is not None and scan.complete
+        assert "not-rendered" not in scan.codes
+        assert list(screen.rows.listed.rows) == []
 
 
 async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: Path) -> None:
@@ -787,6 +836,15 @@ async def test_a_row_chosen_in_the_list_is_laid_out_when_it_is_shown(tmp_path: P
         assert_exact(screen)
 
 
+async def at_the_second_row(pilot: Pilot[None]) -> ChatScreen:
+    """Give the Chat screen with the rows of its file listed, moved to the second one."""
+    screen = await chat(pilot)
+    await pilot.press("alt+o", "down")
+    await until(pilot, lambda: screen.chat.state.origin.row == 1)
+    await settle(pilot)
+    return screen
+
+
 async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_back(
     tmp_path: Path,
 ) -> None:
@@ -795,10 +853,7 @@ async def test_a_shorter_row_chosen_in_the_list_is_drawn_when_the_messages_come_
     path.write_text("\n".join(map(json.dumps, (long, short))))
     app = make_app(ChatRequest(str(path)))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot)
-        await pilot.press("alt+o", "down")
-        await until(pilot, lambda: screen.chat.state.origin.row == 1)
-        await settle(pilot)
+        screen = await at_the_second_row(pilot)
         await pilot.press("escape")
         await settle(pilot)
         assert "1 user" in screen_text(app)
@@ -1059,10 +1114,7 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
     path.write_text(json.dumps(CHAT) + "\n" + json.dumps(CHAT)[:-1] + "\n")
     app = make_app(ChatRequest(str(path)))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot)
-        await pilot.press("alt+o", "down")
-        await until(pilot, lambda: screen.chat.state.origin.row == 1)
-        await settle(pilot)
+        screen = await at_the_second_row(pilot)
         await pilot.press("enter")
         await settle(pilot)
         assert contents(screen) == [json.dumps(CHAT)[:-1]]

@@ -169,7 +169,7 @@ class MaskPanel(Vertical):
         n_virtual = len(rendering.virtual_specials)
         if n_virtual:
             tokens = "special token is" if n_virtual == 1 else "special tokens are"
-            parts.append((f" {n_virtual} {tokens} added virtually.", ""))
+            parts.append((f" {n_virtual} {tokens} not in the vocabulary.", ""))
         if masked.conversation is not None:
             link = Content.styled(" Edit it on the Chat screen (c)", "$text-accent")
             parts.append(link.stylize(Style.from_meta({"@click": "show_in_chat"})))

@@ -218,7 +218,9 @@ class Rows(Controller):
             self.go_to(rows[at])
         else:
             edge = "last" if step > 0 else "first"
-            self.say(f"This is the {edge} row{' of the filter' * bool(self.filter)}.")
+            self.say(
+                f"This is the {edge} row{' that the filter lets through' * bool(self.filter)}."
+            )
 
     def _dataset_or_say(self) -> Dataset | None:
         if self.dataset is None:
@@ -258,6 +260,12 @@ class Rows(Controller):
 
     # -- findings and lengths of all rows
 
+    def follow(self) -> None:
+        """Check the rows anew if that was done with another template, tokenizer or length."""
+        if self.dataset is not None and self.checks.is_outdated:
+            self.checks.start(self.dataset)
+            self._show_checks()
+
     def _show_checks(self) -> None:
         scan, dataset = self.checks.scan, self.dataset
         self._list()
@@ -293,7 +301,8 @@ class Rows(Controller):
         self._left.show("rows")
         rows, scan = self.listed.rows, self.checks.scan
         if not rows and scan is not None:
-            self.say(f"No row has that finding{' so far' * scan.running}.")
+            what = "any finding" if choice == _ANY else "that finding"
+            self.say(f"No row has {what}{' so far' * scan.running}.")
         if rows and self._chat.state.origin.row not in rows:
             self.go_to(rows[0])
 

@@ -147,7 +147,7 @@ class Files(Controller):
         conversation = self._chat.conversation
 
         def failed(error: TokvizError) -> None:
-            self.say(f"Not appended. {error}", "error")
+            self.say(f"Not appended: {error}", "error")
 
         self.in_thread(
             "save",
@@ -171,7 +171,14 @@ class Files(Controller):
         options = [Option(name, name.rsplit(".", 1)[0].replace("_", " ")) for name in names]
 
         def picked(name: str) -> None:
-            self._open_path(Path(str(asset_path(_SAMPLES) / name)))
+            stem, _, ending = name.partition(".")
+            if ending == "json":
+                # It comes from no file that Ctrl+S might write: samples stay as they are.
+                sample = sample_conversation(stem)
+                self._chat.mark_saved(sample)
+                self._chat.load(sample, Origin())
+            else:
+                self._open_path(Path(str(asset_path(_SAMPLES) / name)))
 
         self.ask(PickDialog("Sample conversations", options), picked)
 

@@ -29,7 +29,7 @@ class _Kind(NamedTuple):
 
     @property
     def words(self) -> str:
-        return f"{self.example} for a {self.name} ({self.first:,} to {max(0, self.last):,})"
+        return f"{self.example} for a {self.name} ({self.first:,} to {self.last:,})"
 
 
 class GoTo(Controller):
@@ -52,19 +52,23 @@ class GoTo(Controller):
     def goto(self) -> None:
         """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
         kinds = self._kinds()
+        there = [kind for kind in kinds.values() if kind.last >= kind.first]
 
         def read(text: str) -> Callable[[], object]:
             match = _GOTO.fullmatch(text)
             if match is None:
-                raise Wrong(f"Type {', '.join(kind.words for kind in kinds.values())}.")
+                raise Wrong(f"Type {', '.join(kind.words for kind in there)}.")
             kind = kinds.get(match["sign"], kinds["m"])
             number = int(re.sub("[,_ ]", "", match["number"]))
+            if kind not in there:
+                raise Wrong(f"There are no {kind.name}s.")
             if not kind.first <= number <= kind.last:
                 raise Wrong(f"The {kind.name}s go from {kind.first:,} to {kind.last:,}.")
             return partial(kind.go, number - kind.first)
 
-        words = "\n".join(kind.words for kind in kinds.values())
-        dialog = AskDialog("Go to", words, read, placeholder="12   m3   #12")
+        words = "; ".join(kind.words for kind in there) or "There is nothing to go to."
+        examples = "   ".join(kind.example for kind in there)
+        dialog = AskDialog("Go to", words, read, placeholder=examples)
         self.ask(dialog, lambda go: go())
 
     def _kinds(self) -> dict[str, _Kind]:

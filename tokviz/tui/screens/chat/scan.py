@@ -10,6 +10,7 @@ from functools import partial
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.sentences import counted
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
@@ -91,14 +92,21 @@ class Checks(Controller):
         self.scan: Scan | None = None
         """What was found, None if nobody asked for it."""
 
+    def _meaning(self) -> tuple[Tokenizer, str, int]:
+        return self.session.tokenizer, self._chat.state.template, self._chat.max_tokens
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether what was found is of another template, tokenizer or length."""
+        return self.scan is not None and self.scan.meaning != self._meaning()
+
     def start(self, dataset: Dataset) -> Scan:
         """Check all rows in the background, unless that is done or under way."""
-        tokenizer, max_tokens = self.session.tokenizer, self._chat.max_tokens
-        meaning = (tokenizer, self._chat.state.template, max_tokens)
-        if self.scan is not None and self.scan.meaning == meaning and not self.scan.stopped:
+        if self.scan is not None and not self.is_outdated and not self.scan.stopped:
             return self.scan
         self.forget()
-        self.scan = Scan(meaning)
+        self.scan = Scan(self._meaning())
+        tokenizer, _, max_tokens = self._meaning()
         linter = DatasetLinter(tokenizer, self._chat.template, max_tokens, with_lengths=True)
         check = partial(self._check, self.scan, linter, dataset)
         self.in_thread("scan", check, partial(self._checked, self.scan))

@@ -181,6 +181,7 @@ class ChatScreen(TokvizScreen):
             rendered.findings,
             self.looking.wanted_pin(),
         )
+        self.rows.follow()
         self._show_lines()
 
     def _problem_text(self) -> str:

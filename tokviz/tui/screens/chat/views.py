@@ -188,7 +188,9 @@ class ChatViews(Container):
                 view.show(self.rendering, pin=self.pin)
             view.set_pin(self.pin)
         elif view is self.findings:
-            self.findings.show_findings(self._findings, self._said[1])
+            # A problem is a finding too, which comes a moment later.
+            problem, waiting = self._said
+            self.findings.show_findings(self._findings, "Checking…" if problem else waiting)
         elif self.turns.shown == "roles":
             self._show_roles()
 
