@@ -196,7 +196,9 @@ def test_there_is_one_cursor(text, end, wrap_width, data):
     wrapped = ExactWrappedDocument(ExactDocument(live), wrap_width, SHOWN)
     cursor = data.draw(st.sampled_from([0, len(text) // 2, len(text)]))
     painter = RowPainter(live, PALETTES["dark"], SHOWN)
-    rows = [painter.strip(wrapped, row, 0, 999, Marks(cursor=cursor)) for row in range(wrapped.height)]
+    rows = [
+        painter.strip(wrapped, row, 0, 999, Marks(cursor=cursor)) for row in range(wrapped.height)
+    ]
     ground = PALETTES["dark"].cursor.bgcolor
     shown = [row for row in rows if any(s.style and s.style.bgcolor == ground for s in row)]
     assert len(shown) == 1

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import pytest
+from rich.style import Style
 from textual.app import App
 from textual.color import Color
 from textual.theme import Theme
 
+from tests.tui.test_palette import SIXTEEN, as_seen
+from tests.tui.test_palette import contrast as ink_contrast
 from tokviz.settings import Settings
-from tokviz.tui.themes import DARK, LIGHT, THEMES
+from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 
 
 def contrast(first: Color, second: Color) -> float:
@@ -39,6 +42,27 @@ def test_highlighted_row_and_cursor_are_readable(theme: Theme) -> None:
     for prefix in ("block-cursor", "input-cursor"):
         front = Color.parse(colors[f"{prefix}-foreground"])
         assert contrast(front, Color.parse(colors[f"{prefix}-background"])) >= 4.5
+
+
+@pytest.mark.parametrize("terminal", SIXTEEN)
+@pytest.mark.parametrize("theme", THEMES_16, ids=lambda theme: theme.name)
+def test_everything_can_be_seen_in_every_terminal_of_16_colours(
+    theme: Theme, terminal: str
+) -> None:
+    colors = {**theme.to_color_system().generate(), **theme.variables}
+
+    def seen(front: str, ground: str) -> float:
+        style = Style(color=colors[front], bgcolor=colors[ground])
+        return ink_contrast(as_seen(style, SIXTEEN[terminal], bold_is_bright=False))
+
+    for ground in ("background", "surface", "panel", "block-cursor-background"):
+        assert seen("foreground", ground) >= 3.5, ground
+    names = "text-muted text-disabled text-accent text-warning text-error text-success error"
+    for name in names.split():
+        assert seen(name, "background") >= 3.5, name
+    for name in ("border", "border-quiet", "scrollbar", "block-cursor-background", "panel"):
+        assert seen(name, "background") >= 1.2, name
+    assert seen("text-muted", "block-cursor-background") >= 2.5
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)

@@ -25,10 +25,11 @@ from tokviz.tui.actions import (
     declared_in,
 )
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.themes import DARK, LIGHT, THEMES
+from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.widgets.turns import neighbour
 
 GESTURES = (
@@ -75,7 +76,7 @@ class TokvizApp(App[None]):
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[bool] | None = None
-        for theme in THEMES:
+        for theme in THEMES_16 if self.console.color_system in SIXTEEN else THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
             self.theme = LIGHT

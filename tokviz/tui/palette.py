@@ -20,6 +20,8 @@ from rich.style import Style
 from textual.app import App
 
 N_HUES = 6
+SIXTEEN = ("standard", "windows")
+"""Rich's names of terminals with 16 colours."""
 
 
 class LookTable(dict[int, Style]):
@@ -214,7 +216,7 @@ def token_palette(dark: bool, color_system: str | None, no_color: bool) -> Token
     """
     if no_color or color_system is None:
         return _without_colour()
-    if color_system in ("standard", "windows"):
+    if color_system in SIXTEEN:
         return _with_colour(_DARK_16 if dark else _LIGHT_16)
     if color_system == "256":
         return _with_colour(_DARK_256 if dark else _LIGHT_256)
