@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
@@ -30,6 +31,7 @@ from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
 GESTURES = (
@@ -76,6 +78,7 @@ class TokvizApp(App[None]):
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[bool] | None = None
+        self._toasts = Toasts()
         for theme in THEMES_16 if self.console.color_system in SIXTEEN else THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
@@ -143,6 +146,28 @@ class TokvizApp(App[None]):
         """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
         self.session.change_settings(theme=self.theme)
+
+    # -- sentences for the user
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a sentence; one that stands already begins anew, and stands once."""
+        for standing in list(self._notifications):
+            if standing.message == message:
+                self._unnotify(standing, refresh=False)
+        super().notify(message, **options)
+
+    def _refresh_notifications(self) -> None:
+        if self.is_running and self.screen_stack:
+            self._toasts.place(self.screen)
+        super()._refresh_notifications()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep the sentences away from what the user does."""
+        if isinstance(event, events.InputEvent):
+            self._toasts.notice(event, self.screen)
+        await super().on_event(event)
+        if isinstance(event, events.InputEvent) and len(self._notifications):
+            self.call_after_refresh(lambda: self._toasts.place(self.screen))
 
     # -- what can be done everywhere
 
