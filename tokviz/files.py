@@ -44,7 +44,7 @@ def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > limit:
-                raise InputFileError(path, f"{size:,} bytes are too many, the limit is {limit:,}")
+                raise InputFileError(path, f"{size:,} bytes are too many; the limit is {limit:,}")
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
         raise input_error(path, error) from None

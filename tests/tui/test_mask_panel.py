@@ -55,7 +55,7 @@ async def test_a_conversation_as_json_is_rendered() -> None:
         assert panel.masked is not None
         assert panel.masked.conversation is not None and not panel.masked.aligned
         assert "2 learned" in shown(app)
-        assert "added virtually" in shown(app)
+        assert "vocabulary." in shown(app)
 
 
 async def test_a_text_in_a_templates_form_is_masked_by_its_roles() -> None:
@@ -69,13 +69,26 @@ async def test_a_text_in_a_templates_form_is_masked_by_its_roles() -> None:
         assert text == b"Hello<|im_end|>"
 
 
-async def test_any_other_text_says_how_to_get_a_mask() -> None:
-    app = make_app("just words")
-    async with app.run_test(size=(120, 40)) as pilot:
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("text", ["", "just words", "words " * 500], ids=["no", "short", "long"])
+async def test_any_other_text_says_so_in_whole_sentences_and_shows_an_example(
+    text: str, size: tuple[int, int]
+) -> None:
+    app = make_app(text)
+    async with app.run_test(size=size) as pilot:
         panel = await panel_of(pilot)
-        assert "0 learned" in shown(app)
-        assert "messages" in shown(app)
-        assert panel.masked is not None and panel.masked.aligned
+        about = panel.query_one("#mask-about")
+        n_rows = about.visual.get_height({}, about.content_size.width)  # type: ignore[attr-defined]
+        assert n_rows <= about.content_size.height
+        assert "See an example (e)" in str(about.render())
+        panel.focus()
+        await pilot.press("e")
+        await mask_made(pilot, panel)
+        assert panel.masked is not None and panel.masked.rendering.n_learned
+        assert isinstance(app.screen, TokensScreen)
+        app.screen.editor.focus()
+        await pilot.press("ctrl+z")
+        assert panel.live.text == text
 
 
 async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:

@@ -77,11 +77,14 @@ def mask_text(
     return MaskedText(rendering, message, problem or _HOW_TO, plain or not parse_specials)
 
 
-_HOW_TO = (
-    "The text is no conversation, so it is shown as one user message: nothing is learned. For a "
-    'mask, paste JSON such as {"messages": [{"role": "user", "content": "Hi"}]}, or text with '
-    "<|im_start|>, <|user_start|>, <|start_header_id|> or <|start|>."
-)
+_HOW_TO = "The text is not a conversation, so it is shown as one user message."
+EXAMPLE = """\
+{"messages": [
+  {"role": "user", "content": "What is 2 + 2?"},
+  {"role": "assistant", "content": "4"}
+]}
+"""
+"""A text that has a mask."""
 
 
 def _conversation_of(text: str) -> tuple[Conversation | None, str]:
@@ -105,7 +108,7 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
             note = "The text has many conversations; this is the first. Open the file in Chat."
         return Conversation.from_json(value, byte_text=byte_text), note
     except ConversationError as error:
-        return None, f"The text begins like JSON but is no conversation: {error}"
+        return None, f"The text begins like JSON but is not a conversation: {error}"
 
 
 # -- texts in a template's form

@@ -129,7 +129,7 @@ async def test_it_begins_with_a_sample_that_has_everything() -> None:
             part.kind for message in screen.chat.conversation.messages for part in message.parts
         }
         text = screen_text(app)
-        assert "added virtually" in text
+        assert "after its last here" in text
         assert "mask from the template" in text
 
 

@@ -178,8 +178,7 @@ def virtual_sentence(rendering: Rendering) -> str:
     one = len(names) == 1
     return (
         f"{rendering.tokenizer.name} has no {some}: "
-        f"{'it is' if one else 'they are'} added virtually, with the "
-        f"id{'' if one else 's'} after its last."
+        f"{'it has the id' if one else 'they have the ids'} after its last here."
     )
 
 
