@@ -83,7 +83,7 @@ def test_every_mark_can_be_read_in_every_terminal_of_16_colours(dark, terminal, 
     marks = (0, SPLIT, SPECIAL, HOVERED, PINNED, SELECTED, CURSOR, BLURRED_CURSOR)
     token = LookStyles(palette, ground)
     masked = mask.MaskStyles(palette, ground)
-    looks = {
+    looks: dict[object, Style] = {
         (hue, one, two): token[hue | one | two]
         for hue in (*range(N_HUES), PENDING, NO_TOKEN)
         for one in marks

@@ -4,11 +4,15 @@ import pytest
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
+from textual.drivers.headless_driver import HeadlessDriver
 from textual.theme import Theme
 
+import tokviz
 from tests.tui.test_palette import SIXTEEN, as_seen
 from tests.tui.test_palette import contrast as ink_contrast
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings
+from tokviz.tui.app import TokvizApp
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 
 
@@ -87,3 +91,17 @@ async def test_app_accepts_both_and_the_default_setting_names_one() -> None:
         app.theme = LIGHT
         app.theme = DARK
     assert Settings().theme == DARK
+
+
+@pytest.mark.parametrize(("term", "themes"), [("xterm", THEMES_16), ("xterm-256color", THEMES)])
+def test_the_app_takes_the_themes_that_its_terminal_can_show(
+    term: str, themes: tuple[Theme, Theme], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session, driver_class=HeadlessDriver)
+    assert [app.get_theme(theme.name) for theme in themes] == list(themes)
+    drawn_elsewhere = TokvizApp(session)
+    assert [drawn_elsewhere.get_theme(theme.name) for theme in THEMES] == list(THEMES)

@@ -14,11 +14,15 @@ from tokviz.tui.app import TokvizApp
 TEXT = "\n".join(f"line {number} of many" for number in range(100))
 
 
+@pytest.fixture(autouse=True)
+def patient_toasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Toasts stand as long as a slow machine needs."""
+    monkeypatch.setattr(TokvizApp, "NOTIFICATION_TIMEOUT", 1_000)
+
+
 def make_app(screen: str = "tokens") -> TokvizApp:
     first = ShowScreen(screen)
-    app = TokvizApp(Session(Opened(TEXT), tokviz.load("gpt2"), remember=False, first=first))
-    app.NOTIFICATION_TIMEOUT = 1_000
-    return app
+    return TokvizApp(Session(Opened(TEXT), tokviz.load("gpt2"), remember=False, first=first))
 
 
 def covered(app: TokvizApp) -> range:

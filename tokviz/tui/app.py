@@ -79,7 +79,9 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[bool] | None = None
         self._toasts = Toasts()
-        for theme in THEMES_16 if self.console.color_system in SIXTEEN else THEMES:
+        # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
+        few = driver_class is not None and self.console.color_system in SIXTEEN
+        for theme in THEMES_16 if few else THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
             self.theme = LIGHT
