@@ -10,6 +10,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.widgets.lists import RowList
 
 TEXT = "\n".join(f"line {number} of many" for number in range(100))
 
@@ -81,14 +82,14 @@ async def test_a_toast_does_not_cover_what_was_clicked(row: int) -> None:
 async def test_a_toast_does_not_cover_the_row_of_a_list_that_has_the_keyboard() -> None:
     app = make_app("vocabulary")
     async with app.run_test(notifications=True, size=(120, 40)) as pilot:
-        await settle(pilot)
-        table = app.screen.query_one("#table")
+        table = app.screen.query_one("#table", RowList)
+        await until(pilot, lambda: len(table.rows) > 3)
         table.focus()
         await pilot.press("down")
         app.screen.notify("Saved 12 bytes to a file.")
         await until(pilot, lambda: is_drawn(app))
         await pilot.pause()
-        at = table.cursor_screen_offset.y  # type: ignore[attr-defined]
+        at = table.cursor_screen_offset.y
         assert at == table.content_region.y + 1
         assert at not in covered(app)
 
