@@ -91,6 +91,24 @@ async def test_any_other_text_says_so_in_whole_sentences_and_shows_an_example(
         assert panel.live.text == text
 
 
+async def test_the_links_of_the_panel_work_by_mouse() -> None:
+    app = make_app("just words")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+
+        async def click(words: str) -> None:
+            rows = shown(app).splitlines()
+            y = next(y for y, row in enumerate(rows) if words in row)
+            await pilot.click(offset=(rows[y].index(words) + 1, y))
+            await settle(pilot)
+
+        await click("example (e)")
+        await mask_made(pilot, panel)
+        assert panel.masked is not None and panel.masked.rendering.n_learned
+        await click("screen (c)")
+        assert app.current_mode == "chat"
+
+
 async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:
     app = make_app("one two three")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -31,8 +31,11 @@ from tokviz.tui.widgets.lists import Cell, RowList
 _MOST_ROWS = 12
 _EXPLANATION = (
     "tokviz knows no prices: they change, and contracts differ. It reads them from a table of your "
-    "own, in which a model looks like this:"
+    "own."
 )
+_EXAMPLE = f" A model looks like this:\n\n{EXAMPLE}\n"
+_EXAMPLE_LINES = 20
+"""A terminal of fewer lines has no room for it."""
 
 
 class PricesAnswer(NamedTuple):
@@ -85,7 +88,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
         if not self._exists:
-            create = "create the table with this example"
+            create = "create an example"
             return [("C", create, "create"), ("Esc", "close", "cancel")]
         hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
         if self._models:
@@ -111,12 +114,13 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
 
     def _about(self, n_shown: int, error: str) -> str:
         path = prices_path()
+        example = _EXAMPLE if self.app.size.height >= _EXAMPLE_LINES else " "
         if error:
             return "Correct the file here (E) or with any editor, then press R."
         if not self._exists:
-            return f"{_EXPLANATION}\n\n{EXAMPLE}\nThere is no such table yet. It would be {path}"
+            return f"{_EXPLANATION}{example}There is no such table yet. It would be {path}"
         if not self._models:
-            return f"The table holds no model, which looks like this:\n\n{EXAMPLE}\nIt is {path}"
+            return f"The table holds no model.{example}The table is {path}"
         if not n_shown:
             return (
                 f"No model of the table goes with {self._tokenizer}: write this name as its "

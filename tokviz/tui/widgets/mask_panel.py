@@ -36,8 +36,19 @@ _LOW_ROWS = 14
 
 
 def _link(title: str, action: str) -> Content:
-    link = Content.styled(title, "$text-accent").stylize(Style.from_meta({"@click": action}))
+    link = Content.styled(title, "$text-accent").stylize(
+        Style.from_meta({"@click": f"of_panel('{action}')"})
+    )
     return Content.assemble(" ", link)
+
+
+class _About(Static):
+    """What is said of the text, with links that are actions of the panel."""
+
+    async def action_of_panel(self, action: str) -> None:
+        """Do what a link says."""
+        if isinstance(self.parent, MaskPanel):
+            await self.parent.run_action(action)
 
 
 class MaskPanel(Vertical):
@@ -75,7 +86,7 @@ class MaskPanel(Vertical):
         self.live = live
         self.masked: MaskedText | None = None
         self.flow = MaskFlow(palette, id="mask-flow")
-        self._about = Static(id="mask-about")
+        self._about = _About(id="mask-about")
         self._why = Static(id="mask-why")
         self._pin: int | None = None
         self._made_of: tuple[int, object, bool] | None = None
