@@ -74,7 +74,7 @@ def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line}: is not UTF-8{more}") from None
+        raise InputFileError(path, f"line {line} is not UTF-8{more}") from None
 
 
 def looks_binary(data: bytes) -> bool:
