@@ -192,6 +192,12 @@ def duration(seconds: float) -> str:
     return f"{seconds:.2f} s"
 
 
+_MEANING = (
+    "Lossless: the tokens give the text back, byte for byte. Special tokens on: text such as "
+    "<|endoftext|> is one token; a click changes that."
+)
+
+
 class StatusLine(Widget):
     """The status line. A click on the special tokens or on the cost asks for the other ones."""
 
@@ -214,6 +220,7 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         """Start with the numbers of an empty document."""
         super().__init__(id=id)
+        self.tooltip = _MEANING
         self.state = StatusState()
         """What the line shows."""
         self._laid_out: tuple[int, list[StatusSegment]] | None = None
