@@ -156,7 +156,7 @@ def test_long_text_is_not_kept_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(autosave, "MAX_BYTES", 3)
     keeper = Autosave(tmp_path)
     assert keeper.write("你") is None
-    assert keeper.write("你a") == "unsaved changes are not backed up: 4 bytes are more than 3"
+    assert keeper.write("你a") == "Unsaved changes are not backed up: 4 bytes are more than 3."
     assert len(files(tmp_path)) == 1
 
 
@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     note = Autosave(tmp_path / "file").write("text")
     assert note is not None
-    assert note.startswith("unsaved changes are not backed up: ")
+    assert note.startswith("Unsaved changes are not backed up. ")
     assert Autosave(tmp_path / "file").pending() is None
 
 

@@ -28,19 +28,10 @@ def test_no_table_is_an_empty_one(tmp_path: Path) -> None:
     assert load_prices(tmp_path / "none.toml") == ()
 
 
-def test_template_is_valid_and_holds_no_model_and_no_number(tmp_path: Path) -> None:
-    assert read(tmp_path, TEMPLATE) == ()
-    assert not any(
-        char.isdigit() for char in TEMPLATE.replace("1,000,000", "").replace("o200k", "")
-    )
-
-
-def test_template_without_its_marks_is_a_model_once_the_dots_are_filled_in(tmp_path: Path) -> None:
-    lines = [
-        line.removeprefix("# ") for line in TEMPLATE.split("\n") if "=" in line or "# [[" in line
-    ]
-    filled = "\n".join(lines).replace('"..."', '"m"').replace("= ...", "= 5")
-    assert read(tmp_path, filled) == (ModelPrice("m", "o200k_base", 5, Decimal(5), "USD"),)
+def test_template_is_a_table_with_an_example_that_uses_every_key(tmp_path: Path) -> None:
+    example = ModelPrice("Example", "", 128_000, Decimal("1.0"), "USD")
+    assert read(tmp_path, TEMPLATE) == (example,)
+    assert read(tmp_path, TEMPLATE.replace("# tokenizer", "tokenizer"))[0].tokenizer == "o200k_base"
 
 
 def test_template_is_written_once(tmp_path: Path) -> None:
@@ -68,7 +59,7 @@ def test_models_are_read_with_what_the_table_says(tmp_path: Path) -> None:
         ('[model]\nname = "a"', 1, "[[model]]"),
         ("[[model]]\nprice = 1", 1, "name: is missing"),
         ('[[model]]\nname = ""', 2, "name: is empty"),
-        ("[[model]]\nname = 3", 2, "name: is to be text"),
+        ("[[model]]\nname = 3", 2, "name: must be text"),
         ('[[model]]\nname = "a"\n\n[[model]]\nname = "b"\nwindow = 0', 6, "window: "),
         ('[[model]]\nname = "a"\nwindow = 1.5', 3, "window: "),
         ('[[model]]\nname = "a"\nwindow = true', 3, "window: "),
@@ -76,10 +67,10 @@ def test_models_are_read_with_what_the_table_says(tmp_path: Path) -> None:
         ('[[model]]\nname = "a"\nprice = -1', 3, "price: "),
         ('[[model]]\nname = "a"\nprice = nan', 3, "price: "),
         ('[[model]]\nname = "a"\nprice = inf', 3, "price: "),
-        ('[[model]]\nname = "a"\ncost = 3', 3, "cost: is no key"),
+        ('[[model]]\nname = "a"\ncost = 3', 3, "cost: is not a key"),
         ('[[model]]\nname = "a"\n[[model]]\nname = "a"', 4, "two models"),
         ('[[model]]\nname = "a\\nb"', 2, "name: "),
-        ("\n[[model]]\nname = oops", 3, "no TOML"),
+        ("\n[[model]]\nname = oops", 3, "not valid TOML"),
         (b'[[model]]\nname = "\xff"', 2, "UTF-8"),
     ],
 )

@@ -85,13 +85,13 @@ class Autosave:
             data = to_bytes(text)
             if len(data) > MAX_BYTES:
                 return (
-                    f"unsaved changes are not backed up: {len(data):,} bytes are more than"
-                    f" {MAX_BYTES:,}"
+                    f"Unsaved changes are not backed up: {len(data):,} bytes are more than"
+                    f" {MAX_BYTES:,}."
                 )
             file = self._open_folder() / self._name
             write_file(file, _header(len(data), source) + data, private=True)
         except (TokvizError, OSError, ValueError) as error:
-            return f"unsaved changes are not backed up: {error}"
+            return f"Unsaved changes are not backed up. {error}"
         with self._lock:
             self._written = file
             if n_clears != self._n_clears:  # saved while this was being written

@@ -81,7 +81,7 @@ def by_number(text: str) -> Character | str | None:
         return None
     code = int(match[1], 16)
     if code > 0x10FFFF:
-        return f"U+{code:X} is beyond Unicode, the last one is U+10FFFF."
+        return f"U+{code:X} is beyond Unicode, which ends at U+10FFFF."
     if 0xD800 <= code <= 0xDFFF:
         return f"U+{code:X} is half of a UTF-16 pair: no text can hold it."
     return named(code)

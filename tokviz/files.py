@@ -54,7 +54,7 @@ def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > limit:
-                raise InputFileError(path, f"{size:,} bytes are too many, the limit is {limit:,}")
+                raise InputFileError(path, f"{size:,} bytes are too many; the limit is {limit:,}")
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
         raise input_error(path, error) from None
@@ -84,7 +84,7 @@ def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line}: is not UTF-8{more}") from None
+        raise InputFileError(path, f"line {line} is not UTF-8{more}") from None
 
 
 def looks_binary(data: bytes) -> bool:

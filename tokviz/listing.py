@@ -172,7 +172,7 @@ def check_readable(path: Path) -> bool:
         if not stat.S_ISREG(status.st_mode):
             raise InputFileError(path.name, "is a device or pipe, not a file")
         if status.st_size > MAX_FILE_BYTES:
-            too_large = f"{status.st_size:,} bytes are too many, the limit is {MAX_FILE_BYTES:,}"
+            too_large = f"{status.st_size:,} bytes are too many; the limit is {MAX_FILE_BYTES:,}"
             raise InputFileError(path.name, too_large)
         with path.open("rb") as file:
             return not looks_binary(file.read(8192))

@@ -24,21 +24,25 @@ _MAX_BYTES = 1_000_000
 _MILLION = 1_000_000
 _LONGEST_NAME = 60
 
-TEMPLATE = """\
+EXAMPLE = """\
+[[model]]
+name = "Example"            # what to call it
+window = 128_000            # tokens of its context window
+price = 1.00                # price of 1,000,000 input tokens
+currency = "USD"            # what that price is in; any word
+# tokenizer = "o200k_base"  # show it with this tokenizer only
+"""
+"""A model as the table holds it. Its numbers are made up."""
+
+TEMPLATE = f"""\
 # The models you use: what a token costs, and how many a model takes at once.
 # tokviz shows the cost of your text from this table, and knows no prices of its own.
 #
 # Every model is a [[model]] table. Only its name is required; leave out what you do not know.
-# Take the # off the lines below, and put your own numbers in place of the dots.
-#
-# [[model]]
-# name = "..."              # what to call it
-# tokenizer = "o200k_base"  # show it with this tokenizer only: a name from `tokviz tokenizers`
-# window = ...              # tokens of its context window
-# price = ...               # price of 1,000,000 input tokens
-# currency = "USD"          # what that price is in; any word
-"""
-"""A table without models that says how to write one."""
+# The numbers of this example are made up: put those of your models in their place.
+
+{EXAMPLE}"""
+"""A table that says how to write one."""
 
 
 class ModelPrice(NamedTuple):
@@ -93,7 +97,7 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise InputFileError(path, f"is no TOML: {error}") from None
+        raise InputFileError(path, f"is not valid TOML: {error}") from None
     return _Reader(path, text).models(table)
 
 
@@ -168,13 +172,13 @@ def _is_price(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < math.inf
 
 
-_WORD = f"is to be text in quotes, of at most {_LONGEST_NAME} characters"
+_WORD = f"must be text in quotes, of at most {_LONGEST_NAME} characters"
 _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("name", _is_word, _WORD),
     ("name", str.strip, "is empty; give the model a name"),
     ("tokenizer", _is_word, _WORD),
-    ("window", _is_window, "is to be a number of tokens, such as 128000"),
-    ("price", _is_price, "is to be the price of 1,000,000 tokens, a number without quotes"),
+    ("window", _is_window, "must be a number of tokens, such as 128000"),
+    ("price", _is_price, "must be the price of 1,000,000 tokens, a number without quotes"),
     ("currency", _is_word, _WORD),
 )
 """What is checked of a model's keys, in this order: key, check, what it should be."""
@@ -206,7 +210,8 @@ class _Reader:
         keys = dict.fromkeys(key for key, _, _ in _RULES)
         for key in table:
             if key not in keys:
-                raise self._wrong(number, key, f"is no key; there are {', '.join(keys)}")
+                known = ", ".join(keys)
+                raise self._wrong(number, key, f"is not a key of a model; the keys are {known}")
         if "name" not in table:
             raise self._wrong(number, "name", "is missing; every model needs one")
         for key, is_right, wish in _RULES:

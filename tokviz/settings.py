@@ -65,7 +65,7 @@ def load_settings(path: Path | None = None) -> tuple[Settings, str | None]:
     try:
         stored = read_json(path, limit=_MAX_BYTES)
     except JsonFileError:
-        return Settings(), _keep_aside(path, "is no JSON")
+        return Settings(), _keep_aside(path, "is not JSON")
     except TokvizError as error:
         return Settings(), f"Your settings cannot be read, so these are the defaults. {error}"
     if not isinstance(stored, dict):
@@ -109,7 +109,8 @@ def _from_stored(stored: dict[str, object]) -> tuple[Settings, str | None]:
     settings = Settings(**usable)
     if not wrong:
         return settings, None
-    return settings, f"Your settings hold no usable value for {', '.join(wrong)}: set to default."
+    keys = ", ".join(wrong)
+    return settings, f"Your settings hold no usable value for {keys}: the default is used."
 
 
 def _keep_aside(path: Path, reason: str) -> str:

@@ -12,7 +12,7 @@ from tests.chat.test_templates import HARMONY, LLAMA3, PYTHON, QWEN
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.mask_text import MaskedText, mask_text
+from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
 from tokviz.chat.render import Rendering, render
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
@@ -114,7 +114,8 @@ def test_any_other_text_is_one_message_and_says_how_to_get_a_mask():
     assert kind_of(masked) == "text"
     assert not any(masked.rendering.mask)
     assert masked.rendering.ids.tolist() == QWEN.encode("just text")
-    assert "paste JSON" in masked.sentence
+    assert "not a conversation" in masked.sentence
+    assert any(mask_text(QWEN, EXAMPLE).rendering.mask)
 
 
 @pytest.mark.parametrize("parsed", [True, False])

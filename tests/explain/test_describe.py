@@ -31,7 +31,7 @@ from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_ali
         ("\u200d".encode(), "format characters"),
         ("\u0378".encode(), "unassigned characters"),
         (b"\xe4", "a byte"),
-        (b"\xe4\xb8", "bytes that are no whole characters"),
+        (b"\xe4\xb8", "bytes that are not whole characters"),
         (b".\n", "punctuation and line ends"),
         (b"\t{", "white space and punctuation"),
     ],
@@ -50,7 +50,7 @@ def is_text(data: bytes) -> bool:
 
 @given(st.binary(min_size=1, max_size=20) | st.text(min_size=1, max_size=9).map(str.encode))
 def test_bytes_that_are_no_text_are_called_so_and_no_others(token: bytes) -> None:
-    no_text = "a byte" if len(token) == 1 else "bytes that are no whole characters"
+    no_text = "a byte" if len(token) == 1 else "bytes that are not whole characters"
     assert (kind(token) == no_text) == (not is_text(token))
     assert kind(token).isascii() and kind(token).isprintable()
 

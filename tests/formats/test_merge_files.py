@@ -73,7 +73,7 @@ def test_no_merges_are_no_error():
         (b"a b\na b c\n", "line 2: 'a b c' is not a merge"),
         (b"#version: 0.2\na b\n\nc d\n", "line 3: '' is not a merge"),
         ("#version: 0.2\na b\n漢 b\n".encode(), "line 3: '漢' + 'b': '漢' stands for no byte"),
-        (b"\xff\xfe", "line 1: is not UTF-8"),
+        (b"\xff\xfe", "line 1 is not UTF-8"),
         (b'["a b", 3]', "item 1: 3 is not a pair"),
         (b'[["a", "b"], ["a"]]', "item 1: ['a'] is not a pair"),
         (b'[["a", "b"], [[97], [98]]]', "item 1: is not written as item 0 is"),

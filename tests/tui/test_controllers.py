@@ -100,7 +100,7 @@ async def test_keys_run_actions_of_controllers_with_their_arguments() -> None:
     async with app.run_test() as pilot:
         await pilot.press("f2", "f3", "f2", "f6")
         assert app.first.counting.steps == [2, 1, 2]
-        assert app.said() == ["AAH"]
+        assert app.said() == ["AAH."]
 
 
 def test_declarations_stand_in_the_order_of_the_code_the_bases_first() -> None:
@@ -222,7 +222,7 @@ async def test_an_error_of_ours_is_told_to_the_caller_or_to_the_user(is_handled:
         app.first.counting.in_thread("work", work, lambda _: errors.clear(), **options)
         await settle(pilot)
         assert [str(error) for error in errors] == ["the file is gone"] * is_handled
-        assert app.said() == ["the file is gone"] * (not is_handled)
+        assert app.said() == ["the file is gone."] * (not is_handled)
 
 
 async def test_any_other_error_is_said_and_the_app_lives() -> None:

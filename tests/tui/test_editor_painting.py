@@ -184,6 +184,26 @@ def test_every_row_of_any_document_is_as_wide_as_the_view(text, glyphs, wrap_wid
         assert UNSAFE.search(strip.text) is None
 
 
+@given(
+    st.one_of(texts, byte_texts),
+    st.sampled_from(["", "\n", "\n\n"]),
+    st.sampled_from([0, 9]),
+    st.data(),
+)
+def test_there_is_one_cursor(text, end, wrap_width, data):
+    text += end
+    live = LiveDocument(text, tokviz.load("gpt2"))
+    wrapped = ExactWrappedDocument(ExactDocument(live), wrap_width, SHOWN)
+    cursor = data.draw(st.sampled_from([0, len(text) // 2, len(text)]))
+    painter = RowPainter(live, PALETTES["dark"], SHOWN)
+    rows = [
+        painter.strip(wrapped, row, 0, 999, Marks(cursor=cursor)) for row in range(wrapped.height)
+    ]
+    ground = PALETTES["dark"].cursor.bgcolor
+    shown = [row for row in rows if any(s.style and s.style.bgcolor == ground for s in row)]
+    assert len(shown) == 1
+
+
 @given(st.one_of(texts, byte_texts))
 def test_every_token_border_can_be_seen(text):
     """Cells on both sides of a border differ in hue, or the cell that holds it is marked."""

@@ -80,13 +80,44 @@ async def test_the_panel_counts_what_the_status_line_counts() -> None:
         assert f"0 learned of {n} tokens" in shown(app) and f" {n} tokens ·" in shown(app)
 
 
-async def test_any_other_text_says_how_to_get_a_mask() -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("text", ["", "just words", "words " * 500], ids=["no", "short", "long"])
+async def test_any_other_text_says_so_in_whole_sentences_and_shows_an_example(
+    text: str, size: tuple[int, int]
+) -> None:
+    app = make_app(text)
+    async with app.run_test(size=size) as pilot:
+        panel = await panel_of(pilot)
+        about = panel.query_one("#mask-about")
+        n_rows = about.visual.get_height({}, about.content_size.width)  # type: ignore[attr-defined]
+        assert n_rows <= about.content_size.height
+        assert "See an example (e)" in str(about.render())
+        panel.focus()
+        await pilot.press("e")
+        await mask_made(pilot, panel)
+        assert panel.masked is not None and panel.masked.rendering.n_learned
+        assert isinstance(app.screen, TokensScreen)
+        app.screen.editor.focus()
+        await pilot.press("ctrl+z")
+        assert panel.live.text == text
+
+
+async def test_the_links_of_the_panel_work_by_mouse() -> None:
     app = make_app("just words")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        assert "0 learned" in shown(app)
-        assert "messages" in shown(app)
-        assert panel.masked is not None and panel.masked.aligned
+
+        async def click(words: str) -> None:
+            rows = shown(app).splitlines()
+            y = next(y for y, row in enumerate(rows) if words in row)
+            await pilot.click(offset=(rows[y].index(words) + 1, y))
+            await settle(pilot)
+
+        await click("example (e)")
+        await mask_made(pilot, panel)
+        assert panel.masked is not None and panel.masked.rendering.n_learned
+        await click("screen (c)")
+        assert app.current_mode == "chat"
 
 
 async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:

@@ -65,7 +65,7 @@ async def main():
         assert isinstance(one.screen, GreetingScreen)
         assert "F2 greet" in one.screen.keys.render_line(0).text
         await pilot.press("f2")
-        assert [notice.message for notice in one._notifications] == ["hello"]
+        assert [notice.message for notice in one._notifications] == ["hello."]
         titles = [found.title for found in actions_on("greeting")]
         assert {"Greet", "Greeting screen"} <= set(titles)
 

@@ -56,7 +56,7 @@ async def test_counts_of_all_three_appear() -> None:
     app = Host()
     async with app.run_test(size=(50, 30)) as pilot:
         await until(pilot, lambda: app.notes == ["11 pieces", "11 pieces", "15 pieces"])
-        assert app.message == "✓ lossless"
+        assert app.message == "✓ no gaps"
 
 
 async def test_the_rows_show_where_the_patterns_cut() -> None:
@@ -74,7 +74,7 @@ async def test_the_rows_show_where_the_patterns_cut() -> None:
 async def test_an_edit_is_seen_at_once_in_every_row() -> None:
     app = Host("one two")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: "5" not in app.notes and app.message == "✓ lossless")
+        await until(pilot, lambda: "5" not in app.notes and app.message == "✓ no gaps")
         app.edit(7, 0, "s three")
         lines = app.drawn().splitlines()
         assert lines[0] == "GPT-2  ▏one▏·‿twos▏·three"
@@ -86,7 +86,7 @@ async def test_an_edit_is_seen_at_once_in_every_row() -> None:
 async def test_a_new_regex_is_tried_while_it_is_typed() -> None:
     app = Host("ab 12")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.message == "✓ lossless")
+        await until(pilot, lambda: app.message == "✓ no gaps")
         app.query_one(RegexInput).value = r"\d+"
         await until(pilot, lambda: app.message == "⚠ 1 gap")
         assert "×ab" in app.drawn()
@@ -108,7 +108,7 @@ async def test_a_wrong_regex_keeps_the_old_pieces_and_edits_go_on() -> None:
 async def test_an_exploding_regex_is_given_up() -> None:
     app = Host("a" * 60 + "b")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.message == "✓ lossless")
+        await until(pilot, lambda: app.message == "✓ no gaps")
         app.query_one(RegexInput).value = r"(a|aa)+$"
         await until(pilot, lambda: "took longer than 1 s" in app.message)
         assert app.notes[2] == "1 piece"
@@ -117,7 +117,7 @@ async def test_an_exploding_regex_is_given_up() -> None:
 async def test_clicking_a_piece_tells_where_it_is() -> None:
     app = Host("ab 12345")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.message == "✓ lossless")
+        await until(pilot, lambda: app.message == "✓ no gaps")
         assert await pilot.click(GlossView, offset=(len("custom ▏ab▏"), 0))
         await until(pilot, lambda: app.clicked == [(2, 8)])
 
@@ -188,7 +188,7 @@ async def test_the_view_stays_with_its_text_when_something_is_inserted_before() 
 async def test_any_size_can_be_drawn(size: tuple[int, int]) -> None:
     app = Host("你好 a\u200bb \x1b[0m " * 40 + "\n" * 3)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.message == "✓ lossless")
+        await until(pilot, lambda: app.message == "✓ no gaps")
         view = app.query_one(GlossView)
         for y in range(view.size.height):
             assert view.render_line(y).cell_length == view.size.width

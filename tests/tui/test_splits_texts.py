@@ -13,10 +13,10 @@ from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdi
 @pytest.mark.parametrize(
     ("n_gaps", "n_zero_width", "words"),
     [
-        (0, 0, "✓ lossless"),
+        (0, 0, "✓ no gaps"),
         (1, 0, "⚠ 1 gap"),
         (3, 0, "⚠ 3 gaps"),
-        (0, 2, "✓ lossless · zero-width matches ignored"),
+        (0, 2, "✓ no gaps · zero-width matches ignored"),
         (1200, 1, "⚠ 1,200 gaps · zero-width matches ignored"),
     ],
 )

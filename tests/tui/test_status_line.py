@@ -25,7 +25,7 @@ def line(state: StatusState, width: int) -> str:
 
 def test_a_wide_line_tells_everything() -> None:
     assert line(USUAL, 200) == (
-        "311 tokens · 707 chars · 823 bytes · 2.65 bytes/token · ✓ lossless · specials: parsed"
+        "311 tokens · 707 chars · 823 bytes · 2.65 bytes/token · ✓ lossless · special tokens: on"
         " · 0.4 ms"
     )
 
@@ -44,11 +44,11 @@ def test_one_is_not_plural() -> None:
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (86, line(USUAL._replace(seconds=None), 200)),
-        (80, "311 tokens · 707 chars · 823 bytes · 2.65 B/tok · ✓ lossless · specials: parsed"),
-        (60, "311 tokens · 707 chars · 823 bytes · ✓ · specials: parsed"),
-        (40, "311 tokens · 707 chars · 823 bytes · ✓"),
-        (30, "311 tokens · 823 bytes · ✓"),
+        (88, line(USUAL._replace(seconds=None), 200)),
+        (80, "311 tokens · 707 chars · 823 bytes · 2.65 B/tok · ✓ lossless · specials: on"),
+        (60, "311 tokens · 707 chars · 823 bytes · specials: on"),
+        (40, "311 tokens · 707 chars · 823 bytes"),
+        (30, "311 tokens · 823 bytes"),
         (20, "311 tokens · 823 B"),
         (10, "311 tokens"),
         (8, "311 tok"),
@@ -146,7 +146,8 @@ async def test_a_click_on_specials_asks_to_toggle_them() -> None:
     async with app.run_test(size=(120, 3)) as pilot:
         status = app.query_one(StatusLine)
         status.show(USUAL)
-        x = status.text.index("specials") + 1
+        assert "Lossless: the tokens give the text back" in str(status.tooltip)
+        x = status.text.index("special tokens") + 1
         await pilot.click(StatusLine, offset=(x, 0))
         await pilot.click(StatusLine, offset=(x + 3, 0))
         await pilot.click(StatusLine, offset=(3, 0))

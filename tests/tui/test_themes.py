@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from rich.style import Style
 from textual.app import App
 from textual.color import Color
+from textual.drivers.headless_driver import HeadlessDriver
 from textual.theme import Theme
 
+import tokviz
+from tests.tui.test_palette import SIXTEEN, as_seen
+from tests.tui.test_palette import contrast as ink_contrast
+from tokviz.session import Opened, Session
 from tokviz.settings import Settings
-from tokviz.tui.themes import DARK, LIGHT, THEMES
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 
 
 def contrast(first: Color, second: Color) -> float:
@@ -41,6 +48,27 @@ def test_highlighted_row_and_cursor_are_readable(theme: Theme) -> None:
         assert contrast(front, Color.parse(colors[f"{prefix}-background"])) >= 4.5
 
 
+@pytest.mark.parametrize("terminal", SIXTEEN)
+@pytest.mark.parametrize("theme", THEMES_16, ids=lambda theme: theme.name)
+def test_everything_can_be_seen_in_every_terminal_of_16_colours(
+    theme: Theme, terminal: str
+) -> None:
+    colors = {**theme.to_color_system().generate(), **theme.variables}
+
+    def seen(front: str, ground: str) -> float:
+        style = Style(color=colors[front], bgcolor=colors[ground])
+        return ink_contrast(as_seen(style, SIXTEEN[terminal], bold_is_bright=False))
+
+    for ground in ("background", "surface", "panel", "block-cursor-background"):
+        assert seen("foreground", ground) >= 3.5, ground
+    names = "text-muted text-disabled text-accent text-warning text-error text-success error"
+    for name in names.split():
+        assert seen(name, "background") >= 3.5, name
+    for name in ("border", "border-quiet", "scrollbar", "block-cursor-background", "panel"):
+        assert seen(name, "background") >= 1.2, name
+    assert seen("text-muted", "block-cursor-background") >= 2.5
+
+
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_borders_are_visible_but_quieter_than_text(theme: Theme) -> None:
     border = Color.parse(theme.variables["border-quiet"])
@@ -63,3 +91,17 @@ async def test_app_accepts_both_and_the_default_setting_names_one() -> None:
         app.theme = LIGHT
         app.theme = DARK
     assert Settings().theme == DARK
+
+
+@pytest.mark.parametrize(("term", "themes"), [("xterm", THEMES_16), ("xterm-256color", THEMES)])
+def test_the_app_takes_the_themes_that_its_terminal_can_show(
+    term: str, themes: tuple[Theme, Theme], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session, driver_class=HeadlessDriver)
+    assert [app.get_theme(theme.name) for theme in themes] == list(themes)
+    drawn_elsewhere = TokvizApp(session)
+    assert [drawn_elsewhere.get_theme(theme.name) for theme in THEMES] == list(THEMES)

@@ -88,11 +88,14 @@ def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Renderin
     return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), owner, owner, runs, n + 1, {})
 
 
-_HOW_TO = (
-    "The text is not a conversation, so it is shown as one user message: nothing is learned. For "
-    'a mask, paste JSON such as {"messages": [{"role": "user", "content": "Hi"}]}, or text with '
-    "<|im_start|>, <|user_start|>, <|start_header_id|> or <|start|>."
-)
+_HOW_TO = "The text is not a conversation, so it is shown as one user message."
+EXAMPLE = """\
+{"messages": [
+  {"role": "user", "content": "What is 2 + 2?"},
+  {"role": "assistant", "content": "4"}
+]}
+"""
+"""A text that has a mask."""
 
 
 def _conversation_of(text: str) -> tuple[Conversation | None, str]:

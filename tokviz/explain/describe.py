@@ -53,7 +53,7 @@ def kind(token: bytes) -> str:
     """Say what sort of text a token is. Bytes that are no whole characters are called so."""
     text = bytetext.from_bytes(token)[:_READ]
     if bytetext.has_raw_bytes(text):
-        return "a byte" if len(token) == 1 else "bytes that are no whole characters"
+        return "a byte" if len(token) == 1 else "bytes that are not whole characters"
     if text.isspace():
         return _white_space(text)
     before = len(text) - len(text.lstrip(" "))

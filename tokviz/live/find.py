@@ -120,7 +120,7 @@ def _regex_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[
 
     source = query.text if query.regex else escaped(query.text)
     if len(source) > MAX_PATTERN:
-        raise _PatternProblem(f"The pattern is too long, {MAX_PATTERN:,} characters are the limit.")
+        raise _PatternProblem(f"The pattern is too long: the limit is {MAX_PATTERN:,} characters.")
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
         pattern = regex.compile(source, flags)

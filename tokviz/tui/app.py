@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
@@ -25,10 +26,12 @@ from tokviz.tui.actions import (
     declared_in,
 )
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.themes import DARK, LIGHT, THEMES
+from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
 GESTURES = (
@@ -75,7 +78,10 @@ class TokvizApp(App[None]):
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
-        for theme in THEMES:
+        self._toasts = Toasts()
+        # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
+        few = driver_class is not None and self.console.color_system in SIXTEEN
+        for theme in THEMES_16 if few else THEMES:
             self.register_theme(theme)
         if session.settings.theme == LIGHT:
             self.theme = LIGHT
@@ -142,6 +148,28 @@ class TokvizApp(App[None]):
         """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
         self.session.change_settings(theme=self.theme)
+
+    # -- sentences for the user
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a sentence; one that stands already begins anew, and stands once."""
+        for standing in list(self._notifications):
+            if standing.message == message:
+                self._unnotify(standing, refresh=False)
+        super().notify(message, **options)
+
+    def _refresh_notifications(self) -> None:
+        if self.is_running and self.screen_stack:
+            self._toasts.place(self.screen)
+        super()._refresh_notifications()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep the sentences away from what the user does."""
+        if isinstance(event, events.InputEvent):
+            self._toasts.notice(event, self.screen)
+        await super().on_event(event)
+        if isinstance(event, events.InputEvent) and len(self._notifications):
+            self.call_after_refresh(lambda: self._toasts.place(self.screen))
 
     # -- what can be done everywhere
 

@@ -55,6 +55,15 @@ class CopyRequested(Message):
         self.what = what
 
 
+class TextWanted(Message):
+    """A panel offers another text, such as an example."""
+
+    def __init__(self, text: str) -> None:
+        """Take the text."""
+        super().__init__()
+        self.text = text
+
+
 class Notice(Message):
     """A sentence for the user."""
 

@@ -5,7 +5,7 @@ or 256 colours the hues are colours of those palettes, so that the terminal's ow
 make two of them equal. Without colour the hues are attributes: every other hue is underlined, and
 the hues of equal parity differ in bold and italic.
 
-No meaning is in colour alone: special tokens are bold and italic, split characters bold and
+No meaning is in colour alone: special tokens are italic and bold or underlined, split characters
 underlined, the pinned token bold and the pointed one underlined, or reversed where there is no
 colour.
 """
@@ -20,6 +20,8 @@ from rich.style import Style
 from textual.app import App
 
 N_HUES = 6
+SIXTEEN = ("standard", "windows")
+"""Rich's names of terminals with 16 colours."""
 
 
 class LookTable(dict[int, Style]):
@@ -87,8 +89,9 @@ class _Colours(NamedTuple):
     hover: str
     selection: str
     muted: str
-    split: str
-    special: str
+    split: str | None
+    special: str | None
+    """None for the colour that the text has, and for text that is not bold: see below."""
     gap: tuple[str, str]
     """Text and fill."""
     ink: tuple[str, ...] = ()
@@ -162,39 +165,41 @@ _LIGHT_256 = _LIGHT._replace(
     selected=("#5fafff", "#d7af87", "#87d7af", "#d7afd7", "#afafff", "#87d7d7"),
 )
 _BLACK, _GREY, _SILVER, _WHITE = "#000000", "#555555", "#aaaaaa", "#ffffff"
+# What these sixteen look like is the terminal's choice: "#aa5500" is brown in one and bright yellow
+# in another, and bold black may be grey. The texts on them can be read in all.
 _DARK_16 = _Colours(
     ground=_BLACK,
-    text=_SILVER,
-    fills=("#0000aa", "#aa5500", "#00aa00", "#aa00aa", _GREY, "#00aaaa"),
-    ink=(_WHITE, _WHITE, _BLACK, _WHITE, _WHITE, _BLACK),
-    dim=(_SILVER, _SILVER, _BLACK, _SILVER, _SILVER, _BLACK),
-    selected=("#5555ff", "#ffff55", "#55ff55", "#ff55ff", _SILVER, "#55ffff"),
-    selected_ink=(_WHITE, _BLACK, _BLACK, _BLACK, _BLACK, _BLACK),
+    text=_WHITE,
+    fills=("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
+    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _WHITE, _BLACK),
+    dim=(_BLACK, _BLACK, _SILVER, _SILVER, _SILVER, _BLACK),
+    selected=("#55ffff", "#ff5555", _WHITE, "#ff55ff", _SILVER, "#55ff55"),
+    selected_ink=(_BLACK,) * N_HUES,
     pointer=_WHITE,
     on_pointer=_BLACK,
     hover="#aa0000",
     selection=_SILVER,
-    muted=_GREY,
-    split=_WHITE,
-    special="#ffff55",
+    muted=_SILVER,
+    split=None,
+    special=None,
     gap=(_BLACK, "#ff5555"),
-    cursor=(_BLACK, "#ff5555"),
+    cursor=(_BLACK, "#ffff55"),
 )
 _LIGHT_16 = _Colours(
     ground=_WHITE,
     text=_BLACK,
-    fills=("#55ffff", "#ffff55", "#55ff55", "#ff55ff", _SILVER, "#5555ff"),
-    ink=(_BLACK, _BLACK, _BLACK, _BLACK, _BLACK, _WHITE),
-    dim=(_GREY, _GREY, _GREY, _GREY, _GREY, _WHITE),
-    selected=("#00aaaa", "#aa5500", "#00aa00", "#aa00aa", _GREY, "#0000aa"),
-    selected_ink=(_BLACK, _WHITE, _BLACK, _WHITE, _WHITE, _WHITE),
+    fills=("#55ffff", "#ffff55", "#0000aa", "#aa00aa", _SILVER, "#55ff55"),
+    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _BLACK, _BLACK),
+    dim=(_GREY, _GREY, _SILVER, _SILVER, _GREY, _GREY),
+    selected=("#00aaaa", "#aa5500", _GREY, "#ff55ff", _BLACK, "#00aa00"),
+    selected_ink=(_BLACK, _BLACK, _WHITE, _BLACK, _WHITE, _BLACK),
     pointer=_BLACK,
     on_pointer=_WHITE,
     hover="#ff5555",
     selection=_SILVER,
     muted=_GREY,
-    split=_BLACK,
-    special="#aa0000",
+    split=None,
+    special=None,
     gap=(_WHITE, "#aa0000"),
     cursor=(_WHITE, "#aa0000"),
 )
@@ -211,7 +216,7 @@ def token_palette(dark: bool, color_system: str | None, no_color: bool) -> Token
     """
     if no_color or color_system is None:
         return _without_colour()
-    if color_system in ("standard", "windows"):
+    if color_system in SIXTEEN:
         return _with_colour(_DARK_16 if dark else _LIGHT_16)
     if color_system == "256":
         return _with_colour(_DARK_256 if dark else _LIGHT_256)
@@ -225,21 +230,27 @@ def _with_colour(colours: _Colours) -> TokenPalette:
     selected = colours.selected or tuple(
         _mix(fill, colours.selection, _TINT_SHARE) for fill in fills
     )
+    selection = Style(bgcolor=_mix(colours.ground, colours.selection, _TINT_SHARE))
+    if colours.ink:
+        selection = _on(_BLACK, colours.selection) + Style(bold=False)
     return TokenPalette(
         base=_on(colours.text, colours.ground),
         hues=tuple(map(_on, ink, fills)),
         dim=tuple(Style(color=colour) for colour in dim),
-        split=(Style(color=colours.split, bold=True, underline=True),) * N_HUES,
-        selected=tuple(map(_on, colours.selected_ink or (None,) * N_HUES, selected)),
-        selected_base=Style(bgcolor=_mix(colours.ground, colours.selection, _TINT_SHARE)),
-        special=Style(color=colours.special, bold=True, italic=True),
+        split=(_overlay(colours.split) + Style(underline=True),) * N_HUES,
+        selected=tuple(
+            _on(ink, fill) + Style(bold=False if ink else None)
+            for ink, fill in zip(colours.selected_ink or (None,) * N_HUES, selected, strict=True)
+        ),
+        selected_base=selection,
+        special=_overlay(colours.special) + Style(italic=True),
         pending=_on(colours.muted, colours.ground),
         gap=_on(*colours.gap) + Style(underline=True),
         hover=_on(colours.text, colours.hover) + Style(underline=True),
         pin=_on(colours.on_pointer, colours.pointer) + Style(bold=True),
-        selection=Style(bgcolor=_mix(colours.ground, colours.selection, _TINT_SHARE)),
+        selection=selection,
         cursor=_on(*(colours.cursor or (colours.ground, colours.text))) + Style(bold=True),
-        blurred_cursor=Style(underline=True, bold=True),
+        blurred_cursor=Style(reverse=True) if colours.ink else Style(underline=True, bold=True),
     )
 
 
@@ -266,6 +277,10 @@ def _without_colour() -> TokenPalette:
         blurred_cursor=bold + under,
         mono=True,
     )
+
+
+def _overlay(colour: str | None) -> Style:
+    return Style(underline=True) if colour is None else Style(color=colour, bold=True)
 
 
 def _on(text: str | None, fill: str) -> Style:

@@ -23,6 +23,9 @@ _USES = {
     "border": "border-blurred border-quiet",
     "muted": "text-muted foreground-muted footer-foreground footer-description-foreground",
     "disabled": "text-disabled foreground-disabled",
+    "warning": "text-warning",
+    "error": "text-error",
+    "success": "text-success",
     "selection": "block-cursor-background block-cursor-blurred-background "
     "input-selection-background",
     "row": "block-hover-background",
@@ -103,3 +106,54 @@ THEMES: tuple[Theme, Theme] = (
     ),
 )
 """Both themes, for `App.register_theme`."""
+
+_QUIET_16 = {"border": "#555555", "thumb": "#555555"}
+THEMES_16: tuple[Theme, Theme] = (
+    # Colours of the terminal's own palette, which rounding cannot make one.
+    _theme(
+        DARK,
+        dark=True,
+        secondary="#aaaaaa",
+        accent="#55ffff",
+        warning="#ffff55",
+        error="#ff5555",
+        success="#55ff55",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#000000",
+        panel="#555555",
+        quiet=_QUIET_16
+        | {
+            "muted": "#aaaaaa",
+            "disabled": "#aaaaaa",
+            "selection": "#0000aa",
+            "row": "#555555",
+            "track": "#000000",
+            "thumb_hover": "#aaaaaa",
+        },
+    ),
+    # Of the darker ones green and brown cannot be read on white in most terminals.
+    _theme(
+        LIGHT,
+        dark=False,
+        secondary="#555555",
+        accent="#0000aa",
+        warning="#aa00aa",
+        error="#aa0000",
+        success="#0000aa",
+        foreground="#000000",
+        background="#ffffff",
+        surface="#ffffff",
+        panel="#aaaaaa",
+        quiet=_QUIET_16
+        | {
+            "muted": "#555555",
+            "disabled": "#555555",
+            "selection": "#55ffff",
+            "row": "#aaaaaa",
+            "track": "#ffffff",
+            "thumb_hover": "#000000",
+        },
+    ),
+)
+"""Both themes for a terminal of 16 colours."""

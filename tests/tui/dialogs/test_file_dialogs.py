@@ -299,7 +299,7 @@ async def test_a_new_folder_is_not_put_in_the_place_of_a_file(
     async with open_dialog(SaveFileDialog(folder, "apple.txt", existing="refuse")) as pilot:
         await pilot.press("enter")
         assert pilot.is_open
-        assert pilot.shows("apple.txt exists already and is not a folder.")
+        assert pilot.shows("apple.txt already exists and is not a folder.")
 
 
 async def test_a_key_goes_through_the_kinds_of_file(open_dialog: OpenDialog, folder: Path) -> None:

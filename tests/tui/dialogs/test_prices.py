@@ -6,7 +6,7 @@ import pytest
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.prices import TEMPLATE, prices_path
+from tokviz.prices import EXAMPLE, TEMPLATE, prices_path
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
@@ -37,11 +37,21 @@ async def test_without_a_table_it_says_so_and_makes_one_that_explains_itself(
 ) -> None:
     async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
         assert pilot.shows("knows no prices") and not table.exists()
+        assert all(pilot.shows(line) for line in EXAMPLE.splitlines())
         await pilot.press("c")
         assert table.read_text() == TEMPLATE
-        assert pilot.shows("holds no model yet")
+        assert pilot.shows("Example") and pilot.shows("0.0000050 USD")
         await pilot.press("escape")
-        assert pilot.result == PricesAnswer((), "")
+        answer = pilot.result
+        assert isinstance(answer, PricesAnswer) and len(answer.models) == 1
+
+
+async def test_a_table_without_a_model_shows_what_one_looks_like(
+    open_dialog: OpenDialog, table: Path
+) -> None:
+    table.write_text("# nothing")
+    async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
+        assert pilot.shows("holds no model") and pilot.shows("[[model]]")
 
 
 async def test_models_of_the_tokenizer_are_listed_with_cost_and_share(

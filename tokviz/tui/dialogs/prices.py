@@ -14,6 +14,7 @@ from textual.widgets import Static
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.prices import (
+    EXAMPLE,
     ModelPrice,
     cost_text,
     load_prices,
@@ -30,8 +31,11 @@ from tokviz.tui.widgets.lists import Cell, RowList
 _MOST_ROWS = 12
 _EXPLANATION = (
     "tokviz knows no prices: they change, and contracts differ. It reads them from a table of your "
-    "own, a small TOML file with the models you use: name, window, price per million tokens."
+    "own."
 )
+_EXAMPLE = f" A model looks like this:\n\n{EXAMPLE}\n"
+_EXAMPLE_LINES = 20
+"""A terminal of fewer lines has no room for it."""
 
 
 class PricesAnswer(NamedTuple):
@@ -52,7 +56,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     PricesDialog {
         #dialog { width: 92; }
         #models { height: 1; margin-bottom: 1; }
-        #about { height: auto; max-height: 8; color: $text-muted; }
+        #about { height: auto; max-height: 13; color: $text-muted; }
         &.-empty #models { display: none; }
         .error { max-height: 6; }
     }
@@ -84,7 +88,8 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
         if not self._exists:
-            return [("C", "create an empty table", "create"), ("Esc", "close", "cancel")]
+            create = "create an example"
+            return [("C", create, "create"), ("Esc", "close", "cancel")]
         hints = [("Esc", "close", "cancel"), ("E", "edit it here", "edit")]
         if self._models:
             hints.insert(0, ("Enter", "show this one", "choose"))
@@ -103,28 +108,29 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         self.rows.styles.height = min(max(len(shown), 1), _MOST_ROWS)
         self.set_class(not shown, "-empty")
         self.show_error(error)
-        self.query_one("#about", Static).update(Content(safe(self._about(len(shown), error))))
+        about = self._about(len(shown), error).split("\n")
+        self.query_one("#about", Static).update(Content("\n").join(map(Content, map(safe, about))))
         self.show_hints()
 
     def _about(self, n_shown: int, error: str) -> str:
         path = prices_path()
+        example = _EXAMPLE if self.app.size.height >= _EXAMPLE_LINES else " "
         if error:
-            return "Mend the file with any editor, then press R."
+            return "Correct the file here (E) or with any editor, then press R."
         if not self._exists:
-            return f"{_EXPLANATION} There is no such table yet. It would be {path}"
+            return f"{_EXPLANATION}{example}There is no such table yet. It would be {path}"
         if not self._models:
-            return f"The table holds no model yet; it explains itself. It is {path}"
+            return f"The table holds no model.{example}The table is {path}"
         if not n_shown:
-            n = len(self._models)
             return (
-                f"None of the {n} models of the table goes with {self._tokenizer}: a model's "
-                f"`tokenizer` is to be this name, or left out. The table is {path}"
+                f"No model of the table goes with {self._tokenizer}: write this name as its "
+                f"`tokenizer`, or leave that out. The table is {path}"
             )
         return f"{self._n_tokens:,} tokens with {self._tokenizer}. The table is {path}"
 
     def _paint(self, model: ModelPrice, width: int) -> list[Cell]:
         mark = "● " if model.name == self._chosen else "  "
-        cost = cost_text(model, self._n_tokens) or "neither price nor window in the table"
+        cost = cost_text(model, self._n_tokens) or "the table has neither price nor window"
         room = max(8, width - len(mark) - len(cost) - 3)
         name = fit(safe(model.name), room)
         return [(mark, "accent"), (name.ljust(room), "strong"), (f" {fit(cost, width)} ", "")]
@@ -140,13 +146,13 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         )
 
     def action_create(self) -> None:
-        """Write an empty table that explains itself."""
+        """Write a table with an example, which says what each line means."""
         if self._exists:
             return
         try:
             make_prices_file()
         except (OSError, TokvizError) as error:
-            self.show_error(f"Not made. {error}")
+            self.show_error(f"The table is not written. {error}")
             return
         self.action_reload()
 

@@ -87,7 +87,7 @@ class SaveFileDialog(FileDialog):
 
     def _take_existing(self, path: Path) -> None:
         if self._existing == "refuse":
-            self.show_error(f"{path.name} exists already and is not a folder.")
+            self.show_error(f"{path.name} already exists and is not a folder.")
             return
         if self._existing == "take":
             self.finish(path)
@@ -97,7 +97,7 @@ class SaveFileDialog(FileDialog):
             if replace:
                 self.finish(path)
 
-        question = f"Replace {path.name}? It exists already in {path.parent}."
+        question = f"Replace {path.name}? It already exists in {path.parent}."
         self.app.push_screen(ConfirmDialog("Save", question, "replace", danger=True), answered)
 
     def action_next_kind(self) -> None:

@@ -141,8 +141,9 @@ class TokvizScreen(Screen[None]):
             self.keys.show(*key_items(self))
 
     def say(self, text: str, severity: SeverityLevel = "information") -> None:
-        """Show the user a sentence, as plain text."""
-        self.notify(text, severity=severity, markup=False)
+        """Show the user a sentence, as plain text; an error need not end in a full stop."""
+        stop = "" if text.endswith((".", "!", "?", "…")) else "."
+        self.notify(text + stop, severity=severity, markup=False)
 
     def on_notice(self, message: Notice) -> None:
         """Show what a widget, or work in the background, has to say."""

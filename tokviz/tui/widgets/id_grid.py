@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
 
 from tokviz.glyphs import token_label
 from tokviz.tui.messages import TokenHovered, TokenPicked
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.grid_rows import (
     GridLook,
     GridRow,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _STRIPS_KEPT = 512
 _MOST_CHARS = 8192
 """Characters that drawing a few rows may encode at once."""
+_EMPTY = " Token ids appear here as you type."
 
 
 class IdGrid(TokenView):
@@ -109,7 +112,10 @@ class IdGrid(TokenView):
         contents = self._rows(range(row, row + 1)) if row < self._n_rows() else []
         if not contents:
             self._drawn.pop(row, None)
-            return Strip.blank(self.size.width, look.base)
+            words = "" if row or self.live.n_chars else fit(_EMPTY, self.row_width)
+            return Strip([Segment(words, look.base + look.dim)]).adjust_cell_length(
+                self.size.width, look.base
+            )
         content = contents[0]
         if len(self._drawn) > _STRIPS_KEPT:
             self._drawn.clear()

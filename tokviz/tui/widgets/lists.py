@@ -173,6 +173,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 
     def watch_highlighted(self, old: int | None, new: int | None) -> None:
         """Bring the row into view, draw the two that change, and tell."""
+        self.row_at_hand = new or 0
         self._reveal()
         self.refresh_row(old)
         self.refresh_row(new)

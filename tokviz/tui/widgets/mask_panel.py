@@ -15,10 +15,10 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.mask_text import MaskedText, mask_text
+from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
-from tokviz.tui.messages import TokenPicked
+from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
@@ -35,6 +35,22 @@ _LOW_ROWS = 14
 """A panel of fewer rows says less of a token."""
 
 
+def _link(title: str, action: str) -> Content:
+    link = Content.styled(title, "$text-accent").stylize(
+        Style.from_meta({"@click": f"of_panel('{action}')"})
+    )
+    return Content.assemble(" ", link)
+
+
+class _About(Static):
+    """What is said of the text, with links that are actions of the panel."""
+
+    async def action_of_panel(self, action: str) -> None:
+        """Do what a link says."""
+        if isinstance(self.parent, MaskPanel):
+            await self.parent.run_action(action)
+
+
 class MaskPanel(Vertical):
     """Shows the mask of the document's text as a conversation.
 
@@ -48,11 +64,12 @@ class MaskPanel(Vertical):
         #mask-flow { height: 1fr; }
         #mask-why { height: 5; padding: 0 1; border-top: solid $border-quiet; }
         &.-low #mask-why { height: 2; border-top: none; }
-        &.-low #mask-about { max-height: 2; }
+        &.-low #mask-about { max-height: 3; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "show_in_chat", "Edit on the Chat screen", show=False)
+        Binding("c", "show_in_chat", "Edit on the Chat screen", show=False),
+        Binding("e", "show_example", "Show an example", show=False),
     ]
 
     class ChatWanted(Message):
@@ -69,7 +86,7 @@ class MaskPanel(Vertical):
         self.live = live
         self.masked: MaskedText | None = None
         self.flow = MaskFlow(palette, id="mask-flow")
-        self._about = Static(id="mask-about")
+        self._about = _About(id="mask-about")
         self._why = Static(id="mask-why")
         self._pin: int | None = None
         self._made_of: tuple[int, object, bool] | None = None
@@ -126,9 +143,13 @@ class MaskPanel(Vertical):
         tokenizer = self.live.tokenizer
         if tokenizer is None:
             return
+        if not self.live.n_chars:
+            self._made_of = self._state()
+            self._show(None, "The mask shows which tokens of a conversation a model learns from.")
+            return
         if self.live.n_chars > MOST_CHARS:
             self._made_of = self._state()
-            self._show(None, f"A text of more than {MOST_CHARS:,} characters has no mask here.")
+            self._show(None, f"A text of more than {MOST_CHARS:,} characters is not masked here.")
             return
         state, text = self._state(), self.live.text
         in_thread(
@@ -158,10 +179,10 @@ class MaskPanel(Vertical):
 
     def _about_content(self, masked: MaskedText | None, problem: str) -> Content:
         if masked is None:
-            return Content(safe(problem))
+            return Content.assemble(safe(problem), _link("See an example (e)", "show_example"))
         rendering = masked.rendering
         share = percent(rendering.supervised_share)
-        parts: list[Content | tuple[str, str]] = [
+        parts: list[Content | str | tuple[str, str]] = [
             (f"{MARKS[1]} {rendering.n_learned:,} learned", "bold $foreground"),
             (f" of {rendering.n_kept:,} tokens ({share}). ", ""),
             (safe(masked.sentence), ""),
@@ -170,15 +191,20 @@ class MaskPanel(Vertical):
         if n_virtual:
             tokens = "special token is" if n_virtual == 1 else "special tokens are"
             parts.append((f" {n_virtual} {tokens} not in the vocabulary.", ""))
+        if not rendering.n_learned:
+            parts += [_link("See an example (e)", "show_example"), " ·"]
         if masked.conversation is not None:
-            link = Content.styled(" Edit it on the Chat screen (c)", "$text-accent")
-            parts.append(link.stylize(Style.from_meta({"@click": "show_in_chat"})))
+            parts.append(_link("Edit it on the Chat screen (c)", "show_in_chat"))
         return Content.assemble(*parts)
 
     def action_show_in_chat(self) -> None:
         """Ask for the conversation to be shown on the Chat screen."""
         if self.masked is not None and self.masked.conversation is not None:
             self.post_message(self.ChatWanted(self.masked.conversation))
+
+    def action_show_example(self) -> None:
+        """Ask for a conversation in place of the text."""
+        self.post_message(TextWanted(EXAMPLE))
 
     # -- tokens
 

@@ -27,6 +27,16 @@ class QuietScroll(ScrollView, can_focus=True):
     }
     """
 
+    row_at_hand = 0
+    """The row that was shown last, because the user is at it."""
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the user is on the screen."""
+        region = self.content_region
+        row = min(self.row_at_hand - self.top_row, region.height - 1)
+        return region.offset + Offset(0, max(row, 0))
+
     @property
     def row_width(self) -> int:
         """Columns of a row: the content without the scrollbar."""
@@ -90,6 +100,7 @@ class QuietScroll(ScrollView, can_focus=True):
 
     def show_row(self, row: int) -> None:
         """Scroll as little as possible to a row nearby, and to the middle of the view otherwise."""
+        self.row_at_hand = row
         height = self.size.height
         top = self.top_row
         if not height or top <= row < top + height:

@@ -52,6 +52,7 @@ class StatusState(NamedTuple):
     pending_chars: int = 0
     """Characters whose tokens are not known yet."""
     lossless: bool = True
+    """Whether the tokens give the text back, byte for byte: what "lossless" means on the screen."""
     loss: str = ""
     """Why the tokens do not give the text back, in a word or two; only if not lossless."""
     specials_parsed: bool = True
@@ -122,8 +123,8 @@ def _parts(state: StatusState) -> Iterator[_Part]:
     if state.cost is not None:
         yield _cost(state.cost)
     yield _lossless(state)
-    specials = "parsed" if state.specials_parsed else "as text"
-    yield _Part("toggle", [(0, f"specials: {specials}"), (9, "")])
+    how = "on" if state.specials_parsed else "as text"
+    yield _Part("toggle", [(0, f"special tokens: {how}"), (2, f"specials: {how}"), (9, "")])
     if state.pending_chars:
         yield _progress(state)
     elif state.seconds is not None:
@@ -145,7 +146,7 @@ def _tokens(state: StatusState) -> _Part:
 
 def _lossless(state: StatusState) -> _Part:
     if state.lossless:
-        return _Part("good", [(0, "✓ lossless"), (6, "✓"), (12, "")])
+        return _Part("good", [(0, "✓ lossless"), (6, "")])
     loss = f"⚠ lossy: {safe(state.loss)}" if state.loss else "⚠ lossy"
     return _Part("warning", [(0, loss), (6, "⚠ lossy"), (14, "⚠")])
 
@@ -191,8 +192,14 @@ def duration(seconds: float) -> str:
     return f"{seconds:.2f} s"
 
 
+_MEANING = (
+    "Lossless: the tokens give the text back, byte for byte. Special tokens on: text such as "
+    "<|endoftext|> is one token; a click changes that."
+)
+
+
 class StatusLine(Widget):
-    """The status line. A click on `specials:` or on the cost asks for the other ones."""
+    """The status line. A click on the special tokens or on the cost asks for the other ones."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
     DEFAULT_CSS = """
@@ -213,6 +220,7 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         """Start with the numbers of an empty document."""
         super().__init__(id=id)
+        self.tooltip = _MEANING
         self.state = StatusState()
         """What the line shows."""
         self._laid_out: tuple[int, list[StatusSegment]] | None = None

@@ -51,7 +51,7 @@ class CopyTokens(Copying):
     ) -> None:
         """Render token ids in a thread, then copy what came of them."""
         if not self._text.live.complete:
-            self.say("Not all tokens are known yet: try again when the count stands still.")
+            self.say("Not all tokens are known yet. Try again when the count is done.")
             return
         first, stop = self._token_range()
         ids = self._text.live.ids()[first:stop]

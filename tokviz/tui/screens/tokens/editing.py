@@ -46,7 +46,7 @@ class Reading(Controller):
         message.stop()
         self.toggle_specials()
 
-    @action("Special tokens: parsed or text", "f6", section="Tokenizer")
+    @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:
         """Read text such as <|endoftext|> as one special token, or as ordinary text."""
         self._text.live.set_parse_specials(not self._text.live.parse_specials)
@@ -118,7 +118,8 @@ class Editing(Controller):
         text = live.text
         converted = _LINE_END.sub(line_end, text)
         if converted == text:
-            self.say("All line ends are so already.")
+            name = "LF" if line_end == "\n" else "CRLF"
+            self.say(f"All line ends are {name} already.")
             return
         row = editor.cursor_location[0]
         self._text.replace_all(converted)

@@ -56,6 +56,6 @@ class BackgroundEncoding(Controller):
         self._show_tokens()
         failure = self._live.failure
         if failure is not None and failure is not self._told:
-            self.say(f"Some tokens are unknown: {failure}", "error")
+            self.say(f"Some tokens could not be worked out. {failure}", "error")
         self._told = failure
         self.start()

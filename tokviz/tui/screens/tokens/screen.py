@@ -16,7 +16,7 @@ from tokviz.glyphs import safe
 from tokviz.session import GoToToken, Request, ShowConversation, ShowText, UseTokenizer
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
-from tokviz.tui.messages import Pasted
+from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
@@ -70,6 +70,7 @@ class TokensScreen(TokvizScreen):
         self.editor.tab_behavior = "indent"
         self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
+        self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         panels = SidePanels(live, settings.panel)
         right = Container(id="right")
         detail = TokenDetail(live)
@@ -208,6 +209,11 @@ class TokensScreen(TokvizScreen):
         """Show the conversation of the Mask panel on the Chat screen."""
         message.stop()
         self.session.ask(ShowConversation(message.conversation))
+
+    def on_text_wanted(self, message: TextWanted) -> None:
+        """Show the text that a panel offers. Undo brings the old one back."""
+        message.stop()
+        self.text.replace_all(message.text)
 
     # -- the lines above and below
 

@@ -91,8 +91,12 @@ class RowPainter:
             return self._blank(width)
         part = wrapped.row_part(row, first_cell, width)
         start = self._live.line_start(part.line) + part.start
-        n_chars = len(part.text) + self._has_line_feed(wrapped, part)
+        line_feed = self._has_line_feed(wrapped, part)
+        n_chars = len(part.text) + line_feed
         looks = self._looks(start, n_chars, marks)
+        if not line_feed and marks.cursor == start + n_chars == self._live.n_chars:
+            # The cursor stands behind the text.
+            looks += row_looks(start + n_chars, 1, (), (), marks)
         first_cell -= part.cell
         key: object = (part.text, tuple(looks), first_cell, width, id(self.glyphs))
         strip = self._strips.get(key)
@@ -104,8 +108,6 @@ class RowPainter:
 
     def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
         spans = self._live.tokens_in(start, start + n_chars)
-        if marks.cursor == start + n_chars == self._live.n_chars:
-            n_chars += 1  # the cursor stands behind the text
         return row_looks(start, n_chars, spans, self._special_ids(), marks)
 
     @property

@@ -22,7 +22,7 @@ MARKS: Final = ("○", "●")
 """What stands for mask 0 and 1 where there is no token to draw."""
 CUT_MARK: Final = "✂"
 
-_GREEN: Final = 2
+_LEARNED_HUE: Final = 2
 """The hue of learned tokens, one of the palette's, so that it suits every kind of terminal."""
 
 
@@ -39,7 +39,7 @@ class MaskStyles(LookTable):
         palette = self.palette
         style = self.base
         if look & LEARNED:
-            style += palette.hues[_GREEN] + Style(bold=True, underline=True)
+            style += palette.hues[_LEARNED_HUE] + Style(bold=True, underline=True)
         if look & SPECIAL:
             style += Style(italic=True)
             if not palette.mono and not look & LEARNED:

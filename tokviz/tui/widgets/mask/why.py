@@ -12,7 +12,7 @@ from tokviz.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.look import MARKS
 
-HINT = "Click a token, or move to it with the cursor keys, to see why it is learned or not."
+HINT = "Click a token, or go to it with the cursor keys, to see why it is learned or not."
 
 
 def reason_words(rendering: Rendering, index: int) -> str:
@@ -37,7 +37,9 @@ def why_content(
         width: The columns there are.
         brief: Whether there are only three rows.
     """
-    if rendering is None or index is None or not 0 <= index < len(rendering):
+    if rendering is None:
+        return Content()
+    if index is None or not 0 <= index < len(rendering):
         return Content.styled(HINT, "$text-muted")
     learned = bool(rendering.mask[index])
     data = rendering.token_bytes(index)

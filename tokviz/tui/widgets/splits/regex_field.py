@@ -29,13 +29,13 @@ DEBOUNCE_SECONDS = 0.12
 
 
 def verdict(result: SplitResult) -> str:
-    """Say whether a regex is lossless, and what was mended.
+    """Say whether a regex matches all of the text, and what was mended.
 
     >>> verdict(SplitResult(n_pieces=3, n_gaps=1, complete=True))
     '⚠ 1 gap'
     """
     gaps = f"⚠ {result.n_gaps:,} gap{'s' * (result.n_gaps != 1)}"
-    words = gaps if result.n_gaps else "✓ lossless" if result.complete else "…"
+    words = gaps if result.n_gaps else "✓ no gaps" if result.complete else "…"
     if result.n_zero_width:
         words += " · zero-width matches ignored"
     return words

@@ -1,0 +1,107 @@
+"""Sentences for the user cover nothing that was just acted on, and none stands twice."""
+
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Region
+from textual.widgets._toast import Toast
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session, ShowScreen
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.widgets.lists import RowList
+
+TEXT = "\n".join(f"line {number} of many" for number in range(100))
+
+
+@pytest.fixture(autouse=True)
+def patient_toasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Toasts stand as long as a slow machine needs."""
+    monkeypatch.setattr(TokvizApp, "NOTIFICATION_TIMEOUT", 1_000)
+
+
+def make_app(screen: str = "tokens") -> TokvizApp:
+    first = ShowScreen(screen)
+    return TokvizApp(Session(Opened(TEXT), tokviz.load("gpt2"), remember=False, first=first))
+
+
+def covered(app: TokvizApp) -> range:
+    """The rows that toasts cover."""
+    region = Region.from_union([toast.region for toast in app.screen.query(Toast)])
+    return range(region.y, region.bottom)
+
+
+def is_drawn(app: TokvizApp) -> bool:
+    return any(toast.region.height for toast in app.screen.query(Toast))
+
+
+SIZES = [(40, 12), (80, 24), (120, 40)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_toast_does_not_cover_the_cursor_wherever_it_goes(size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(notifications=True, size=size) as pilot:
+        await settle(pilot)
+        app.screen.notify("Saved 12 bytes to a file.")
+        await until(pilot, lambda: is_drawn(app))
+        for _ in range(size[1]):
+            await pilot.press("down")
+            await settle(pilot)
+            row = app.screen.focused.cursor_screen_offset.y  # type: ignore[union-attr]
+            assert row not in covered(app)
+
+
+async def test_a_new_toast_does_not_cover_the_cursor() -> None:
+    app = make_app()
+    async with app.run_test(notifications=True, size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("down", "down")
+        app.screen.notify("Saved 12 bytes to a file.")
+        await until(pilot, lambda: is_drawn(app))
+        row = app.screen.focused.cursor_screen_offset.y  # type: ignore[union-attr]
+        assert row not in covered(app)
+
+
+@pytest.mark.parametrize("row", [4, 19])
+async def test_a_toast_does_not_cover_what_was_clicked(row: int) -> None:
+    app = make_app()
+    async with app.run_test(notifications=True, size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.click(offset=(70, row))
+        app.screen.notify("Saved 12 bytes to a file.")
+        await until(pilot, lambda: is_drawn(app))
+        await pilot.pause()
+        before = covered(app)
+        assert row not in before
+        await pilot.click(offset=(70, before[0]))
+        await until(pilot, lambda: not is_drawn(app))
+
+
+async def test_a_toast_does_not_cover_the_row_of_a_list_that_has_the_keyboard() -> None:
+    app = make_app("vocabulary")
+    async with app.run_test(notifications=True, size=(120, 40)) as pilot:
+        table = app.screen.query_one("#table", RowList)
+        await until(pilot, lambda: len(table.rows) > 3)
+        table.focus()
+        await pilot.press("down")
+        app.screen.notify("Saved 12 bytes to a file.")
+        await until(pilot, lambda: is_drawn(app))
+        await pilot.pause()
+        at = table.cursor_screen_offset.y
+        assert at == table.content_region.y + 1
+        assert at not in covered(app)
+
+
+async def test_the_same_sentence_stands_once() -> None:
+    app = make_app()
+    async with app.run_test(notifications=True, size=(80, 24)) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            app.screen.notify("There is no token at the cursor.")
+            await pilot.pause()
+        app.screen.notify("Another sentence.")
+        await until(pilot, lambda: len(app.screen.query(Toast)) == 2)
+        said = [notice.message for notice in app._notifications]
+        assert said == ["There is no token at the cursor.", "Another sentence."]

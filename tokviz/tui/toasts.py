@@ -1,0 +1,40 @@
+"""Where sentences for the user stand: in the half of the screen that the user is not at."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.widgets._toast import Toast, ToastRack
+
+
+class Toasts:
+    """Keeps the toasts away from what was acted on last, by a key or by the mouse."""
+
+    def __init__(self) -> None:
+        """Nothing has been acted on yet."""
+        self._clicked: int | None = None
+
+    def notice(self, event: events.Event, screen: Screen[object]) -> None:
+        """Remember which row the mouse acted on; a key acts where the keyboard is."""
+        if isinstance(event, events.MouseDown):
+            under, _ = screen.get_widget_at(*event.screen_offset)
+            if not isinstance(under, Toast):
+                self._clicked = event.screen_y
+        elif isinstance(event, events.Key | events.Paste):
+            self._clicked = None
+
+    def place(self, screen: Screen[object]) -> None:
+        """Put a screen's toasts above or below."""
+        row = self._clicked if self._clicked is not None else _keyboard_row(screen)
+        for rack in screen.query_children(ToastRack):
+            rack.set_class(row < screen.size.height // 2, "-below")
+
+
+def _keyboard_row(screen: Screen[object]) -> int:
+    """Give the row of the screen that the keyboard is at, the last one for none."""
+    focused = screen.focused
+    if focused is None:
+        return screen.size.height
+    at: Offset = getattr(focused, "cursor_screen_offset", focused.region.offset)
+    return at.y
