@@ -26,7 +26,6 @@ from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
 
 _SAMPLES = "conversations"
-_RESTORE = "Restore the conversation"
 
 
 class Files(Controller):
@@ -55,7 +54,6 @@ class Files(Controller):
             self._unsaved,
             chat.file_states,
             noun="conversation",
-            restore=_RESTORE,
             save_as=self.save_as,
             folder="conversations",
         )
@@ -220,20 +218,15 @@ class Files(Controller):
         path, row = state.origin
         # What is restored is saved to its path, which must not be a file of many rows.
         path = path if row is None else None
-        return Unsaved(state.conversation, partial(editing.json_of, state.conversation), path)
+        return Unsaved(state.conversation, partial(editing.json_parts, state.conversation), path)
 
-    @action(_RESTORE, section="File")
-    def restore_conversation(self) -> None:
-        """Bring back the conversation that was open when tokviz last ended without saving it."""
-        recovered = self.safe.take_recovered()
-        if recovered is None:
-            return
+    def restore(self, text: str, path: Path | None) -> None:
+        """Bring back a conversation that was not saved; undo brings back the one that is here."""
         try:
-            conversation = Conversation.from_json(json.loads(recovered.text), byte_text=True)
+            conversation = Conversation.from_json(json.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
-            conversation = editing.raw_row(recovered.text)
-        self._chat.change(conversation, PartPlace(0), origin=Origin(recovered.source))
-        self.safe.keep(replaces=recovered)
+            conversation = editing.raw_row(text)
+        self._chat.change(conversation, PartPlace(0), origin=Origin(path))
 
 
 def sample_conversation() -> Conversation:

@@ -21,6 +21,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.recovery import Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.editing import Editing, Reading
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
-AUTOSAVE_DELAY = 2.0
-"""Seconds until texts of an earlier run are looked for: not while the user first looks."""
+RECOVERY_DELAY = 2.0
+"""Seconds until texts of earlier sessions are looked for: not while the user first looks."""
 
 
 class TokensScreen(TokvizScreen):
@@ -47,7 +48,17 @@ class TokensScreen(TokvizScreen):
 
     SCREEN_ID = "tokens"
     AUTO_FOCUS = "#text"
-    CONTROLLERS = (Files, TokenizerChoice, Reading, Costs, Side, Finding, CopyTokens, Editing)
+    CONTROLLERS = (
+        Files,
+        TokenizerChoice,
+        Reading,
+        Costs,
+        Side,
+        Finding,
+        CopyTokens,
+        Editing,
+        Recovery,
+    )
     GESTURES = (
         Gesture("Point at a token", "Its text and its id light up together."),
         Gesture("Click a token", "Pins it: the Token panel shows it, wherever you clicked."),
@@ -77,6 +88,7 @@ class TokensScreen(TokvizScreen):
         self.status = StatusLine(id="status")
         self._make_controllers(right)
         yield self.title_bar
+        yield self.recovery.bar
         with Container(id="work"):
             yield self.editor
             with right:
@@ -88,6 +100,7 @@ class TokensScreen(TokvizScreen):
     def _make_controllers(self, right: Container) -> None:
         self.text = text = TextAtHand(self.session, self.editor, self.refresh_document)
         self.files = Files(self, text)
+        self.recovery = Recovery(self, self.files.safe, "text", self.files.restore)
         self.choice = TokenizerChoice(self)
         self.costs = Costs(self, self._show_status, self._edit_prices)
         self.side = Side(self, text, right, self.panels, self.detail)
@@ -103,6 +116,7 @@ class TokensScreen(TokvizScreen):
             self.finding,
             CopyTokens(self, text),
             Editing(self, text),
+            self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
         )
         self._update_seconds: float | None = None
@@ -122,7 +136,8 @@ class TokensScreen(TokvizScreen):
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
-        self.set_timer(AUTOSAVE_DELAY, self.files.safe.begin)
+        self.files.safe.begin()
+        self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
         self.begin_answering()
 
@@ -134,6 +149,7 @@ class TokensScreen(TokvizScreen):
         """End what runs in the background."""
         self.encoding.end()
         self.files.safe.end()
+        self.recovery.end()
 
     # -- the document has changed
 
