@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tokviz import bytetext
@@ -88,6 +89,10 @@ class TokenizerChanged(NamedTuple):
     tokenizer: Tokenizer
 
 
+class SettingsChanged(NamedTuple):
+    """A choice is to be remembered; `Session.write_settings` does it."""
+
+
 class TextSaved(NamedTuple):
     """The text at hand has been written to a file."""
 
@@ -162,7 +167,8 @@ class Session:
         self.is_sample = opened.is_sample
         self.notes = opened.notes
         self.edits = self.saved_edits = 0
-        self.settings = settings or Settings()
+        self.settings = self._written = settings or Settings()
+        self._writing = Lock()
         self.remember = remember
         self._tokenizer = tokenizer
         self._subscribers: defaultdict[type, list[Callable[[Any], object]]] = defaultdict(list)
@@ -212,13 +218,24 @@ class Session:
     # -- choices
 
     def change_settings(self, **changes: Any) -> None:
-        """Remember choices. They are written by `end`."""
+        """Remember choices."""
         self.settings = self.settings._replace(**changes)
+        self.tell(SettingsChanged())
 
-    def end(self) -> None:
-        """Write what is to be remembered."""
-        if self.remember:
-            save_settings(self.settings)
+    def write_settings(self) -> str | None:
+        """Write the choices that have changed, if they are to be remembered. For any thread.
+
+        Returns:
+            A sentence for the user if it failed, else None.
+        """
+        if not self.remember:
+            return None
+        with self._writing:
+            settings, before = self.settings, self._written
+            complaint = save_settings(settings, before=before)
+            if complaint is None:
+                self._written = settings
+        return complaint
 
     @property
     def folder(self) -> Path | None:
