@@ -224,7 +224,7 @@ class Autosave:
             folder = self._open_folder()
             files = folder.glob("autosave-*")
             names = {file.stem for file in files if file.suffix in (_DATA, _LOCK)}
-            found = [_take(folder, name) for name in names if name != self._name]
+            found = [_take(folder, name) for name in names]
         except (TokvizError, OSError):
             return []
         return sorted(filter(None, found), key=lambda leftover: leftover.when, reverse=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 
 import tokviz
@@ -1027,3 +1028,58 @@ async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path:
             said = [notice.message for notice in app._notifications]
             assert not [words for words in said if "went wrong" in words], found.id
             assert screen.rows.dataset is not None and screen.rows.dataset.n_rows == 4, found.id
+
+
+# -- the sample, and Esc
+
+
+async def test_what_is_typed_takes_the_place_of_the_sample() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        await pilot.press(*"Why")
+        await settle(pilot)
+        assert (roles(screen), contents(screen)) == (["user"], ["Why"])
+        assert_exact(screen)
+        await pilot.press("ctrl+z", "ctrl+z")
+        await settle(pilot)
+        assert screen.chat.conversation is sample
+        await pilot.press("Z")
+        assert contents(screen) == ["Z" + sample.messages[0].text, *contents(screen)[1:]]
+        assert len(contents(screen)) == len(sample.messages), "somebody wants to change it"
+
+
+async def test_what_is_typed_into_another_message_of_the_sample_changes_that() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        screen.messages.go_to(PartPlace(1), (0, 0))
+        await pilot.press("Z")
+        assert contents(screen)[1] == "Z" + sample.messages[1].text
+        assert len(contents(screen)) == len(sample.messages)
+
+
+@pytest.mark.parametrize("text", [json.dumps(CHAT), "plain words"], ids=["json", "words"])
+async def test_what_is_pasted_takes_the_place_of_the_sample_unasked(text: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        screen.messages.editor.post_message(Paste(text))
+        await settle(pilot)
+        assert app.screen is screen
+        assert contents(screen) in (["plain words"], ["Hi", "Hello", "Bye", "See you"])
+        while screen.chat.conversation is not sample:
+            await pilot.press("ctrl+z")
+        assert len(contents(screen)) == len(sample.messages)
+
+
+async def test_esc_never_leaves_the_message() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("ctrl+o", "escape", "escape", "escape", "Z")
+        assert screen.messages.editor.has_focus
+        assert contents(screen)[0] == "ZHi"

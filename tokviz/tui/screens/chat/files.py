@@ -175,7 +175,7 @@ class Files(Controller):
 
     @on(PartEditor.Pasted)
     def _pasted(self, message: PartEditor.Pasted) -> None:
-        """Ask what to do with a conversation; everything else is text."""
+        """Ask what to do with a conversation unless there is but the sample; else it is text."""
         message.stop()
         text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
         insert = partial(self._chat.messages.editor.insert_pasted, text)
@@ -183,6 +183,9 @@ class Files(Controller):
             conversation = Conversation.from_json(json.loads(text))
         except (ConversationError, ValueError, RecursionError):
             insert()
+            return
+        if self._chat.is_sample:
+            self._chat.load(conversation, Origin())
             return
         n_messages = len(conversation.messages)
         of = f"{n_messages:,} message{'s' * (n_messages != 1)}"

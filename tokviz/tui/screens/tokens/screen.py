@@ -13,7 +13,14 @@ from textual.containers import Container
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
-from tokviz.session import GoToToken, Request, ShowConversation, ShowText, UseTokenizer
+from tokviz.session import (
+    GoToToken,
+    Request,
+    ShowConversation,
+    ShowText,
+    UseTokenizer,
+    sample_text,
+)
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted
@@ -38,6 +45,8 @@ from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusSt
 if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
+
+_SAMPLE = "sample: type or paste, and your text takes its place"
 
 RECOVERY_DELAY = 2.0
 """Seconds until texts of earlier sessions are looked for: not while the user first looks."""
@@ -81,6 +90,7 @@ class TokensScreen(TokvizScreen):
         self.editor.tab_behavior = "indent"
         self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
+        self.editor.make_room = lambda: session.is_sample and session.path is None
         panels = SidePanels(live, settings.panel)
         right = Container(id="right")
         detail = TokenDetail(live)
@@ -211,6 +221,9 @@ class TokensScreen(TokvizScreen):
         """Undo the paste, if nothing was edited since."""
         if self.session.edits == self._pasted_edits:
             self.editor.undo()
+            if self.live.text == sample_text():
+                self.session.note_text(None, is_sample=True)
+                self._show_name()
 
     def _edit_prices(self, path: Path) -> None:
         self.files.unless_unsaved(lambda: self.files.open_path(path))
@@ -234,7 +247,7 @@ class TokensScreen(TokvizScreen):
     def _show_name(self) -> None:
         session = self.session
         path = session.path
-        name = safe(path.name) if path else "sample" if session.is_sample else "text"
+        name = safe(path.name) if path else _SAMPLE if session.is_sample else "text"
         changed = " •" if session.modified else ""
         self.editor.border_title = f" {name}{changed} ".replace("[", r"\[")
 
