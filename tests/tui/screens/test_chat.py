@@ -1038,8 +1038,10 @@ async def test_what_is_typed_takes_the_place_of_the_sample() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         sample = screen.chat.conversation
+        assert "─  sample  ─" in screen_text(app)
         await pilot.press(*"Why")
         await settle(pilot)
+        assert "─  conversation •  ─" in screen_text(app)
         assert (roles(screen), contents(screen)) == (["user"], ["Why"])
         assert_exact(screen)
         await pilot.press("ctrl+z", "ctrl+z")

@@ -6,18 +6,22 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tokviz.autosave import Leftover
 from tokviz.glyphs import safe
-from tokviz.listing import size_label
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping
 from tokviz.tui.widgets.bar import Bar, BarItem
 
+if TYPE_CHECKING:
+    from tokviz.autosave import Leftover
+
 
 def title_of(leftover: Leftover, noun: str, now: datetime) -> str:
     """Name something that was not saved, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
+    from tokviz.listing import size_label
+
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
     source = f" ({leftover.source.name})" if leftover.source else ""
     size = size_label(leftover.n_bytes) if leftover.is_readable else "damaged"

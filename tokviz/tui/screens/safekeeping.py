@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.app import App
 
-from tokviz.autosave import Autosave, Leftover
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, write_file
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
+    from tokviz.autosave import Autosave, Leftover
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
 AUTOSAVE_SECONDS = 0.5
@@ -66,9 +66,16 @@ class Safekeeping(Controller):
         self._writing = Lock()
         self._noun = noun
         self._save_as = save_as
-        self.autosave = Autosave(below=folder)
+        self._folder = folder
         self._kept: object = None
         self._told: str | None = None
+
+    @cached_property
+    def autosave(self) -> Autosave:
+        """The journal, imported when there is something to keep: the first frame need not wait."""
+        from tokviz.autosave import Autosave
+
+        return Autosave(below=self._folder)
 
     def begin(self) -> None:
         """Keep changes safe from now on."""
@@ -87,8 +94,10 @@ class Safekeeping(Controller):
             return
         self._want(unsaved)
 
+        autosave = self.autosave
+
         def write(task: Task) -> str | None:
-            complaint = self.autosave.flush()
+            complaint = autosave.flush()
             if replaces is not None and complaint is None:
                 replaces.discard()
             return complaint

@@ -242,7 +242,8 @@ class ChatScreen(TokvizScreen):
 
     def _show_tabs(self) -> None:
         origin, dataset = self.chat.state.origin, self.rows.dataset
-        name = safe(origin.path.name) if origin.path else "conversation"
+        unnamed = "sample" if self.chat.is_sample else "conversation"
+        name = safe(origin.path.name) if origin.path else unnamed
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
         if dataset is not None and origin.row is not None:
