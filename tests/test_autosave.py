@@ -2,189 +2,311 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokviz import autosave
-from tokviz.autosave import Autosave
-from tokviz.files import file_state, write_file
+from tokviz.autosave import Autosave, Leftover
+from tokviz.bytetext import from_bytes
+from tokviz.files import file_state
+from tokviz.live.document import LiveDocument
 
 TEXT = "naïve\r\n\udcff\0\u2028你好"
 
 CRASHING = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 from tokviz.bytetext import from_bytes
 from tokviz.autosave import Autosave
-source = Path(sys.argv[3]) if len(sys.argv) > 3 else None
-assert Autosave(Path(sys.argv[1])).write(from_bytes(bytes.fromhex(sys.argv[2])), source) is None
-os._exit(9)
+folder, source, *texts = sys.argv[1:]
+keeper = Autosave(Path(folder))
+for text in texts:
+    keeper.want(from_bytes(bytes.fromhex(text)), Path(source) if source else None)
+    assert keeper.flush() is None
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def crash_with(folder: Path, text: str, *source: str) -> None:
-    """Let a process that keeps this text die."""
-    data = text.encode("utf-8", "surrogateescape").hex()
-    done = subprocess.run([sys.executable, "-c", CRASHING, str(folder), data, *source], check=False)
-    assert done.returncode == 9
+def crash_with(folder: Path, *texts: str, source: str = "") -> None:
+    """Let a process that keeps texts, one in place of the other, be killed."""
+    data = [text.encode("utf-8", "surrogateescape").hex() for text in texts]
+    done = subprocess.run([sys.executable, "-c", CRASHING, str(folder), source, *data], check=False)
+    assert done.returncode != 1
 
 
-def age(file: Path, **changes: object) -> None:
-    """Rewrite parts of a file's header."""
-    line, _, data = file.read_bytes().partition(b"\n")
-    file.write_bytes(json.dumps({**json.loads(line), **changes}).encode() + b"\n" + data)
+def keep(keeper: Autosave, text: str | None) -> str | None:
+    """Keep a text, given as the characters that it is made of."""
+    keeper.want(text)
+    return keeper.flush()
 
 
-def files(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
+def left_in(folder: Path) -> list[Leftover]:
+    """Look as another session of the app would."""
+    found = Autosave(folder).leftovers()
+    for leftover in found:
+        leftover.lock.release()
+    return found
+
+
+def journals(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.tokviz"))
 
 
 def test_a_file_that_was_written_since_the_text_was_kept_has_changed(tmp_path: Path) -> None:
     source, folder = tmp_path / "a.txt", tmp_path / "kept"
     source.write_text("one")
-    crash_with(folder, TEXT, str(source))
-    recovered = Autosave(folder).pending()
-    assert recovered is not None
-    assert recovered.state == file_state(source) is not None
-    later = recovered.when.timestamp() + 2
+    crash_with(folder, TEXT, source=str(source))
+    (left,) = left_in(folder)
+    assert left.state == file_state(source) is not None
+    later = left.when.timestamp() + 2
     os.utime(source, (later, later))
-    assert recovered.state is None
+    assert left.state is None
 
 
-def test_text_of_a_crashed_process_comes_back_exactly(tmp_path: Path) -> None:
+def test_text_of_a_killed_process_comes_back_exactly(tmp_path: Path) -> None:
     before = datetime.now().astimezone()
-    crash_with(tmp_path, TEXT, "notes.md")
-    recovered = Autosave(tmp_path).pending()
-    assert recovered is not None
-    assert recovered.text == TEXT
-    assert recovered.source == Path.cwd() / "notes.md"
-    assert before <= recovered.when <= datetime.now().astimezone()
+    crash_with(tmp_path, "at first", TEXT[:4], TEXT, source="notes.md")
+    (left,) = left_in(tmp_path)
+    assert (left.text(), left.damage) == (TEXT, "")
+    assert left.n_bytes == len(TEXT.encode("utf-8", "surrogateescape"))
+    assert left.source == Path.cwd() / "notes.md"
+    assert before <= left.when <= datetime.now().astimezone()
 
 
 def test_text_without_a_file_comes_back(tmp_path: Path) -> None:
     crash_with(tmp_path, "")
-    recovered = Autosave(tmp_path).pending()
-    assert recovered is not None
-    assert (recovered.text, recovered.source) == ("", None)
+    (left,) = left_in(tmp_path)
+    assert (left.text(), left.source, left.n_bytes) == ("", None, 0)
 
 
-def test_a_running_process_keeps_its_text_to_itself(tmp_path: Path) -> None:
+def test_a_running_session_keeps_its_text_to_itself(tmp_path: Path) -> None:
     mine, other = Autosave(tmp_path), Autosave(tmp_path)
-    assert mine.write("mine") is None
-    assert other.write("other") is None
-    assert mine.pending() is None
-    assert len(files(tmp_path)) == 2
+    assert keep(mine, "mine") is None
+    assert keep(other, "other") is None
+    assert mine.leftovers() == other.leftovers() == []
+    assert len(journals(tmp_path)) == 2
+    other.end()
+    assert [left.text() for left in mine.leftovers()] == ["other"]
 
 
-def test_a_new_process_with_the_old_id_is_another_one(tmp_path: Path) -> None:
-    if sys.platform != "linux":
-        pytest.skip("needs /proc")
+def test_only_one_session_is_offered_a_text_until_it_lets_go(tmp_path: Path) -> None:
     crash_with(tmp_path, "old")
-    (file,) = files(tmp_path)
-    age(file, pid=os.getpid())
-    recovered = Autosave(tmp_path).pending()
-    assert recovered is not None
-    assert recovered.text == "old"
+    one, two = Autosave(tmp_path), Autosave(tmp_path)
+    (left,) = one.leftovers()
+    assert two.leftovers() == []
+    left.lock.release()
+    assert [left.text() for left in two.leftovers()] == ["old"]
 
 
-def test_processes_of_another_machine_may_be_running(tmp_path: Path) -> None:
-    crash_with(tmp_path, "far")
-    (file,) = files(tmp_path)
-    age(file, host="another machine")
-    assert Autosave(tmp_path).pending() is None
-    age(file, when="2020-01-01T00:00:00+00:00")
-    assert Autosave(tmp_path).pending() is not None
-
-
-def test_the_newest_text_comes_first_and_the_others_after_it(tmp_path: Path) -> None:
-    for text in ("one", "two"):
+def test_all_texts_are_listed_the_newest_first_and_each_can_be_discarded(tmp_path: Path) -> None:
+    for text in ("one", "two", "three"):
         crash_with(tmp_path, text)
+    found = Autosave(tmp_path).leftovers()
+    assert [left.text() for left in found] == ["three", "two", "one"]
+    found[1].discard()
+    assert [left.text() for left in found if left.file.exists()] == ["three", "one"]
+    found[0].discard()
+    found[2].discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_what_is_not_wanted(tmp_path: Path) -> None:
     keeper = Autosave(tmp_path)
-    newest = keeper.pending()
-    assert newest is not None
-    assert newest.text == "two"
-    keeper.discard(newest)
-    older = keeper.pending()
-    assert older is not None
-    assert older.text == "one"
-    keeper.discard(older)
-    assert keeper.pending() is None
-    assert files(tmp_path) == []
+    keep(keeper, "text")
+    keep(keeper, "text, longer")
+    assert len(journals(tmp_path)) == 1
+    keep(keeper, None)
+    assert journals(tmp_path) == []
+    keep(keeper, "again")
+    assert journals(tmp_path)
+    keep(keeper, None)
+    keeper.end()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_clear_leaves_nothing(tmp_path: Path) -> None:
+def test_only_the_last_wish_counts(tmp_path: Path) -> None:
     keeper = Autosave(tmp_path)
-    keeper.write("text")
-    keeper.write("text, longer")
-    assert len(files(tmp_path)) == 1
-    keeper.clear()
-    assert files(tmp_path) == []
-    keeper.clear()
+    keeper.want(["one"])
+    keeper.want(["two"])
+    keeper.flush()
+    assert keeper.flush() is None, "there is nothing left to do"
+    keeper.end()
+    assert [left.text() for left in left_in(tmp_path)] == ["two"]
 
 
-def test_text_cleared_while_it_is_written_does_not_come_back(
+def test_the_lock_of_a_process_that_left_nothing_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / "autosave-1-2.lock").touch()
+    assert left_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_in_a_long_text_costs_a_few_bytes(tmp_path: Path) -> None:
+    live, keeper = LiveDocument("some words and a line\n" * 100_000), Autosave(tmp_path)
+    keep_live(keeper, live)
+    (file,) = journals(tmp_path)
+    before = file.stat().st_size
+    live.edit(1_000_000, 0, "x")
+    keep_live(keeper, live)
+    assert file.stat().st_size - before < 10_000
+    keeper.end()
+    assert left_in(tmp_path)[0].text() == live.text
+
+
+def keep_live(keeper: Autosave, live: LiveDocument) -> None:
+    keeper.want(live.chunk_texts())
+    assert keeper.flush() is None
+
+
+def test_the_journal_does_not_grow_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autosave, "MAX_RECORDS", 10)
+    keeper = Autosave(tmp_path)
+    for n in range(35):
+        keep(keeper, "x" * n)
+    assert journals(tmp_path)[0].read_bytes().count(b"\n") < 10
+    monkeypatch.setattr(autosave, "MAX_RECORDS", 1_000)
+    monkeypatch.setattr(autosave, "MAX_CHANGED_BYTES", 50)
+    for n in range(200):
+        keep(keeper, "ab"[n % 2] * 40)
+    assert journals(tmp_path)[0].read_bytes().count(b"\n") < 4
+    keeper.end()
+    assert left_in(tmp_path)[0].text() == "b" * 40
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 9), st.binary(max_size=9)),
+        max_size=9,
+    )
+)
+def test_any_edits_come_back(edits: list[tuple[int, int, bytes]]) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        live = LiveDocument(TEXT, chunk_target=4)
+        keeper = Autosave(folder)
+        keep_live(keeper, live)
+        for offset, n_removed, inserted in edits:
+            start = min(offset, live.n_chars)
+            live.edit(start, min(n_removed, live.n_chars - start), from_bytes(inserted))
+            keep_live(keeper, live)
+        keeper.end()
+        expected = from_bytes(live.text.encode("utf-8", "surrogateescape"))
+        assert [left.text() for left in left_in(folder)] == [expected]
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_journal_that_somebody_removed_is_written_anew(tmp_path: Path) -> None:
+    keeper = Autosave(tmp_path)
+    keep(keeper, "one")
+    journals(tmp_path)[0].unlink()
+    assert keep(keeper, "one two") is None
+    keeper.end()
+    assert [left.text() for left in left_in(tmp_path)] == ["one two"]
+
+
+def test_a_full_disk_is_a_sentence_and_what_comes_next_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper = Autosave(tmp_path)
+    keep(keeper, "one")
 
-    def write_and_clear(path: Path, data: bytes, *, private: bool) -> None:
-        write_file(path, data, private=private)
-        keeper.clear()
+    def fail(number: int) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(autosave, "write_file", write_and_clear)
-    assert keeper.write("text") is None
-    assert files(tmp_path) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        note = keep(keeper, "one two")
+    assert note is not None
+    assert "No space left" in note
+    assert keep(keeper, "one two three") is None
+    keeper.end()
+    (left,) = left_in(tmp_path)
+    assert (left.text(), left.damage) == ("one two three", "")
 
 
 def test_only_the_user_may_read_it(tmp_path: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("has no modes")
     folder = tmp_path / "new"
-    Autosave(folder).write("secret")
+    keeper = Autosave(folder)
+    keep(keeper, "secret")
+    keep(keeper, "secrets")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [stat.S_IMODE(file.stat().st_mode) for file in files(folder)] == [0o600]
-
-
-def test_long_text_is_not_kept_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(autosave, "MAX_BYTES", 3)
-    keeper = Autosave(tmp_path)
-    assert keeper.write("你") is None
-    assert keeper.write("你a") == "Unsaved changes are not backed up: 4 bytes are more than 3."
-    assert len(files(tmp_path)) == 1
+    assert [stat.S_IMODE(file.stat().st_mode) for file in journals(folder)] == [0o600]
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    note = Autosave(tmp_path / "file").write("text")
+    note = keep(Autosave(tmp_path / "file"), "text")
     assert note is not None
     assert note.startswith("Unsaved changes are not backed up. ")
-    assert Autosave(tmp_path / "file").pending() is None
+    assert Autosave(tmp_path / "file").leftovers() == []
+
+
+def damaged(tmp_path: Path, damage: Callable[[bytes], bytes]) -> Leftover:
+    """Leave "some text" and then "some more text" behind, and damage the journal."""
+    crash_with(tmp_path, "some text", "some more text")
+    (file,) = journals(tmp_path)
+    file.write_bytes(damage(file.read_bytes()))
+    (left,) = left_in(tmp_path)
+    assert file.exists()
+    return left
+
+
+@pytest.mark.parametrize("n_missing", [1, 4, 20, 100])
+def test_a_record_that_is_not_whole_was_the_last_one(tmp_path: Path, n_missing: int) -> None:
+    left = damaged(tmp_path, lambda data: data[:-n_missing])
+    assert (left.text(), left.damage) == ("some text", "")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-1] + b"\0",
+        lambda data: data[:-40] + bytes(40) + b"\n",
+        lambda data: data.replace(b'"removed": 0, "bytes": 5', b'"removed": 99, "bytes": 5'),
+    ],
+    ids=["byte", "zeros", "place"],
+)
+def test_what_is_before_the_damage_comes_back_and_the_damage_is_named(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    left = damaged(tmp_path, damage)
+    assert left.text() == "some text"
+    assert str(left.file) in left.damage
+    assert "bytes are damaged" in left.damage
 
 
 @pytest.mark.parametrize(
     "damage",
     [
         lambda data: b"",
-        lambda data: data[:-1],
-        lambda data: data + b"x",
-        lambda data: data.partition(b"\n")[0],
+        lambda data: data[:20],
         lambda data: b"[]\n",
         lambda data: b"{}\n",
         lambda data: b"\x80\x04.\n",
-        lambda data: data.replace(b'"version": 1', b'"version": 2'),
+        lambda data: data.replace(b'"version": 2', b'"version": 1'),
         lambda data: data.replace(b'"source": null', b'"source": 7'),
+        lambda data: data.replace(b"some text", b"sOme text"),
     ],
+    ids=["empty", "cut", "list", "object", "pickle", "version", "source", "text"],
 )
-def test_damaged_files_are_left_alone(tmp_path: Path, damage) -> None:
-    crash_with(tmp_path, "text")
-    (file,) = files(tmp_path)
-    file.write_bytes(damage(file.read_bytes()))
-    assert Autosave(tmp_path).pending() is None
-    assert file.exists()
+def test_a_journal_that_cannot_be_read_is_named_and_left_alone(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    left = damaged(tmp_path, damage)
+    assert not left.is_readable
+    assert str(left.file) in left.damage

@@ -120,14 +120,31 @@ def test_who_unsubscribed_is_told_nothing_and_a_callback_may_unsubscribe() -> No
     assert heard == [Path("a")]
 
 
-def test_settings_are_written_at_the_end_if_they_are_to_be_remembered() -> None:
+def test_settings_are_written_if_they_are_to_be_remembered() -> None:
     session = make_session()
     session.change_settings(wrap=False)
-    session.end()
+    session.write_settings()
     assert not settings_path().exists()
     session.remember = True
-    session.end()
+    session.write_settings()
     assert load_settings()[0].wrap is False
+
+
+def test_two_sessions_do_not_undo_each_others_settings() -> None:
+    one, other = make_session(), make_session()
+    one.remember = other.remember = True
+    one.change_settings(theme="tokviz-light", recent_tokenizers=("a",))
+    other.change_settings(wrap=False, recent_tokenizers=("b",))
+    for session in (one, other, one):
+        assert session.write_settings() is None
+    found = load_settings()[0]
+    assert (found.theme, found.wrap) == ("tokviz-light", False)
+    assert found.recent_tokenizers == ("b", "a")
+    other.change_settings(wrap=True, recent_tokenizers=())
+    other.write_settings()
+    found = load_settings()[0]
+    assert (found.theme, found.wrap) == ("tokviz-light", True), "its own change counts"
+    assert found.recent_tokenizers == ("a",), "it forgets what it has added"
 
 
 def test_dialogs_begin_where_the_last_file_was(tmp_path: Path) -> None:

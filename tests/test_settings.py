@@ -56,7 +56,7 @@ def test_folder_in_place_of_the_file_is_told_not_raised(tmp_path: Path) -> None:
 
 def test_failed_save_is_a_sentence_and_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    notice = save_settings(Settings(), tmp_path / "file" / "settings.json")
+    notice = save_settings(Settings(wrap=False), tmp_path / "file" / "settings.json")
     assert notice is not None
     assert notice.startswith("Your settings are not saved.")
 
@@ -69,10 +69,35 @@ def test_path_is_in_the_users_config_folder(
         assert settings_path() == tmp_path / "tokviz" / "settings.json"
 
 
-def test_saving_leaves_no_other_file(tmp_path: Path) -> None:
-    save_settings(Settings(), tmp_path / "settings.json")
+def test_saving_leaves_nothing_but_its_lock(tmp_path: Path) -> None:
+    save_settings(Settings(panel="token"), tmp_path / "settings.json")
     save_settings(Settings(wrap=False), tmp_path / "settings.json")
-    assert os.listdir(tmp_path) == ["settings.json"]
+    assert sorted(os.listdir(tmp_path)) == ["settings.json", "settings.json.lock"]
+
+
+def test_only_what_has_changed_is_written_over_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"theme": "tokviz-light", "wrap": false, "future": [1]}')
+    before, _ = load_settings(path)
+    path.write_text('{"theme": "tokviz-dark", "wrap": false, "future": [2]}')
+    assert save_settings(before._replace(wrap=True), path, before=before) is None
+    assert json.loads(path.read_text()) == {"theme": "tokviz-dark", "wrap": True, "future": [2]}
+
+
+def test_many_sessions_at_once_lose_no_setting(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    code = (
+        "import sys; from pathlib import Path; from tokviz.settings import *\n"
+        "before, name = Settings(), sys.argv[2]\n"
+        "for n in range(20):\n"
+        "    now = before._replace(**{name: f'{n}'})\n"
+        "    assert save_settings(now, Path(sys.argv[1]), before=before) is None\n"
+        "    before = now\n"
+    )
+    names = ("theme", "tokenizer", "panel", "folder")
+    running = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in names]
+    assert [process.wait() for process in running] == [0] * len(names)
+    assert json.loads(path.read_text()) == dict.fromkeys(names, "19")
 
 
 def test_settings_need_no_textual() -> None:

@@ -1,53 +1,70 @@
 """Unsaved text outlives a crash.
 
-Every running app has a file of its own, so that two of them never write to the same. The file is
-one line of JSON and then the text's exact bytes. It is deleted when the text is saved or the app
-quits. What is found of a process that no longer runs is text to recover.
+Every running app writes a journal of its own: records, each a line of JSON and then as many bytes
+as that says. The first record is the whole text, those behind it replace bytes of it, so that a key
+in a long text costs a few bytes. A lock beside the journal ends with its process: what lies there
+unlocked was left behind.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import socket
-import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from tokviz.bytetext import from_bytes, to_bytes
-from tokviz.errors import TokvizError
-from tokviz.files import FileState, file_state, read_file, write_file
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import FileState, file_state, input_error, write_file
 from tokviz.folders import state_folder
 from tokviz.json_file import parse_json
+from tokviz.locks import FileLock
 
-MAX_BYTES = 20_000_000
-"""Longest text that is kept."""
+MAX_RECORDS = 1_000
+"""So many changes are replayed quickly; with more of them the whole text is written anew."""
+
+MAX_CHANGED_BYTES = 1_000_000
+"""Changes may take so many bytes, or as many as the text, until it is written anew."""
 
 _FORMAT = "tokviz autosave"
-_VERSION = 1
-_PATTERN = "autosave-*.tokviz"
-_MAX_HEADER_BYTES = 1_000_000
-
-_OTHER_MACHINE_AGE = timedelta(days=1)
-"""Processes of another machine (a shared home folder) count as dead after this."""
+_VERSION = 2
+_DATA, _LOCK = ".tokviz", ".lock"
 
 
-class Recovered(NamedTuple):
-    """Text that an app left behind when it crashed."""
+class Leftover(NamedTuple):
+    """Text that an app left behind when it ended. Nobody else is offered it meanwhile.
 
-    text: str
-    """The byte text."""
-    when: datetime
-    """When it was kept, in local time."""
-    source: Path | None
-    """The file that was open, None if the text was never saved."""
+    Attributes:
+        file: The journal.
+        lock: Keeps it from other apps.
+        when: When it was written last, in local time.
+        n_bytes: How long the text is.
+        source: The file that was open, None if the text was never saved.
+        damage: What is wrong with the journal, "" for nothing.
+        is_readable: Whether there is any text in it.
+    """
+
     file: Path
-    """Where it was found."""
+    lock: FileLock
+    when: datetime
+    n_bytes: int = 0
+    source: Path | None = None
+    damage: str = ""
+    is_readable: bool = True
+
+    def text(self) -> str:
+        """Read the byte text.
+
+        Raises:
+            TokvizError: If nothing of it can be read any more.
+        """
+        return from_bytes(bytes(_Journal(self.file).text))
 
     @property
     def state(self) -> FileState | None:
@@ -57,147 +74,256 @@ class Recovered(NamedTuple):
             return None
         return state
 
+    def discard(self) -> None:
+        """Delete it: the user has it back, or does not want it."""
+        self.file.unlink(missing_ok=True)
+        self.lock.release(remove=True)
+
+
+class _Wish(NamedTuple):
+    """What is to be kept: the parts of a text, None for nothing, and the file that is open."""
+
+    parts: Iterable[str] | None
+    source: Path | None
+
 
 class Autosave:
-    """Keeps the unsaved text of this process in a folder."""
+    """The journal of this process in a folder, and what others left behind there."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Take the folder, the user's state folder if not given."""
-        self._folder = folder
-        # The time, because in a container the app that crashed had the same process id.
-        self._name = f"autosave-{os.getpid()}-{time.time_ns():x}.tokviz"
-        self._lock = threading.Lock()
-        self._written: Path | None = None
-        self._n_clears = 0
-
-    def write(self, text: str, source: Path | None = None) -> str | None:
-        """Keep the text instead of what was kept before. Called from a worker thread.
+    def __init__(self, folder: Path | None = None, *, below: str = "") -> None:
+        """Take the folder.
 
         Args:
-            text: The byte text.
+            folder: The folder, the user's state folder if not given.
+            below: The name of a folder in it, "" for the folder itself.
+        """
+        self._folder, self._below = folder, below
+        # The time, because in a container the app that crashed had the same process id.
+        self._name = f"autosave-{os.getpid()}-{time.time_ns():x}"
+        self._lock: FileLock | None = None
+        self._busy = threading.Lock()
+        self._wishes: deque[_Wish] = deque(maxlen=1)
+        self._source: Path | None = None
+        self._parts: Sequence[str] = ()
+        self._sizes: Sequence[int] = ()
+        self._n_records = self._n_changed = 0
+        """What has been written since the whole text; no records where that is not there."""
+
+    # -- what this process keeps
+
+    def want(self, parts: Iterable[str] | None, source: Path | None = None) -> None:
+        """Say what `flush` is to keep from now on; it costs next to nothing.
+
+        Args:
+            parts: The byte text in parts, of which those that did not change are best the same
+                objects; None for nothing. `flush` goes through them, once.
             source: The file that is open, if any.
+        """
+        self._wishes.append(_Wish(parts, source))
+
+    def flush(self) -> str | None:
+        """Bring the journal up to date; for a worker thread, or several.
 
         Returns:
             None, or the sentence that says why the text is not kept. Never raises.
         """
-        n_clears = self._n_clears
-        try:
-            data = to_bytes(text)
-            if len(data) > MAX_BYTES:
-                return (
-                    f"Unsaved changes are not backed up: {len(data):,} bytes are more than"
-                    f" {MAX_BYTES:,}."
-                )
-            file = self._open_folder() / self._name
-            write_file(file, _header(len(data), source) + data, private=True)
-        except (TokvizError, OSError, ValueError) as error:
-            return f"Unsaved changes are not backed up. {error}"
-        with self._lock:
-            self._written = file
-            if n_clears != self._n_clears:  # saved while this was being written
-                _remove(file)
+        with self._busy:
+            if not self._wishes:
+                return None
+            parts, source = self._wishes.pop()
+            try:
+                if parts is None:
+                    self._remove()
+                else:
+                    self._write(list(parts), source)
+            except (TokvizError, OSError, ValueError) as error:
+                self._n_records = 0
+                return f"Unsaved changes are not backed up. {error}"
         return None
 
-    def clear(self) -> None:
-        """Forget the text of this process: it was saved, or the user gave it up."""
-        with self._lock:
-            self._n_clears += 1
-            if self._written is not None:
-                _remove(self._written)
+    def end(self) -> None:
+        """Let what is kept by now be offered by other processes."""
+        with self._busy:
+            if self._lock is not None:
+                self._lock.release(remove=True)
 
-    def pending(self) -> Recovered | None:
-        """Return the newest text of a process that no longer runs."""
-        try:
-            files = sorted(self._open_folder().glob(_PATTERN))
-        except (TokvizError, OSError):
-            return None
-        return max(filter(None, map(_read, files)), key=lambda found: found.when, default=None)
+    def _remove(self) -> None:
+        self._n_records = 0
+        if self._lock is not None:
+            self._path.unlink(missing_ok=True)
 
-    def discard(self, recovered: Recovered) -> None:
-        """Delete what `pending` returned, when the user has it back or does not want it."""
-        _remove(recovered.file)
+    @property
+    def _path(self) -> Path:
+        return self._open_folder() / (self._name + _DATA)
+
+    def _write(self, parts: Sequence[str], source: Path | None) -> None:
+        if self._lock is None:
+            self._lock = FileLock(self._open_folder() / (self._name + _LOCK))
+        self._lock.take()  # where there are no locks it is kept all the same
+        before, behind = _same_ends(self._parts, parts)
+        changed = list(map(to_bytes, parts[before : len(parts) - behind]))
+        sizes, n_old = self._sizes, len(self._parts)
+        n_changed = self._n_changed + sum(map(len, changed))
+        is_worth_it = self._n_records < MAX_RECORDS and n_changed < max(
+            MAX_CHANGED_BYTES, sum(sizes)
+        )
+        if not (self._n_records and is_worth_it and source == self._source):
+            self._write_all(parts, source)
+            return
+        at, removed = sum(sizes[:before]), sum(sizes[before : n_old - behind])
+        data = b"".join(changed)
+        if removed or data:
+            try:
+                # Not "ab", which would begin a new file where somebody has removed it.
+                with open(self._path, "r+b") as file:
+                    file.seek(0, os.SEEK_END)
+                    file.write(_header(at, removed, len(data), crc32(data)) + data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except FileNotFoundError:
+                self._write_all(parts, source)
+                return
+        self._parts = parts
+        self._sizes = [*sizes[:before], *map(len, changed), *sizes[n_old - behind :]]
+        self._n_records, self._n_changed = self._n_records + 1, n_changed
+
+    def _write_all(self, parts: Sequence[str], source: Path | None) -> None:
+        # Part by part, twice: the text may be so long that nobody wants a copy of it.
+        sizes, check = [], 0
+        for part in parts:
+            data = to_bytes(part)
+            sizes.append(len(data))
+            check = crc32(data, check)
+        about = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "source": None if source is None else str(source.absolute()),
+        }
+        header = _header(0, 0, sum(sizes), check, **about)
+
+        def content() -> Iterator[bytes]:
+            yield header
+            yield from map(to_bytes, parts)
+
+        write_file(self._path, content(), private=True)
+        self._source, self._parts, self._sizes = source, parts, sizes
+        self._n_records, self._n_changed = 1, 0
 
     def _open_folder(self) -> Path:
         if self._folder is None:
             self._folder = state_folder()
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._folder
+        folder = self._folder / self._below
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    # -- what others left behind
+
+    def leftovers(self) -> list[Leftover]:
+        """Take what processes left behind that no longer run, the newest first."""
+        try:
+            folder = self._open_folder()
+            files = folder.glob("autosave-*")
+            names = {file.stem for file in files if file.suffix in (_DATA, _LOCK)}
+            found = [_take(folder, name) for name in names]
+        except (TokvizError, OSError):
+            return []
+        return sorted(filter(None, found), key=lambda leftover: leftover.when, reverse=True)
 
 
-def _header(n_bytes: int, source: Path | None) -> bytes:
-    header = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "bytes": n_bytes,
-        "when": datetime.now(UTC).isoformat(),
-        "pid": os.getpid(),
-        "started": _start_time(os.getpid()),
-        "host": socket.gethostname(),
-        "source": None if source is None else str(source.absolute()),
-    }
-    return json.dumps(header).encode() + b"\n"
+def _same_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Count the parts that two texts have in common at the beginning, and at the end behind that.
+
+    >>> _same_ends(["a", "b", "c"], ["a", "x", "y", "c"])
+    (1, 1)
+    """
+    shorter = min(len(old), len(new))
+    before = 0
+    while before < shorter and old[before] == new[before]:
+        before += 1
+    behind = 0
+    while behind < shorter - before and old[-1 - behind] == new[-1 - behind]:
+        behind += 1
+    return before, behind
 
 
-def _read(file: Path) -> Recovered | None:
-    """Read what a dead process left; None for anything else, damaged files too."""
-    try:
-        line, newline, data = read_file(file, limit=MAX_BYTES + _MAX_HEADER_BYTES).partition(b"\n")
-        header = parse_json(line, file)
-        if header["format"] != _FORMAT or header["version"] != _VERSION or not newline:
-            return None
-        when = datetime.fromisoformat(header["when"]).astimezone()
-        if header["bytes"] != len(data) or _is_running(header, when):
-            return None
-        source = None if header["source"] is None else Path(header["source"])
-    except (TokvizError, ValueError, KeyError, TypeError):
+def _header(at: int, removed: int, n_bytes: int, check: int, **about: Any) -> bytes:
+    """Write the line before the bytes that replace `removed` bytes at the byte offset `at`."""
+    when = datetime.now(UTC).isoformat()
+    header = {**about, "when": when, "at": at, "removed": removed, "bytes": n_bytes, "crc32": check}
+    return json.dumps(header).encode("ascii") + b"\n"
+
+
+def _take(folder: Path, name: str) -> Leftover | None:
+    """Take what a process left behind; None if it still runs, or left nothing."""
+    file, lock = folder / (name + _DATA), FileLock(folder / (name + _LOCK))
+    if not lock.take():
         return None
-    return Recovered(from_bytes(data), when, source, file)
-
-
-def _is_running(header: Mapping[str, Any], when: datetime) -> bool:
-    if header["host"] != socket.gethostname():
-        return datetime.now(UTC) - when < _OTHER_MACHINE_AGE
-    pid = int(header["pid"])
-    return _exists(pid) and _start_time(pid) == header["started"]
-
-
-def _exists(pid: int) -> bool:
-    if sys.platform == "win32":
-        return _exists_on_windows(pid)
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-def _exists_on_windows(pid: int) -> bool:
-    """Ask Windows, where `os.kill` would end the process."""
-    import ctypes
-
-    query_limited_information, still_active = 0x1000, 259
-    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009 (exists on Windows only)
-    handle = kernel.OpenProcess(query_limited_information, False, pid)
-    if not handle:
-        return False
-    code = ctypes.c_ulong()
-    kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-    kernel.CloseHandle(handle)
-    return code.value == still_active
-
-
-def _start_time(pid: int) -> str | None:
-    """Return what tells two processes with the same id apart, where the system says it (Linux)."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        written = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
     except OSError:
+        lock.release(remove=True)
         return None
-    return f"{boot}:{stat.rpartition(')')[2].split()[19]}"
+    try:
+        journal = _Journal(file)
+    except TokvizError as error:
+        return Leftover(file, lock, written, damage=str(error), is_readable=False)
+    return Leftover(file, lock, journal.when, len(journal.text), journal.source, journal.damage)
 
 
-def _remove(file: Path) -> None:
-    with suppress(OSError):
-        file.unlink(missing_ok=True)
+class _Journal:
+    """What a journal holds.
+
+    Attributes:
+        text: The text.
+        when: When it was changed last.
+        source: The file that was open.
+        damage: What is wrong with it. That the last record is not whole is nothing: its process
+            was killed while it wrote that.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read a file.
+
+        Raises:
+            TokvizError: If nothing of it can be read.
+        """
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise input_error(file, error) from None
+        self.text, self.damage, n_read = bytearray(), "", 0
+        try:
+            while record := _record(data, n_read, file):
+                header, body = record
+                if not n_read:
+                    if (header["format"], header["version"]) != (_FORMAT, _VERSION):
+                        break
+                    self.source = Path(header["source"]) if header["source"] else None
+                at, removed = header["at"], header["removed"]
+                if not 0 <= at <= at + removed <= len(self.text):
+                    raise ValueError("changes what is not there")
+                self.when = datetime.fromisoformat(header["when"]).astimezone()
+                self.text[at : at + removed] = body
+                n_read = data.index(b"\n", n_read) + 1 + len(body)
+        except (TokvizError, ValueError, KeyError, TypeError):
+            self.damage = f"{file}: the last {len(data) - n_read:,} bytes are damaged"
+        if not n_read:
+            raise InputFileError(file, "it is damaged, or another version of tokviz wrote it")
+
+
+def _record(data: bytes, at: int, file: Path) -> tuple[dict[str, Any], bytes] | None:
+    """Read the record at an offset: its line, and the bytes behind that.
+
+    Returns:
+        Both, or None if the file ends before the record does.
+    """
+    end = data.find(b"\n", at)
+    if end < 0:
+        return None
+    header = parse_json(data[at:end], file)
+    body = data[end + 1 : end + 1 + header["bytes"]]
+    if len(body) < header["bytes"]:
+        return None
+    if crc32(body) != header["crc32"]:
+        raise ValueError("the bytes are others")
+    return header, body

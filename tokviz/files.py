@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,7 +100,7 @@ def looks_binary(data: bytes) -> bool:
     return broken > max(4, len(head) // 10)
 
 
-def write_file(path: StrPath, data: bytes, *, private: bool = False) -> None:
+def write_file(path: StrPath, data: bytes | Iterable[bytes], *, private: bool = False) -> None:
     """Replace a file's content in one step: a temporary neighbour is written, synced and renamed.
 
     An existing file keeps its permissions and, where it is a link, stays one (its target is
@@ -107,7 +108,7 @@ def write_file(path: StrPath, data: bytes, *, private: bool = False) -> None:
 
     Args:
         path: The file to write.
-        data: Its new content.
+        data: Its new content, whole or in parts.
         private: Give a new file the permissions 0600.
 
     Raises:
@@ -122,7 +123,7 @@ def write_file(path: StrPath, data: bytes, *, private: bool = False) -> None:
             raise OutputFileError(path, "is a folder")
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
         with open(handle, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode_for(target, private))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tokviz import bytetext
@@ -86,6 +87,10 @@ class TokenizerChanged(NamedTuple):
     """Another tokenizer is at hand."""
 
     tokenizer: Tokenizer
+
+
+class SettingsChanged(NamedTuple):
+    """A choice is to be remembered; `Session.write_settings` does it."""
 
 
 class TextSaved(NamedTuple):
@@ -169,7 +174,8 @@ class Session:
         self.is_sample = opened.is_sample
         self.notes = opened.notes
         self.edits = self.saved_edits = 0
-        self.settings = settings or Settings()
+        self.settings = self._written = settings or Settings()
+        self._writing = Lock()
         self.remember = remember
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
@@ -235,13 +241,24 @@ class Session:
     # -- choices
 
     def change_settings(self, **changes: Any) -> None:
-        """Remember choices. They are written by `end`."""
+        """Remember choices."""
         self.settings = self.settings._replace(**changes)
+        self.tell(SettingsChanged())
 
-    def end(self) -> None:
-        """Write what is to be remembered."""
-        if self.remember:
-            save_settings(self.settings)
+    def write_settings(self) -> str | None:
+        """Write the choices that have changed, if they are to be remembered. For any thread.
+
+        Returns:
+            A sentence for the user if it failed, else None.
+        """
+        if not self.remember:
+            return None
+        with self._writing:
+            settings, before = self.settings, self._written
+            complaint = save_settings(settings, before=before)
+            if complaint is None:
+                self._written = settings
+        return complaint
 
     @property
     def folder(self) -> Path | None:

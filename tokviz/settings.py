@@ -12,8 +12,12 @@ from typing import Any, NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
+from tokviz.locks import FileLock
 
 _MAX_BYTES = 1_000_000
+
+_LOCK_SECONDS = 1.0
+"""How long to wait for another session that writes them."""
 
 
 class Settings(NamedTuple):
@@ -73,12 +77,15 @@ def load_settings(path: Path | None = None) -> tuple[Settings, str | None]:
     return _from_stored(stored)
 
 
-def save_settings(settings: Settings, path: Path | None = None) -> str | None:
-    """Write the settings in one step.
+def save_settings(
+    settings: Settings, path: Path | None = None, *, before: Settings | None = None
+) -> str | None:
+    """Write what has changed, in one step; what other sessions have changed meanwhile stays.
 
     Args:
         settings: What to remember.
         path: The file to write, the user's own if not given.
+        before: What was read or written last, by default the settings of a first start.
 
     Returns:
         A sentence for the user if it failed, else None.
@@ -86,12 +93,44 @@ def save_settings(settings: Settings, path: Path | None = None) -> str | None:
     import json
 
     path = settings_path() if path is None else path
+    old = (before or Settings())._asdict()
+    changed = {name: new for name, new in settings._asdict().items() if new != old[name]}
+    if not changed:
+        return None
+    lock = FileLock(path.with_name(path.name + ".lock"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, (json.dumps(settings._asdict(), indent=2) + "\n").encode("ascii"))
+        lock.take(_LOCK_SECONDS)  # after that long it is written all the same
+        stored = _stored(path)
+        for name, new in changed.items():
+            stored[name] = _merged(new, old[name], stored.get(name))
+        write_file(path, (json.dumps(stored, indent=2) + "\n").encode("ascii"))
     except (OSError, TokvizError) as error:
         return f"Your settings are not saved. {error}"
+    finally:
+        lock.release()
     return None
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    """Read what is on disk now, entries of newer versions too; nothing where that is no use."""
+    from tokviz.json_file import JsonFileError, read_json
+
+    try:
+        stored = read_json(path, limit=_MAX_BYTES) if path.exists() else {}
+    except JsonFileError:
+        stored = None
+    if isinstance(stored, dict):
+        return stored
+    _keep_aside(path, "")
+    return {}
+
+
+def _merged(new: Any, old: Any, stored: Any) -> Any:
+    """Give an entry as it is to be; a list keeps what another session has added to it meanwhile."""
+    if not isinstance(new, tuple) or not isinstance(stored, list):
+        return new
+    return [*new, *(one for one in stored if one not in new and one not in old)]
 
 
 def _from_stored(stored: dict[str, object]) -> tuple[Settings, str | None]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual._compositor import LayoutUpdate
 from textual.widgets import OptionList
 
 import tokviz
-from tests.tui.waiting import until
+from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
+from tokviz.settings import Settings, load_settings, settings_path
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.screens.train import TrainScreen
@@ -83,3 +86,24 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
         await pilot.pause()
         whole = [update for update in updates if isinstance(update, LayoutUpdate)]
         assert [update.region.size for update in whole] == [app.size]
+
+
+async def test_a_choice_is_written_when_it_is_made() -> None:
+    app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        await pilot.press("f10")
+        await until(pilot, lambda: load_settings()[0].theme == app.theme)
+        assert app.theme != Settings().theme
+
+
+async def test_choices_that_cannot_be_written_are_told_once(tmp_path: Path) -> None:
+    settings_path().parent.parent.mkdir(parents=True, exist_ok=True)
+    settings_path().parent.write_text("no folder")
+    app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        for _ in range(2):
+            await pilot.press("f10")
+            app._save_settings()
+            await settle(pilot)
+        (notice,) = app._notifications
+        assert notice.message.startswith("Your settings are not saved.")

@@ -19,6 +19,7 @@ from textual.worker import WorkerCancelled
 
 import tokviz
 from tests.tui.waiting import until
+from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
@@ -312,6 +313,20 @@ async def elsewhere(stage: Stage) -> None:
     stage.app.action_show_screen("train" if stage.screen.SCREEN_ID == "tokens" else "tokens")
 
 
+async def leftover(stage: Stage) -> None:
+    autosave = Autosave(stage.folder / "left")
+    autosave.want("left behind")
+    autosave.flush()
+    autosave.end()
+    stage.screen.recovery.offer(autosave.leftovers())
+
+
+RECOVERY = dict.fromkeys(
+    ("list_unsaved", "restore_unsaved", "discard_unsaved", "ask_later"), leftover
+)
+"""What can be answered only while something is offered."""
+
+
 async def page_gone_to(stage: Stage) -> None:
     stage.screen.pages.go_to(256)
     stage.screen.pages.rows.focus()
@@ -326,11 +341,13 @@ PREPARE: dict[str, Before] = {
 }
 BEFORE: dict[str, dict[str, Before]] = {
     "tokens": {
+        **RECOVERY,
         "undo": pressed("x"),
         "redo": pressed("x", "ctrl+z"),
         "show_ids": pressed("alt+t"),
     },
     "chat": {
+        **RECOVERY,
         "move_up": second_message,
         "previous_message": second_message,
         "add_part": second_message,
@@ -355,7 +372,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "first_difference": comparison,
         "end_comparison": comparison,
         "select_all": done("edit_text"),
-        "leave": done("edit_text"),
+        "leave": pressed("ctrl+f"),
     },
     "vocabulary": {
         "token_before": page_gone_to,

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,11 +27,7 @@ from tokviz.formats.run import (
     TOKENIZER,
     check_target,
 )
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from tokviz.locks import hold
 
 if TYPE_CHECKING:
     from tokviz.formats.npy import Items
@@ -105,13 +102,12 @@ def _hidden(target: Path) -> str:
 @contextlib.contextmanager
 def _marked(folder: Path) -> Iterator[None]:
     """Have a file in a folder that is locked as long as this process writes there."""
-    if fcntl is None:
+    if sys.platform == "win32":  # where a folder of open files cannot be renamed
         yield
         return
     new, mark = folder / f"{_MARK}.new", folder / _MARK
     with open(new, "wb") as file:
-        with contextlib.suppress(OSError):  # some file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if hold(file):  # some file systems have no locks
             os.rename(new, mark)
         yield
         for name in (new, mark):
@@ -120,12 +116,10 @@ def _marked(folder: Path) -> Iterator[None]:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove what processes have left that were killed while they saved a run."""
-    if fcntl is None:
-        return
     for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{_MARK}"):
         with contextlib.suppress(OSError), open(mark, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(mark.parent, ignore_errors=True)
+            if hold(file):
+                shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def _swap(new: Path, target: Path) -> None:

@@ -14,8 +14,9 @@ from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.timer import Timer
 
-from tokviz.session import Asked, Session
+from tokviz.session import Asked, Session, SettingsChanged
 from tokviz.tui.actions import (
     Action,
     Gesture,
@@ -30,9 +31,13 @@ from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
+
+SETTINGS_SECONDS = 0.3
+"""How long a changed choice waits until it is written."""
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
@@ -79,6 +84,8 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
+        self._saving: Timer | None = None
+        self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
         few = driver_class is not None and self.console.color_system in SIXTEEN
         for theme in THEMES_16 if few else THEMES:
@@ -102,7 +109,8 @@ class TokvizApp(App[None]):
         return screen
 
     def on_mount(self) -> None:
-        """Go to the screen that was asked for."""
+        """Go to the screen that was asked for, and write choices when they change."""
+        self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
@@ -211,9 +219,28 @@ class TokvizApp(App[None]):
             names = [name for screen in made for name in screen.unsaved()]
             self._question = unless_unsaved(self, names, "Quit", self.exit)
 
+    # -- choices
+
+    def _settings_changed(self) -> None:
+        """Write them soon: often several change at once."""
+        if self._saving is None:
+            self._saving = self.set_timer(SETTINGS_SECONDS, self._save_settings)
+
+    def _save_settings(self) -> None:
+        self._saving = None
+
+        def written(complaint: str | None) -> None:
+            if complaint is not None and complaint != self._complaint:
+                self.notify(complaint, severity="warning", markup=False)
+            self._complaint = complaint
+
+        in_thread(
+            self, "save", lambda task: self.session.write_settings(), written, exclusive=False
+        )
+
     def on_unmount(self) -> None:
         """Remember the choices."""
-        self.session.end()
+        self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 

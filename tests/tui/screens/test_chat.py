@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -501,21 +502,23 @@ async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
         screen = await chat(pilot, CHAT)
         await pilot.press("Z")
         assert screen.chat.modified
+    assert '"ZHi"' in left_behind().read_text("utf-8")
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        assert screen.files.safe._autosave is not None
-        kept = screen.files.safe._autosave._folder
-        assert kept is not None
-        assert any("ZHi" in file.read_text("utf-8") for file in kept.glob("autosave-*"))
+        await until(pilot, lambda: screen.recovery.leftovers)
+        await pilot.click(screen.recovery.bar, offset=restore_in(screen))
+        await until(pilot, lambda: contents(screen)[0] == "ZHi")
+
+
+def restore_in(screen: ChatScreen) -> tuple[int, int]:
+    """Give where the answer stands in the bar."""
+    return screen.recovery.bar.render_line(0).text.index("Restore") + 2, 0
 
 
 def left_behind() -> Path:
-    """Give what was kept as if the process that kept it had died."""
-    (kept,) = (state_folder() / "conversations").glob("autosave-*")
-    header, _, text = kept.read_bytes().partition(b"\n")
-    of_a_dead_process = {**json.loads(header), "pid": 2**22 + 1}
-    kept.write_bytes(json.dumps(of_a_dead_process).encode() + b"\n" + text)
+    """Give the one journal that there is."""
+    (kept,) = (state_folder() / "conversations").glob("autosave-*.tokviz")
     return kept
 
 
@@ -533,8 +536,8 @@ async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        await until(pilot, lambda: screen.files.safe._recovered)
-        await screen.run_action("restore_conversation")
+        await until(pilot, lambda: screen.recovery.leftovers)
+        await screen.run_action("screen.restore_unsaved")
         await settle(pilot)
         screen.files.save(tmp_path / "back.json")
         await settle(pilot)
@@ -601,7 +604,7 @@ async def test_a_conversation_whose_file_changed_on_disk_is_not_saved_unasked(
         assert not screen.chat.modified
 
 
-async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action() -> None:
+async def test_what_an_earlier_session_left_unsaved_is_restored_and_undo_goes_back() -> None:
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
@@ -613,8 +616,8 @@ async def test_what_a_crash_left_behind_is_brought_back_by_the_palettes_action()
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await chat(pilot)
         before = screen.chat.conversation
-        await until(pilot, lambda: "Restore the conversation" in screen_text(app))
-        await screen.run_action("restore_conversation")
+        await until(pilot, lambda: "Unsaved conversation of " in screen_text(app))
+        await screen.run_action("screen.restore_unsaved")
         await settle(pilot)
         assert contents(screen)[0] == "ZHi"
         assert screen.chat.modified
@@ -1152,13 +1155,12 @@ async def test_a_row_that_is_not_repaired_is_not_written_but_outlives_the_end(
         ]
         await pilot.press("home", "x")
         await settle(pilot)
-    left_behind()
     again = make_app(remember=True)
     async with again.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
-        await until(pilot, lambda: screen.files.safe._recovered)
-        await screen.run_action("screen.restore_conversation")
+        await until(pilot, lambda: screen.recovery.leftovers)
+        await screen.run_action("screen.restore_unsaved")
         await settle(pilot)
         assert contents(screen) == ['x{"messages": ']
         assert screen.chat.state.origin.path is None, "saving it must not overwrite all rows"
@@ -1184,3 +1186,60 @@ async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path:
             said = [notice.message for notice in app._notifications]
             assert not [words for words in said if "went wrong" in words], found.id
             assert screen.rows.dataset is not None and screen.rows.dataset.n_rows == 4, found.id
+
+
+# -- the sample, and Esc
+
+
+async def test_what_is_typed_takes_the_place_of_the_sample() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        assert "─  sample  ─" in screen_text(app)
+        await pilot.press(*"Why")
+        await settle(pilot)
+        assert "─  conversation •  ─" in screen_text(app)
+        assert (roles(screen), contents(screen)) == (["user"], ["Why"])
+        assert_exact(screen)
+        await pilot.press("ctrl+z", "ctrl+z")
+        await settle(pilot)
+        assert screen.chat.conversation is sample
+        await pilot.press("Z")
+        assert contents(screen) == ["Z" + sample.messages[0].text, *contents(screen)[1:]]
+        assert len(contents(screen)) == len(sample.messages), "somebody wants to change it"
+
+
+async def test_what_is_typed_into_another_message_of_the_sample_changes_that() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        screen.messages.go_to(PartPlace(1), (0, 0))
+        await pilot.press("Z")
+        assert contents(screen)[1] == "Z" + sample.messages[1].text
+        assert len(contents(screen)) == len(sample.messages)
+
+
+@pytest.mark.parametrize("text", [json.dumps(CHAT), "plain words"], ids=["json", "words"])
+async def test_what_is_pasted_takes_the_place_of_the_sample_unasked(text: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        sample = screen.chat.conversation
+        screen.messages.editor.post_message(Paste(text))
+        await settle(pilot)
+        assert app.screen is screen
+        assert contents(screen) in (["plain words"], ["Hi", "Hello", "Bye", "See you"])
+        while screen.chat.conversation is not sample:
+            await pilot.press("ctrl+z")
+        assert len(contents(screen)) == len(sample.messages)
+
+
+async def test_esc_never_leaves_the_message() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("ctrl+o", "escape", "escape", "escape", "Z")
+        assert screen.messages.editor.has_focus
+        assert contents(screen)[0] == "ZHi"

@@ -394,7 +394,7 @@ async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) ->
         await pilot.press("alt+k", "c", "alt+y")
         await settle(pilot)
         assert screen.state.text == "cabab"
-        await pilot.press("ctrl+e", "ctrl+a", *"abc", "enter", "x", "escape")
+        await pilot.press("ctrl+e", "ctrl+a", *"abc", "enter", "x", "ctrl+e")
         await settle(pilot)
         assert screen.state.text == "abc\nx" and screen.state.is_own
         await pilot.press("alt+k", "d", "alt+y")
@@ -402,6 +402,26 @@ async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) ->
         assert screen.state.text == "abc\nx", "what was typed here stays"
         await pilot.press("f4")
         assert screen.state.text == "cdabab"
+
+
+async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny), text="sample")
+    app.session.is_sample = True
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        for typed in ("ab", "more"):
+            await pilot.press("ctrl+e", *typed, "ctrl+e")
+            await settle(pilot)
+        assert screen.state.text == "moreab", "the second time it is the user's own text"
+
+
+async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "ctrl+o", "escape", "escape", "x", "ctrl+e")
+        await settle(pilot)
+        assert screen.state.text == "xabab"
 
 
 async def test_special_tokens_of_a_text_stay_whole() -> None:
@@ -565,7 +585,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
-        await pilot.press("ctrl+e", "ctrl+a", *"word", "escape")
+        await pilot.press("ctrl+e", "ctrl+a", *"word", "ctrl+e")
         await until(
             pilot,
             lambda: screen.state.comparison is not None and screen.state.comparison.revision > 1,

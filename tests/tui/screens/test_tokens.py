@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.events import Resize
+from textual.events import Key, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
 
@@ -536,3 +536,71 @@ async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPat
         screen.encoding.start()
         said = "the encoder broke"
         await until(pilot, lambda: any(said in note.message for note in app._notifications))
+
+
+# -- the sample, and Esc
+
+
+def sample_app() -> TokvizApp:
+    opened = Opened(sample_text(), is_sample=True)
+    return TokvizApp(Session(opened, tokviz.load("gpt2"), remember=False))
+
+
+@pytest.mark.parametrize(
+    ("do", "text"),
+    [(Paste("two\rlines"), "two\nlines"), (Key("x", "x"), "x"), (Key("enter", None), "\n")],
+    ids=["paste", "letter", "enter"],
+)
+async def test_what_is_typed_or_pasted_takes_the_place_of_the_sample(
+    do: Paste | Key, text: str
+) -> None:
+    app = sample_app()
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        await pilot.press("down", "right")
+        screen.editor.post_message(do)
+        await settle(pilot)
+        assert screen.live.text == text
+        assert not app.session.is_sample
+        await pilot.press("ctrl+z")
+        assert screen.live.text == sample_text()
+        await pilot.press("ctrl+home", "y")
+        assert screen.live.text == "y" + sample_text(), "somebody wants to change it"
+
+
+async def test_what_is_selected_or_deleted_in_the_sample_goes_alone() -> None:
+    app = sample_app()
+    async with app.run_test() as pilot:
+        await pilot.press("shift+right", "x")
+        assert screen_of(app).live.text == "x" + sample_text()[1:]
+    app = sample_app()
+    async with app.run_test() as pilot:
+        await pilot.press("delete", "x")
+        assert screen_of(app).live.text == "x" + sample_text()[1:]
+
+
+async def test_a_file_dropped_on_the_sample_leaves_the_sample(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    tokviz.load("gpt2").save(path)
+    app = sample_app()
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.editor.post_message(Paste(str(path)))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        assert screen.live.text == str(path)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert screen.live.text == sample_text()
+        screen.editor.post_message(Paste("mine"))
+        await settle(pilot)
+        assert screen.live.text == "mine"
+
+
+async def test_esc_never_leaves_the_text() -> None:
+    app = make_app("words")
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        await pilot.press("ctrl+o", "escape", "escape", "escape", "c")
+        await settle(pilot)
+        assert screen.editor.has_focus
+        assert screen.live.text == "cwords"

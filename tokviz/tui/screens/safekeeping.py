@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +16,11 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
-    from tokviz.autosave import Autosave, Recovered
+    from tokviz.autosave import Autosave, Leftover
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-AUTOSAVE_SECONDS = 5.0
-"""How long a change may wait until it is safe from a crash."""
+AUTOSAVE_SECONDS = 0.5
+"""How long a change may wait until it is made safe from a crash."""
 
 
 class Unsaved(NamedTuple):
@@ -29,17 +28,18 @@ class Unsaved(NamedTuple):
 
     Attributes:
         version: An object that is another one after every change.
-        text: Gives the text; called in a thread, of things that no edit changes.
+        parts: Gives the text in parts, at once. A thread goes through them, so they must be made of
+            things that no edit changes. What did not change is best the same object again.
         path: The file it belongs to, None for none.
     """
 
     version: object
-    text: Callable[[], str]
+    parts: Callable[[], Iterable[str]]
     path: Path | None
 
 
 class Safekeeping(Controller):
-    """Writes unsaved text down every few seconds, and offers what an earlier crash left behind."""
+    """Writes unsaved text down while it is typed, and saves it without harming what is there."""
 
     def __init__(
         self,
@@ -48,7 +48,6 @@ class Safekeeping(Controller):
         files: dict[Path, FileState | None],
         *,
         noun: str,
-        restore: str,
         save_as: Callable[[], object],
         folder: str = "",
     ) -> None:
@@ -59,78 +58,64 @@ class Safekeeping(Controller):
             unsaved: Gives what would be lost now, None for nothing.
             files: How files were when they were read or written last.
             noun: What it is called, such as "text".
-            restore: The title of the action that brings it back.
             save_as: Asks for another file to save to.
             folder: A folder of its own in the user's state folder, "" for that folder itself.
         """
         super().__init__(screen)
         self._unsaved, self.files = unsaved, files
         self._writing = Lock()
-        self._noun, self._restore, self._folder = noun, restore, folder
+        self._noun = noun
         self._save_as = save_as
+        self._folder = folder
         self._kept: object = None
-        self._autosave: Autosave | None = None
-        self._recovered: Recovered | None = None
+        self._told: str | None = None
+
+    @cached_property
+    def autosave(self) -> Autosave:
+        """The journal, imported when there is something to keep: the first frame need not wait."""
+        from tokviz.autosave import Autosave
+
+        return Autosave(below=self._folder)
 
     def begin(self) -> None:
-        """Offer what an earlier crash left behind, and keep changes safe from now on."""
-        if not self.session.remember:
-            return
-        try:
-            autosave = self._autosave = self._open_autosave()
-        except TokvizError as error:
-            self.say(f"Unsaved changes are not backed up. {error}", "warning")
-            return
-        self.screen.set_interval(AUTOSAVE_SECONDS, self.keep)
-        self.in_thread("recover", lambda task: autosave.pending(), self._offer)
+        """Keep changes safe from now on."""
+        if self.session.remember:
+            self.screen.set_interval(AUTOSAVE_SECONDS, self.keep)
 
-    def _open_autosave(self) -> Autosave:
-        from tokviz.autosave import Autosave
-        from tokviz.folders import state_folder
-
-        return Autosave(state_folder() / self._folder if self._folder else None)
-
-    def _offer(self, recovered: Recovered | None) -> None:
-        if recovered is None:
-            return
-        self._recovered = recovered
-        source = f" of {recovered.source}" if recovered.source else ""
-        self.screen.notify(
-            f"The {self._noun}{source} from {recovered.when:%Y-%m-%d %H:%M} was not saved. "
-            f"“{self._restore}” in the command palette brings it back.",
-            title="Recovered",
-            timeout=15,
-            markup=False,
-        )
-
-    def take_recovered(self) -> Recovered | None:
-        """Give what an earlier crash left behind, once; say so if there is nothing."""
-        recovered, self._recovered = self._recovered, None
-        if recovered is None:
-            self.say(f"There is no recovered {self._noun}.")
-        elif recovered.source is not None:
-            self.files[recovered.source] = recovered.state
-        return recovered
-
-    def keep(self, replaces: Recovered | None = None) -> None:
-        """Write down what would be lost, if it has changed.
+    def keep(self, replaces: Leftover | None = None) -> None:
+        """Write down what would be lost, if that has changed.
 
         Args:
-            replaces: What it was recovered from, which is not needed any more then.
+            replaces: What it was restored from, which is not needed any more then.
         """
-        unsaved, autosave = self._unsaved(), self._autosave
-        if autosave is None or unsaved is None or unsaved.version == self._kept:
+        unsaved = self._unsaved()
+        version = None if unsaved is None else unsaved.version
+        if version == self._kept or not self.session.remember:
             return
-        self._kept = unsaved.version
+        self._want(unsaved)
 
-        def write(task: Task) -> None:
-            note = autosave.write(unsaved.text(), unsaved.path)
-            if note:
-                task.tell(self.say, note, "warning")
-            elif replaces is not None:
-                autosave.discard(replaces)
+        autosave = self.autosave
 
-        self.in_thread("autosave", write)
+        def write(task: Task) -> str | None:
+            complaint = autosave.flush()
+            if replaces is not None and complaint is None:
+                replaces.discard()
+            return complaint
+
+        self.in_thread("autosave", write, self._tell, exclusive=False)
+
+    def _want(self, unsaved: Unsaved | None) -> None:
+        self._kept = None if unsaved is None else unsaved.version
+        if unsaved is None:
+            self.autosave.want(None)
+        else:
+            self.autosave.want(unsaved.parts(), unsaved.path)
+
+    def _tell(self, complaint: str | None) -> None:
+        """Say once why nothing is kept, not after every key."""
+        if complaint is not None and complaint != self._told:
+            self.say(complaint, "warning")
+        self._told = complaint
 
     def save(
         self,
@@ -166,8 +151,7 @@ class Safekeeping(Controller):
                 self._ask_about_changed(path, overwrite, reload)
                 return
             saved(n_bytes)
-            if self._autosave is not None and self._unsaved() is None:
-                self._autosave.clear()
+            self.keep()
 
         def overwrite() -> None:
             self.save(path, data, saved, replaces=True, reload=reload)
@@ -197,16 +181,10 @@ class Safekeeping(Controller):
 
     def end(self) -> None:
         """Leave nothing behind after a clean end, but for what was not saved."""
-        unsaved, autosave = self._unsaved(), self._autosave
-        if unsaved is not None and autosave is None and self.session.remember:
-            with contextlib.suppress(TokvizError):
-                autosave = self._open_autosave()
-        if autosave is None:
-            return
-        if unsaved is None:
-            autosave.clear()
-        else:
-            autosave.write(unsaved.text(), unsaved.path)
+        if self.session.remember:
+            self._want(self._unsaved())
+            self.autosave.flush()
+            self.autosave.end()
 
     def names(self) -> list[str]:
         """Name what would be lost, if anything would."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from tokviz import bytetext
@@ -146,9 +146,21 @@ def repaired(conversation: Conversation, index: int) -> Conversation:
 
 def json_of(conversation: Conversation, indent: int | None = None) -> str:
     """Write a conversation as JSON in its shape; a row that cannot be read as it is."""
-    if [message.role for message in conversation.messages] == [RAW]:
+    if _is_raw(conversation):
         return conversation.messages[0].text
     return json.dumps(conversation.to_json(), ensure_ascii=False, indent=indent)
+
+
+def _is_raw(conversation: Conversation) -> bool:
+    return [message.role for message in conversation.messages] == [RAW]
+
+
+def json_parts(conversation: Conversation) -> Iterator[str]:
+    """Write what `json_of` does in parts, of which a change changes few."""
+    if _is_raw(conversation):
+        yield json_of(conversation)
+    else:
+        yield from json.JSONEncoder(ensure_ascii=False).iterencode(conversation.to_json())
 
 
 def _with_message(conversation: Conversation, index: int, message: Message) -> Conversation:

@@ -26,7 +26,6 @@ from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
 
 _SAMPLES = "conversations"
-_RESTORE = "Restore the conversation"
 
 
 class Files(Controller):
@@ -55,7 +54,6 @@ class Files(Controller):
             self._unsaved,
             chat.file_states,
             noun="conversation",
-            restore=_RESTORE,
             save_as=self.save_as,
             folder="conversations",
         )
@@ -184,7 +182,7 @@ class Files(Controller):
 
     @on(PartEditor.Pasted)
     def _pasted(self, message: PartEditor.Pasted) -> None:
-        """Ask what to do with a conversation; everything else is text."""
+        """Ask what to do with a conversation unless there is but the sample; else it is text."""
         message.stop()
         text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
         insert = partial(self._chat.messages.editor.insert_pasted, text)
@@ -192,6 +190,9 @@ class Files(Controller):
             conversation = Conversation.from_json(json.loads(text))
         except (ConversationError, ValueError, RecursionError):
             insert()
+            return
+        if self._chat.is_sample:
+            self._chat.load(conversation, Origin())
             return
         n_messages = len(conversation.messages)
         of = f"{n_messages:,} message{'s' * (n_messages != 1)}"
@@ -227,20 +228,15 @@ class Files(Controller):
         path, row = state.origin
         # What is restored is saved to its path, which must not be a file of many rows.
         path = path if row is None else None
-        return Unsaved(state.conversation, partial(editing.json_of, state.conversation), path)
+        return Unsaved(state.conversation, partial(editing.json_parts, state.conversation), path)
 
-    @action(_RESTORE, section="File")
-    def restore_conversation(self) -> None:
-        """Bring back the conversation that was open when tokviz last ended without saving it."""
-        recovered = self.safe.take_recovered()
-        if recovered is None:
-            return
+    def restore(self, text: str, path: Path | None) -> None:
+        """Bring back a conversation that was not saved; undo brings back the one that is here."""
         try:
-            conversation = Conversation.from_json(json.loads(recovered.text), byte_text=True)
+            conversation = Conversation.from_json(json.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
-            conversation = editing.raw_row(recovered.text)
-        self._chat.change(conversation, PartPlace(0), origin=Origin(recovered.source))
-        self.safe.keep(replaces=recovered)
+            conversation = editing.raw_row(text)
+        self._chat.change(conversation, PartPlace(0), origin=Origin(path))
 
 
 def sample_conversation(name: str = "welcome") -> Conversation:

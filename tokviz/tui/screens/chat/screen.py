@@ -33,6 +33,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.screens.recovery import Recovery
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
@@ -45,7 +46,7 @@ class ChatScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#message-editor"
     SCREEN_ID = "chat"
-    CONTROLLERS = (Files, Messages, Templates, Looking, GoTo, Rows, CopyConversation)
+    CONTROLLERS = (Files, Messages, Templates, Looking, GoTo, Rows, CopyConversation, Recovery)
     GESTURES = (
         Gesture("Click a text", "Edits it, with the cursor where you clicked."),
         Gesture("Click a role", "Lets you choose another one. ↑ ↓ ✕ move and delete the message."),
@@ -82,9 +83,11 @@ class ChatScreen(TokvizScreen):
         self.views = ChatViews()
         self.status = Bar(id="status")
         self.chat = chat = ConversationAtHand(self.messages, self._show_state, self.say)
+        editor.make_room = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths_table, self._show_lines)
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
+        self.recovery = Recovery(self, self.files.safe, "conversation", self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         self.looking = Looking(self, chat, self.rendered, left, self.views)
         self.answer_with(
@@ -95,8 +98,10 @@ class ChatScreen(TokvizScreen):
             GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token),
             self.rows,
             CopyConversation(self, chat, self.rendered),
+            self.recovery,
         )
         yield self.title_bar
+        yield self.recovery.bar
         with Container(id="work"):
             with left:
                 yield self.messages
@@ -114,6 +119,7 @@ class ChatScreen(TokvizScreen):
         self.chat.begin(sample_conversation())
         self._show_state()
         self.files.safe.begin()
+        self.recovery.begin()
         self.begin_answering()
 
     def answer(self, request: Request) -> None:
@@ -137,6 +143,7 @@ class ChatScreen(TokvizScreen):
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
         self.files.safe.end()
+        self.recovery.end()
         self.templates.end()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
@@ -237,7 +244,8 @@ class ChatScreen(TokvizScreen):
 
     def _show_tabs(self) -> None:
         origin, dataset = self.chat.state.origin, self.rows.dataset
-        name = safe(origin.path.name) if origin.path else "conversation"
+        unnamed = "sample" if self.chat.is_sample else "conversation"
+        name = safe(origin.path.name) if origin.path else unnamed
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
         if dataset is not None and origin.row is not None:

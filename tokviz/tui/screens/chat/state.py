@@ -52,6 +52,8 @@ class ConversationAtHand:
         self.file_states: dict[Path, FileState | None] = {}
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
+        self._sample: Conversation | None = None
+        """What it began with, as long as nobody has typed in its place."""
         self._left: State | None = None
         """What another conversation took the place of before it was saved."""
 
@@ -97,8 +99,21 @@ class ConversationAtHand:
     def begin(self, conversation: Conversation) -> None:
         """Begin with a conversation that nobody would miss; there is nothing to undo."""
         self.mark_saved(conversation)
+        self._sample = conversation
         place = editing.place_in(conversation, None)
         self.history.restart(self.state._replace(conversation=conversation, place=place))
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is the sample, untouched."""
+        return self.conversation is self._sample
+
+    def make_room(self) -> bool:
+        """Let what is typed where the sample begins take its place; undo brings it back."""
+        if self.is_sample and self.place == PartPlace(0):
+            self._sample = None
+            self.load(editing.EMPTY, Origin())
+        return False
 
     def load(self, conversation: Conversation, origin: Origin, *, instead: bool = False) -> None:
         """Show another conversation instead of this one; undo brings this one back.

@@ -103,7 +103,7 @@ class OwnText(Vertical):
             BarItem(((counts, "plain"),), "", ((counts.split(" · ")[0], "plain"),)),
         ]
         if self.is_editing:
-            buttons = [BarItem((("done", "key"),), "screen.leave")]
+            buttons = [BarItem((("done", "key"), (" ^E", "plain")), "screen.edit_text")]
         else:
             buttons = [
                 BarItem((("edit", "key"),), "screen.edit_text"),
@@ -118,15 +118,17 @@ class OwnText(Vertical):
         """Whether the editor is there."""
         return self._editor is not None
 
-    def edit(self) -> None:
-        """Put an editor in the place of the tokens."""
+    def edit(self, *, is_sample: bool) -> None:
+        """Put an editor in the place of the tokens; what is typed takes the place of a sample."""
         if self._editor is None:
+            live = LiveDocument(self._state.text, None)
             self._editor = TokenEditor(
-                LiveDocument(self._state.text, None),
+                live,
                 palette_of(self.app),
                 show_invisibles=self._show_invisibles,
                 id="own-editor",
             )
+            self._editor.make_room = lambda: is_sample and live.revision == 0
             self.add_class("-editing")
             self.mount(self._editor)
             self._show_head("type or paste")
@@ -174,12 +176,15 @@ class YourText(Controller):
         self._own.show_text()
         self._changed()
 
-    @action("Edit your text", "ctrl+e", section="Your text", footer="your text")
+    @action("Edit your text, or end that", "ctrl+e", section="Your text", footer="your text")
     def edit_text(self) -> None:
-        """Type or paste a text of your own. Esc shows it as tokens again."""
+        """Type or paste a text of your own. The same key shows it as tokens again."""
+        if self._own.is_editing:
+            self.end_edit()
+            return
         self._transport.pause()
         self._views.show_view("texts", focus=False)
-        self._own.edit()
+        self._own.edit(is_sample=self.session.is_sample and not self._state.is_own)
 
     def end_edit(self) -> None:
         """Show the tokens of what was typed."""

@@ -204,9 +204,8 @@ class ReplayScreen(TokvizScreen):
 
     @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the field or the editor; pause."""
-        if self.own.is_editing:
-            self.your_text.end_edit()
+        """Leave the field; pause. While you edit your text it does nothing."""
+        if self.own.is_editing and self.own.has_focus_within:
             return
         if self.merges.found is not None:
             self.merges.show_all()

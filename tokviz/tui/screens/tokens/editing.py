@@ -96,12 +96,7 @@ class Editing(Controller):
         """Any character by its name or number, also those that no keyboard has."""
         from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 
-        self.ask(InsertCharacterDialog(), self._insert)
-
-    def _insert(self, character: str) -> None:
-        editor = self._text.editor
-        start, end = sorted(editor.selection)
-        editor.replace(character, start, end, maintain_selection_offset=False)
+        self.ask(InsertCharacterDialog(), self._text.editor.type_text)
 
     @action("Line ends: make all LF", section="Edit")
     def convert_line_endings_lf(self) -> None:

@@ -13,8 +13,6 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
 from tokviz.tui.screens.tokens.text import TextAtHand
 
-_RESTORE = "Restore the recovered text"
-
 
 class Files(Controller):
     """New, open, save, sample and restore."""
@@ -28,7 +26,6 @@ class Files(Controller):
             self._unsaved,
             {self.session.path: self.session.state_read} if self.session.path else {},
             noun="text",
-            restore=_RESTORE,
             save_as=self.save_as,
         )
 
@@ -115,19 +112,15 @@ class Files(Controller):
         session = self.session
         if not session.modified or (session.is_sample and session.path is None):
             return None
-        texts = self._text.live.chunk_texts()
-        return Unsaved(session.edits, lambda: "".join(texts), session.path)
+        live = self._text.live
+        return Unsaved(live.revision, live.chunk_texts, session.path)
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
         unless_unsaved(self.app, self.safe.names(), "Discard them", go_on)
 
-    @action(_RESTORE, section="Text")
-    def restore_text(self) -> None:
-        """Bring back the text that was open when tokviz last ended without saving it."""
-        recovered = self.safe.take_recovered()
-        if recovered is not None:
-            self._text.replace_all(recovered.text)
-            self.session.path, self.session.is_sample = recovered.source, False
-            self.safe.keep(replaces=recovered)
-            self._text.refresh()
+    def restore(self, text: str, path: Path | None) -> None:
+        """Bring back a text that was not saved; undo brings back the one that is here."""
+        self._text.replace_all(text)
+        self.session.path, self.session.is_sample = path, False
+        self._text.refresh()

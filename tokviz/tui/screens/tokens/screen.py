@@ -13,7 +13,14 @@ from textual.containers import Container
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
-from tokviz.session import GoToToken, Request, ShowConversation, ShowText, UseTokenizer
+from tokviz.session import (
+    GoToToken,
+    Request,
+    ShowConversation,
+    ShowText,
+    UseTokenizer,
+    sample_text,
+)
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
@@ -21,6 +28,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.recovery import Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.editing import Editing, Reading
@@ -38,8 +46,10 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
-AUTOSAVE_DELAY = 2.0
-"""Seconds until texts of an earlier run are looked for: not while the user first looks."""
+_SAMPLE = "sample: type or paste, and your text takes its place"
+
+RECOVERY_DELAY = 2.0
+"""Seconds until texts of earlier sessions are looked for: not while the user first looks."""
 
 
 class TokensScreen(TokvizScreen):
@@ -47,7 +57,17 @@ class TokensScreen(TokvizScreen):
 
     SCREEN_ID = "tokens"
     AUTO_FOCUS = "#text"
-    CONTROLLERS = (Files, TokenizerChoice, Reading, Costs, Side, Finding, CopyTokens, Editing)
+    CONTROLLERS = (
+        Files,
+        TokenizerChoice,
+        Reading,
+        Costs,
+        Side,
+        Finding,
+        CopyTokens,
+        Editing,
+        Recovery,
+    )
     GESTURES = (
         Gesture("Point at a token", "Its text and its id light up together."),
         Gesture("Click a token", "Pins it: the Token panel shows it, wherever you clicked."),
@@ -71,6 +91,7 @@ class TokensScreen(TokvizScreen):
         self.editor.indent_type = "tabs"
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
+        self.editor.make_room = lambda: session.is_sample and session.path is None
         panels = SidePanels(live, settings.panel)
         right = Container(id="right")
         detail = TokenDetail(live)
@@ -78,6 +99,7 @@ class TokensScreen(TokvizScreen):
         self.status = StatusLine(id="status")
         self._make_controllers(right)
         yield self.title_bar
+        yield self.recovery.bar
         with Container(id="work"):
             yield self.editor
             with right:
@@ -89,6 +111,7 @@ class TokensScreen(TokvizScreen):
     def _make_controllers(self, right: Container) -> None:
         self.text = text = TextAtHand(self.session, self.editor, self.refresh_document)
         self.files = Files(self, text)
+        self.recovery = Recovery(self, self.files.safe, "text", self.files.restore)
         self.choice = TokenizerChoice(self)
         self.costs = Costs(self, self._show_status, self._edit_prices)
         self.side = Side(self, text, right, self.panels, self.detail)
@@ -104,6 +127,7 @@ class TokensScreen(TokvizScreen):
             self.finding,
             CopyTokens(self, text),
             Editing(self, text),
+            self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
         )
         self._update_seconds: float | None = None
@@ -123,7 +147,8 @@ class TokensScreen(TokvizScreen):
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
-        self.set_timer(AUTOSAVE_DELAY, self.files.safe.begin)
+        self.files.safe.begin()
+        self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
         self.begin_answering()
 
@@ -135,6 +160,7 @@ class TokensScreen(TokvizScreen):
         """End what runs in the background."""
         self.encoding.end()
         self.files.safe.end()
+        self.recovery.end()
 
     # -- the document has changed
 
@@ -196,6 +222,9 @@ class TokensScreen(TokvizScreen):
         """Undo the paste, if nothing was edited since."""
         if self.session.edits == self._pasted_edits:
             self.editor.undo()
+            if self.live.text == sample_text():
+                self.session.note_text(None, is_sample=True)
+                self._show_name()
 
     def _edit_prices(self, path: Path) -> None:
         self.files.unless_unsaved(lambda: self.files.open_path(path))
@@ -224,7 +253,7 @@ class TokensScreen(TokvizScreen):
     def _show_name(self) -> None:
         session = self.session
         path = session.path
-        name = safe(path.name) if path else "sample" if session.is_sample else "text"
+        name = safe(path.name) if path else _SAMPLE if session.is_sample else "text"
         changed = " •" if session.modified else ""
         self.editor.border_title = f" {name}{changed} ".replace("[", r"\[")
 

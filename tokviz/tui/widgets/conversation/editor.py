@@ -99,4 +99,4 @@ class PartEditor(TokenEditor):
         from tokviz.bytetext import as_byte_text
 
         text = text if "\n" in text else text.replace("\r", "\n")
-        self._replace_via_keyboard(as_byte_text(text), *self.selection)
+        self.type_text(as_byte_text(text))

@@ -96,6 +96,9 @@ class TokenEditor(DrawnRows):
         self.live = live
         self.on_edited: Callable[[], None] = lambda: None
         """Called after every edit, undo and redo, before the frame that shows it."""
+        self.make_room: Callable[[], bool] = lambda: False
+        """Called before something is typed or pasted where nothing is selected; True if that takes
+        the place of the whole text, a sample that nobody touched."""
         self.last_edit_seconds = 0.0
         """How long the last edit took the editor and the live document."""
         self._show_invisibles = show_invisibles
@@ -276,6 +279,25 @@ class TokenEditor(DrawnRows):
 
     # -- keys
 
+    async def _on_key(self, event: events.Key) -> None:
+        """Type; Esc does nothing, so that the keyboard never leaves the text by accident."""
+        if event.key == "escape" and self.tab_behavior == "indent":
+            event.stop()
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
+
+    def _replace_via_keyboard(
+        self, insert: str, start: Location, end: Location
+    ) -> EditResult | None:
+        if insert and start == end and not self.read_only:
+            start, end = ((0, 0), self.document.end) if self.make_room() else self.selection
+        return super()._replace_via_keyboard(insert, start, end)
+
+    def type_text(self, text: str) -> None:
+        """Put byte text in the place of the selection, as if it had been typed."""
+        self._replace_via_keyboard(text, *self.selection)
+
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
         """Find none: the search has no bound."""
         return None
@@ -352,7 +374,7 @@ class TokenEditor(DrawnRows):
         event.stop()
         if event.text and not self.read_only:
             text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
-            self._replace_via_keyboard(as_byte_text(text), *self.selection)
+            self.type_text(as_byte_text(text))
             self.focus()
             if len(text) <= _SHORT_PASTE:
                 self.post_message(Pasted(text))

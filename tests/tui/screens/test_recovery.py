@@ -1,0 +1,232 @@
+"""What was not saved is offered once, in a line of its own, and can be answered."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.autosave import Autosave, Leftover
+from tokviz.folders import state_folder
+from tokviz.locks import FileLock
+from tokviz.session import Opened, Session
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.unsaved import UnsavedDialog
+from tokviz.tui.screens import safekeeping
+from tokviz.tui.screens.recovery import title_of
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.tokens import screen as tokens_screen
+
+TYPING = """
+import asyncio, os, signal, sys
+import tokviz
+from tokviz.folders import state_folder
+from tokviz.session import Opened, Session
+from tokviz.tui.app import TokvizApp
+
+async def main():
+    app = TokvizApp(Session(Opened("words " * 4_000_000), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        for typed in (b"first", b"second"):
+            await pilot.press(*typed.decode())
+            while not any(typed in file.read_bytes() for file in state_folder().glob("*.tokviz")):
+                await pilot.pause(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for what was not saved with the first frame."""
+    monkeypatch.setattr(tokens_screen, "RECOVERY_DELAY", 0.01)
+
+
+def leave(text: str, source: Path | None = None) -> None:
+    """Leave a text behind as a session does that ends without saving it."""
+    autosave = Autosave()
+    autosave.want(text, source)
+    assert autosave.flush() is None
+    autosave.end()
+
+
+def make_app() -> TokvizApp:
+    return TokvizApp(Session(Opened("hello"), tokviz.load("gpt2")))
+
+
+async def offered(pilot: Pilot[None]) -> TokensScreen:
+    """Give the screen once it offers something."""
+    screen = pilot.app.screen
+    assert isinstance(screen, TokensScreen)
+    await until(pilot, lambda: screen.recovery.leftovers)
+    await settle(pilot)
+    return screen
+
+
+def bar_of(screen: TokensScreen) -> str:
+    bar = screen.recovery.bar
+    return bar.render_line(0).text if bar.display else ""
+
+
+async def click(pilot: Pilot[None], screen: TokensScreen, word: str) -> None:
+    """Click a word in the bar."""
+    await pilot.click(screen.recovery.bar, offset=(bar_of(screen).index(word) + 2, 0))
+    await settle(pilot)
+
+
+def journals() -> list[Path]:
+    return list(state_folder().glob("*.tokviz"))
+
+
+async def test_what_was_not_saved_is_offered_in_a_line_and_restored_by_a_click() -> None:
+    leave("my words", Path("/tmp/a.txt"))
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        assert "(a.txt), 8 B:  Restore  Discard  Later" in bar_of(screen)
+        assert not app._notifications
+        assert screen.editor.has_focus
+        await click(pilot, screen, "Restore")
+        assert (screen.live.text, screen.session.path) == ("my words", Path("/tmp/a.txt"))
+        assert screen.session.modified
+        assert bar_of(screen) == ""
+        (kept,) = journals()
+        assert b"my words" in kept.read_bytes(), "it is safe under the name of this session"
+        await pilot.press("ctrl+z")
+        assert screen.live.text == "hello"
+
+
+async def test_what_is_discarded_is_gone_and_what_is_left_for_later_comes_again() -> None:
+    leave("one")
+    leave("two")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        assert "1 more" in bar_of(screen)
+        await click(pilot, screen, "Discard")
+        assert len(journals()) == 1
+        await click(pilot, screen, "Later")
+        assert bar_of(screen) == ""
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        assert [left.text() for left in screen.recovery.leftovers] == ["one"]
+
+
+async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
+    for text in ("one", "two", "three"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        await pilot.press("ctrl+b", "down", "d")
+        await settle(pilot)
+        assert [left.text() for left in screen.recovery.leftovers] == ["three", "one"]
+        await pilot.press("ctrl+b")
+        assert isinstance(app.screen, UnsavedDialog)
+        await pilot.press("escape")
+        assert len(screen.recovery.leftovers) == 2
+        await pilot.press("ctrl+b", "down", "enter")
+        await settle(pilot)
+        assert screen.live.text == "one"
+        assert "3 B" not in bar_of(screen), "the one that is left is longer"
+
+
+async def test_two_sessions_do_not_offer_the_same() -> None:
+    leave("one")
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await offered(pilot)
+        other = Autosave()
+        assert other.leftovers() == []
+
+
+async def test_a_damaged_one_is_named_and_can_only_be_discarded() -> None:
+    leave("one")
+    (file,) = journals()
+    file.write_bytes(b"rubbish")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        assert "damaged:  Discard  Later" in bar_of(screen)
+        await pilot.press("ctrl+b", "enter")
+        await settle(pilot)
+        assert any(str(file) in notice.message for notice in app._notifications)
+        assert screen.live.text == "hello"
+        await click(pilot, screen, "Discard")
+        assert not file.exists()
+
+
+async def test_the_answers_fit_into_a_small_terminal() -> None:
+    leave("one")
+    async with make_app().run_test(size=(40, 12)) as pilot:
+        screen = await offered(pilot)
+        assert "Restore  Discard  Later" in bar_of(screen)
+
+
+async def test_nothing_is_offered_where_nothing_was_left() -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = pilot.app.screen
+        assert isinstance(screen, TokensScreen)
+        assert bar_of(screen) == ""
+        await pilot.press("ctrl+b")
+        assert pilot.app.screen is screen
+
+
+def test_what_was_typed_before_a_kill_is_there_however_long_the_text() -> None:
+    done = subprocess.run([sys.executable, "-c", TYPING], check=False, capture_output=True)
+    assert done.returncode == -9, done.stderr
+    assert safekeeping.AUTOSAVE_SECONDS <= 0.5, "half of the second that may be lost"
+    (left,) = Autosave().leftovers()
+    assert left.n_bytes > 20_000_000
+    assert left.text()[:17] == "firstsecondwords "
+
+
+async def test_a_text_that_cannot_be_kept_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    monkeypatch.setattr(Autosave, "flush", lambda self: "It is not backed up: no room.")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
+        for key in "abc":
+            await pilot.press(key)
+            screen.files.safe.keep()
+            await settle(pilot)
+        assert len(app._notifications) == 1
+
+
+async def test_nothing_is_kept_any_more_once_it_is_saved() -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, TokensScreen)
+        await pilot.press("x")
+        screen.files.safe.keep()
+        await settle(pilot)
+        assert journals()
+        screen.session.saved_edits = screen.session.edits
+        screen.files.safe.keep()
+        await settle(pilot)
+        assert not journals()
+
+
+@pytest.mark.parametrize(
+    ("days", "n_bytes", "title"),
+    [
+        (0, 12_345, "Unsaved text of 14:03, 12 kB"),
+        (2, 3, "Unsaved text of 2024-05-04 14:03, 3 B"),
+    ],
+    ids=["today", "before"],
+)
+def test_a_title_says_when_and_how_much(
+    tmp_path: Path, days: int, n_bytes: int, title: str
+) -> None:
+    now = datetime(2024, 5, 6, 14, 3, tzinfo=UTC)
+    when = now - timedelta(days=days)
+    left = Leftover(tmp_path / "a", FileLock(tmp_path / "b"), when, n_bytes)
+    assert title_of(left, "text", now) == title

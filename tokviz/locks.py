@@ -1,0 +1,94 @@
+"""Locks between processes. They end with the process that holds them, however that ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+_RETRY_SECONDS = 0.01
+
+
+def hold(file: IO[bytes], patience: float = 0.0) -> bool:
+    """Lock an open file until it is closed.
+
+    Args:
+        file: The file.
+        patience: How many seconds to wait for another holder.
+
+    Returns:
+        Whether it is locked now; False too where the file system has no locks.
+    """
+    gives_up = time.monotonic() + patience
+    while True:
+        try:
+            _lock(file)
+        except BlockingIOError:
+            if time.monotonic() >= gives_up:
+                return False
+            time.sleep(_RETRY_SECONDS)
+        except OSError:
+            return False
+        else:
+            return True
+
+
+def _lock(file: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError from error
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FileLock:
+    """A lock that is a file of its own, since what it guards is replaced by renaming."""
+
+    def __init__(self, path: Path) -> None:
+        """Take where the file is to be; it is made when the lock is taken."""
+        self._path = path
+        self._file: IO[bytes] | None = None
+
+    def take(self, patience: float = 0.0) -> bool:
+        """Try to hold the lock; see `hold`.
+
+        Raises:
+            OSError: If the file cannot be made.
+        """
+        while self._file is None:
+            file = open(self._path, "ab")  # noqa: SIM115 (open as long as it is held)
+            if not hold(file, patience):
+                file.close()
+                return False
+            if self._is_at_path(file):
+                self._file = file
+            else:  # its last holder removed it meanwhile
+                file.close()
+        return True
+
+    def _is_at_path(self, file: IO[bytes]) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self._path))
+        except OSError:
+            return False
+
+    def release(self, *, remove: bool = False) -> None:
+        """Let others have it. With `remove` its file goes too."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        if sys.platform == "win32":  # where an open file cannot be removed
+            file.close()
+        if remove:
+            with suppress(OSError):
+                self._path.unlink()
+        file.close()

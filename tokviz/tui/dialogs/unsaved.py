@@ -1,0 +1,88 @@
+"""A list of what was not saved, each with its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from tokviz.autosave import Leftover
+from tokviz.glyphs import safe
+from tokviz.tui.dialogs.base import Hint, rule
+from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
+
+_MOST_ROWS = 12
+
+Row = tuple[str, Leftover]
+
+
+class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
+    """Its result is the number of a row, and whether that is to be restored or discarded."""
+
+    DEFAULT_CSS = """
+    UnsavedDialog {
+        #about { height: 2; color: $text-muted; }
+        &.-short #about { display: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "restore", show=False),
+        Binding("d,delete", "discard", show=False),
+    ]
+    dialog_title = "What was not saved"
+
+    def __init__(self, offered: Sequence[Row]) -> None:
+        """Take what is offered, each with its title."""
+        super().__init__(self._paint, "unsaved")
+        self._offered = offered
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the list, and where the highlighted one is from."""
+        yield self.rows
+        yield Static(id="about")
+        yield rule()
+
+    def hints(self) -> Sequence[Hint]:
+        """Name the answers."""
+        keys: list[Hint] = [
+            ("Enter", "restore", "restore"),
+            ("D", "discard", "discard"),
+            ("Esc", "later", "cancel"),
+        ]
+        return [*keys, *super().hints()[2:]]
+
+    def on_mount(self) -> None:
+        """Show all of them."""
+        self.rows.show(self._offered, 0)
+        self.rows.styles.height = min(len(self._offered), _MOST_ROWS)
+        self.rows.focus()
+
+    @on(RowList.Highlighted)
+    def _tell(self) -> None:
+        if self.rows.row is not None:
+            leftover = self.rows.row[1]
+            about = leftover.damage or f"{leftover.source or 'It belongs to no file yet.'}"
+            self.query_one("#about", Static).update(Content(safe(about)))
+
+    def _paint(self, row: Row, width: int) -> list[Cell]:
+        return [(fit(row[0], width), "strong" if row[1].is_readable else "muted")]
+
+    def _answer(self, is_wanted: bool) -> None:
+        if self.rows.row is not None:
+            self.dismiss((self._offered.index(self.rows.row), is_wanted))
+
+    @on(RowList.Picked)
+    def action_restore(self) -> None:
+        """End with the highlighted one, to be restored."""
+        self._answer(True)
+
+    def action_discard(self) -> None:
+        """End with the highlighted one, to be discarded."""
+        self._answer(False)
