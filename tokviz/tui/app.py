@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from tokviz.session import Asked, Session
 from tokviz.tui.actions import (
+    LEADER,
     Action,
     Gesture,
     action,
@@ -23,6 +24,7 @@ from tokviz.tui.actions import (
     bindings_of,
     declared_by,
     declared_in,
+    doable,
 )
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.base import TokvizScreen
@@ -101,23 +103,36 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
 
-    @action("Next screen", "ctrl+l", "f11", section="Screens", footer="screen")
-    def action_next_screen(self) -> None:
-        """Go to the next screen. What this one does goes on."""
-        ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self.current_mode))
+    @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
+    def action_more_keys(self) -> None:
+        """Shows what a second key does: go to a screen, and what stands in for keys you lack."""
+        if len(self.screen_stack) > 1:
+            return
+        from tokviz.tui.dialogs.more_keys import MoreKeys
+
+        found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
+
+        def chosen(at: int | None) -> None:
+            if at is not None:
+                action, node = found[at]
+                self.call_later(self.run_action, action.call, node)
+
+        self.push_screen(MoreKeys([one for one, _ in found]), chosen)
 
     @actions(
         *(
             action(
                 f"{kind.title} screen",
-                *kind.keys,
+                f"{LEADER} {number}",
+                f"{number}",
+                kind.key,
                 section="Screens",
                 id=f"{kind.id}_screen",
                 help=kind.help,
                 call=f"show_screen('{kind.id}')",
+                footer=kind.title,
             )
-            for kind in SCREENS
+            for number, kind in enumerate(SCREENS, 1)
         )
     )
     def action_show_screen(self, screen_id: str) -> None:
@@ -131,13 +146,19 @@ class TokvizApp(App[None]):
             self._screens_known = True
         self.switch_mode(screen_id)
 
+    @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
+    def action_next_screen(self) -> None:
+        """Go to the next screen. What this one does goes on."""
+        ids = [kind.id for kind in SCREENS]
+        self.action_show_screen(neighbour(ids, self.current_mode))
+
     # -- the look
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
         return [*super().get_line_filters(), _SAFE]
 
-    @action("Dark or light", "f10", section="View", priority=False)
+    @action("Dark or light", "f10", f"{LEADER} d", section="View", priority=False)
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
@@ -153,7 +174,16 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, ActionPalette):
             self.push_screen(ActionPalette())
 
-    @action("Help", "f1", "question_mark", section="App", footer="help", stays=True, priority=False)
+    @action(
+        "Help",
+        "f1",
+        "question_mark",
+        f"{LEADER} question_mark",
+        section="App",
+        footer="help",
+        stays=True,
+        priority=False,
+    )
     def action_help(self) -> None:
         """The keys, panels and mouse of the screen you are on.
 

@@ -7,7 +7,7 @@ from textual.geometry import Size
 NARROW_COLUMNS = 110
 """A narrower terminal has panels below each other, or one at a time."""
 SHORT_LINES = 16
-"""A terminal of fewer lines goes without the key bar."""
+"""A terminal of fewer lines shows one thing at a time."""
 TINY_COLUMNS, TINY_LINES = 28, 9
 """A smaller terminal shows what matters most and one line of numbers."""
 HUGE_COLUMNS, HUGE_LINES = 150, 44

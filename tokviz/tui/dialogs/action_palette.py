@@ -9,7 +9,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
-from tokviz.tui.actions import PREFIX, Action, declared_by, key_label
+from tokviz.tui.actions import Action, doable, key_label
 
 
 class ActionPalette(CommandPalette):
@@ -49,15 +49,10 @@ class ActionProvider(Provider):
                 )
 
     def _available(self) -> Iterator[tuple[Action, DOMNode]]:
-        """Yield the actions with the node that answers them and does not refuse now."""
-        for node in (self.screen, self.app):
-            listed = getattr(node, "declared", None) or partial(declared_by, type(node))
-            for action in listed():
-                # Textual's own palette is opened by another name.
-                if action.id == "command_palette" or not hasattr(node, PREFIX + action.method):
-                    continue
-                if node.check_action(action.method, ()):
-                    yield action, node
+        """Yield what can be done now, but for what opens lists such as this one."""
+        for action, node in doable(self.screen, self.app):
+            if action.id not in ("command_palette", "more_keys"):
+                yield action, node
 
     async def _run(self, action: Action, node: DOMNode) -> None:
         await self.app.run_action(action.call, node)

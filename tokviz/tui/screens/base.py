@@ -20,7 +20,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.messages import Notice
 from tokviz.tui.palette import TakesPalette, palette_of
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -124,7 +124,7 @@ class TokvizScreen(Screen[None]):
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""
-        self.title_bar.show(tab_items(self.SCREEN_ID), self.title_items())
+        self.title_bar.show(tab_items(self.SCREEN_ID), self.title_items(), MORE_TABS)
 
     def title_items(self) -> Sequence[BarItem]:
         """Give the right end of the title bar; by default there is nothing to say."""

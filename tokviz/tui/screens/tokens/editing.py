@@ -8,7 +8,7 @@ from textual import on
 from textual.widgets import Input
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -25,12 +25,12 @@ class Reading(Controller):
         super().__init__(screen)
         self._text, self._choice = text, choice
 
-    @action("Next tokenizer", "ctrl+right_square_bracket", section="Tokenizer")
+    @action("Next tokenizer", "ctrl+right_square_bracket", f"{LEADER} n", section="Tokenizer")
     def tokenizer_next(self) -> None:
         """See the same text with the next tokenizer of the list."""
         self._neighbour(1)
 
-    @action("Previous tokenizer", "ctrl+backslash", section="Tokenizer")
+    @action("Previous tokenizer", "ctrl+backslash", f"{LEADER} p", section="Tokenizer")
     def tokenizer_previous(self) -> None:
         """See the same text with the previous tokenizer of the list."""
         self._neighbour(-1)
