@@ -189,6 +189,8 @@ _KEY_NAMES = {
     "escape": "Esc",
     "pageup": "PgUp",
     "pagedown": "PgDn",
+    "up": "↑",
+    "down": "↓",
     "left": "←",
     "right": "→",
     "plus": "+",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.themes import DARK, LIGHT, THEMES
 from tokviz.tui.widgets.turns import neighbour
@@ -51,6 +51,12 @@ def _action_provider() -> type[Provider]:
     return ActionProvider
 
 
+def _elsewhere_provider() -> type[Provider]:
+    from tokviz.tui.dialogs.action_palette import ElsewhereProvider
+
+    return ElsewhereProvider
+
+
 class TokvizApp(App[None]):
     """See what a tokenizer does."""
 
@@ -60,7 +66,7 @@ class TokvizApp(App[None]):
         "app.tcss",
         "screens/tokens/screen.tcss",
     ]
-    COMMANDS: ClassVar[set[Any]] = {_action_provider}
+    COMMANDS: ClassVar[set[Any]] = {_action_provider, _elsewhere_provider}
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
@@ -125,7 +131,7 @@ class TokvizApp(App[None]):
                 f"{kind.title} screen",
                 f"{LEADER} {number}",
                 f"{number}",
-                kind.key,
+                *kind.keys,
                 section="Screens",
                 id=f"{kind.id}_screen",
                 help=kind.help,
@@ -146,6 +152,14 @@ class TokvizApp(App[None]):
             self._screens_known = True
         self.switch_mode(screen_id)
 
+    def elsewhere(self) -> Iterator[tuple[ScreenKind, Action]]:
+        """Yield what the other screens could do, each with its screen."""
+        for kind in SCREENS:
+            made = self._made.get(kind.id)
+            for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
+                if made is None or made.check_action(found.method, ()):
+                    yield kind, found
+
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
     def action_next_screen(self) -> None:
         """Go to the next screen. What this one does goes on."""
@@ -158,7 +172,14 @@ class TokvizApp(App[None]):
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
         return [*super().get_line_filters(), _SAFE]
 
-    @action("Dark or light", "f10", f"{LEADER} d", section="View", priority=False)
+    @action(
+        "Dark or light",
+        "f10",
+        f"{LEADER} d",
+        section="View",
+        priority=False,
+        words="settings theme colours",
+    )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
@@ -183,6 +204,7 @@ class TokvizApp(App[None]):
         footer="help",
         stays=True,
         priority=False,
+        words="tutorial manual documentation guide shortcuts",
     )
     def action_help(self) -> None:
         """The keys, panels and mouse of the screen you are on.
@@ -193,9 +215,9 @@ class TokvizApp(App[None]):
 
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
-            self.push_screen(HelpDialog(actions_on(mode), gestures_on(mode)))
+            self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
-    @action("Quit", "ctrl+q", section="App")
+    @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:
         """End tokviz. It asks first if changes are not saved.
 
@@ -223,6 +245,16 @@ APP_ACTIONS: list[Action] = declared_by(TokvizApp)
 def actions_on(screen_id: str) -> list[Action]:
     """List what can be done on a screen: its own actions, then those of every screen."""
     return [*screen_class(screen_id).declared(), *APP_ACTIONS]
+
+
+def explained_on(screen_id: str) -> list[Action]:
+    """List what the help of a screen explains: also the keys of its parts, and those of all."""
+    from tokviz.tui.dialogs.keyboard import everywhere_but
+
+    screen = screen_class(screen_id)
+    parts = [found for part in screen.parts() for found in declared_by(part)]
+    keys = everywhere_but(actions_on(screen_id))
+    return [*screen.declared(), *parts, *keys, *APP_ACTIONS]
 
 
 def gestures_on(screen_id: str) -> list[Gesture]:

@@ -59,7 +59,8 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
 
     Returns:
         The left end: the palette, the way to other screens, the actions of the focused part, of the
-        screen, of the app. The right end, which is left out last: what stays however little room there is.
+        screen, of the app. The right end, which is left out last: what stays however little room
+        there is.
     """
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
     left, right = [palette], list[BarItem]()

@@ -12,9 +12,10 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
-from tokviz.session import Asked, Request, Session, TokenizerChanged
+from tokviz.session import Asked, Request, RunAction, Session, TokenizerChanged
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
@@ -72,6 +73,11 @@ class TokvizScreen(Screen[None]):
     def declared(cls) -> list[Action]:
         """List the actions of the screen and of its controllers, for keys, palette and help."""
         return [found for kind in (*cls.CONTROLLERS, cls) for found in declared_by(kind)]
+
+    @classmethod
+    def parts(cls) -> Sequence[type[Widget]]:
+        """Name the widgets that declare actions of their own, for the help; by default none."""
+        return ()
 
     @classmethod
     def gestures(cls) -> Sequence[Gesture]:
@@ -192,7 +198,14 @@ class TokvizScreen(Screen[None]):
     def _take_requests(self) -> None:
         if self._answers:
             for request in self.session.take_requests(self.SCREEN_ID):
-                self.answer(request)
+                if isinstance(request, RunAction):
+                    self.call_later(self._run_asked, request.call)
+                else:
+                    self.answer(request)
+
+    async def _run_asked(self, call: str) -> None:
+        if not await self.app.run_action(call, self):
+            self.say("There is nothing to do this with now.")
 
     def answer(self, request: Request) -> None:
         """Show what another screen, or the command line, asks for."""

@@ -16,12 +16,21 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
 _LONGEST_PATH = 4096
+TOKENIZER_WORDS = "model vocabulary encoding llama mistral gemma claude gpt qwen"
+"""What people look for who want another tokenizer."""
 
 
 class TokenizerChoice(Controller):
     """Changes the tokenizer at hand."""
 
-    @action("Choose a tokenizer", "ctrl+t", section="Tokenizer", footer="tokenizer", stays=True)
+    @action(
+        "Choose a tokenizer",
+        "ctrl+t",
+        section="Tokenizer",
+        footer="tokenizer",
+        stays=True,
+        words=TOKENIZER_WORDS,
+    )
     def pick_tokenizer(self) -> None:
         """A built-in one, one you used, a file, a folder, or one from the Hugging Face hub."""
         self.pick()

@@ -15,40 +15,40 @@ class ScreenKind(NamedTuple):
         id: Its name: the app's mode, and what `Request.screen` says.
         title: Its tab.
         help: A sentence that says what it is for.
-        key: Its key, as in `tokviz.tui.actions`; the number of its tab is another.
+        keys: Its keys, as in `tokviz.tui.actions`; the number of its tab is one besides.
     """
 
     id: str
     title: str
     help: str
-    key: str
+    keys: tuple[str, ...]
 
 
 SCREENS: tuple[ScreenKind, ...] = (
-    ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", "alt+k"),
+    ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",)),
     ScreenKind(
         "chat",
         "Chat",
         "See which tokens of a conversation a model learns from, and why.",
-        "alt+h",
+        ("alt+h",),
     ),
     ScreenKind(
         "train",
         "Train",
         "Train a tokenizer of your own on your files.",
-        "alt+r",
+        ("alt+r",),
     ),
     ScreenKind(
         "replay",
         "Replay",
         "Go through a training, or any vocabulary, merge by merge.",
-        "alt+y",
+        ("alt+y",),
     ),
     ScreenKind(
         "vocabulary",
         "Vocabulary",
         "Search and browse the tokens of the tokenizer.",
-        "alt+v",
+        ("alt+v",),
     ),
 )
 """Every screen, in the order of the tabs. The app begins with the first."""

@@ -52,14 +52,14 @@ class Reading(Controller):
         self._text.live.set_parse_specials(not self._text.live.parse_specials)
         self._text.refresh()
 
-    @action("Show or hide invisible characters", "f7", section="View")
+    @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
     def toggle_invisibles(self) -> None:
         """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
         editor = self._text.editor
         editor.show_invisibles = not editor.show_invisibles
         self.session.change_settings(show_invisibles=editor.show_invisibles)
 
-    @action("Wrap long lines or not", "f8", "alt+z", section="View")
+    @action("Wrap long lines or not", "f8", "alt+z", section="View", words="settings")
     def toggle_wrap(self) -> None:
         """Break long lines at the right edge, or scroll sideways."""
         editor = self._text.editor
@@ -91,7 +91,7 @@ class Editing(Controller):
         field = self.screen.focused
         (field if isinstance(field, Input) else self._text.editor).select_all()
 
-    @action("Insert a character…", "alt+u", section="Edit")
+    @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
         """Any character by its name or number, also those that no keyboard has."""
         from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
