@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from rich.style import Style
 
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.screens.bars import MORE_TABS, tab_items, tokenizer_item
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import ROLES, BarItem, bar_strip, place
 
 STYLES = {role: Style() for role in ROLES}
@@ -43,3 +47,29 @@ def test_clicks_find_the_item_that_is_drawn_there() -> None:
         ("c", 4, 5),
         ("x", 10, 12),
     ]
+
+
+def title(name: str, shown: str, width: int) -> str:
+    tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], name=name)
+    placed = place(tab_items(shown), [tokenizer_item(tokenizer)], width, MORE_TABS)
+    return bar_strip(placed, width, STYLES).text
+
+
+@pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
+@pytest.mark.parametrize("name", ["novels-32k-gpt4-pattern-lexicographic-ties-2026", "世界" * 9])
+def test_a_long_name_is_cut_before_a_tab_is_left_out(name: str, shown: str) -> None:
+    drawn = title(name, shown, 78)
+    assert all(kind.title in drawn for kind in SCREENS)
+    assert name[:4] in drawn
+    assert "… ▾" in drawn
+
+
+@pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
+def test_tabs_without_room_are_behind_a_word_and_the_one_shown_stays(shown: str) -> None:
+    titles = {kind.id: kind.title for kind in SCREENS}
+    drawn = title("cl100k_base", shown, 38)
+    assert titles[shown] in drawn
+    assert "more ▾" in drawn
+    assert drawn.endswith(" ▾")
+    placed = place(tab_items(shown), [], 38, MORE_TABS)
+    assert placed[-1].item.action == "app.more_keys"
