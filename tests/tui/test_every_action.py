@@ -177,7 +177,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     async def copy(app: object, text: str) -> CopyResult:
         texts.append(text)
-        return CopyResult("clipboard", "")
+        return CopyResult("clipboard")
 
     monkeypatch.setattr(clipboard, "copy", copy)
     return texts

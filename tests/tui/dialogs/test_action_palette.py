@@ -20,7 +20,7 @@ from tokviz.tui.screens.train.training import Compiling
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(Compiling, "begin", lambda self: None)
     runs = tmp_path / "runs"
     tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
