@@ -9,7 +9,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.tui.actions import LEADER
-from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
+from tokviz.tui.app import TokvizApp, actions_on
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.more_keys import MoreKeys
 from tokviz.tui.screens.registry import SCREENS
@@ -122,6 +122,10 @@ async def test_where_tabs_have_no_room_the_word_for_them_opens_it() -> None:
         await until(pilot, lambda: isinstance(app.screen, MoreKeys))
 
 
-def test_the_leader_twice_is_the_next_screen() -> None:
-    found = next(one for one in APP_ACTIONS if one.id == "next_screen")
-    assert found.second_keys() == [LEADER]
+async def test_the_leader_twice_is_the_next_screen() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press(LEADER, LEADER)
+        await until(pilot, lambda: app.current_mode == SCREENS[1].id)
+        assert len(app.screen_stack) == 1

@@ -112,10 +112,12 @@ class TokvizApp(App[None]):
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
         """Shows what a second key does: go to a screen, and what stands in for keys you lack."""
-        if len(self.screen_stack) > 1:
-            return
         from tokviz.tui.dialogs.more_keys import MoreKeys
 
+        if len(self.screen_stack) > 1:
+            if isinstance(self.screen, MoreKeys):
+                self.screen.take(LEADER)
+            return
         found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
 
         def chosen(at: int | None) -> None:

@@ -66,7 +66,11 @@ class MoreKeys(ModalScreen[int]):
     def on_key(self, event: events.Key) -> None:
         """Take the second key."""
         event.stop()
-        self.dismiss(self._places.get(event.key.lower()))
+        self.take(event.key.lower())
+
+    def take(self, key: str) -> None:
+        """End with what a key stands for. The leader comes by way of the app, which binds it."""
+        self.dismiss(self._places.get(key))
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click elsewhere."""
