@@ -404,7 +404,7 @@ async def make_ready(stage: Stage, way: Way) -> None:
     await settle(stage.pilot)
     before = [BEFORE[screen_id].get(way.action.id), BEFORE_KEY.get(way.key)]
     if way.action.id == f"{screen_id}_screen":
-        before.append(elsewhere)
+        before.insert(0, elsewhere)
     for make in before:
         if make is not None:
             await make(stage)
