@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -20,9 +20,6 @@ from tokviz.replay.sources import Source, trained_sources
 from tokviz.runs import runs_folder
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import Action, doable, key_label
-
-if TYPE_CHECKING:
-    from tokviz.tui.app import TokvizApp
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
 """What would only show another list of what can be done."""
@@ -101,8 +98,9 @@ class ElsewhereProvider(Provider):
                 yield Hit(score, Content(title), ask, text=title, help=safe(offer.help))
 
     @property
-    def _app(self) -> TokvizApp:
-        return cast("TokvizApp", self.app)
+    def _app(self) -> Any:
+        """The app itself, which Textual knows only as any app."""
+        return self.app
 
     def _elsewhere(self) -> Iterator[Offer]:
         for kind, found in self._app.elsewhere():
