@@ -57,8 +57,9 @@ def title(name: str, shown: str, width: int) -> str:
 
 @pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
 @pytest.mark.parametrize("name", ["novels-32k-gpt4-pattern-lexicographic-ties-2026", "世界" * 9])
-def test_a_long_name_is_cut_before_a_tab_is_left_out(name: str, shown: str) -> None:
-    drawn = title(name, shown, 78)
+@pytest.mark.parametrize("width", [78, 56])
+def test_a_long_name_is_cut_before_a_tab_is_left_out(width: int, name: str, shown: str) -> None:
+    drawn = title(name, shown, width)
     assert all(kind.title in drawn for kind in SCREENS)
     assert name[:4] in drawn
     assert "… ▾" in drawn
