@@ -66,6 +66,13 @@ class UseTokenizer(NamedTuple):
     screen: str = "tokens"
 
 
+class RunAction(NamedTuple):
+    """Go to a screen and do one of its actions, unless it makes no sense there."""
+
+    screen: str
+    call: str
+
+
 class ShowConversation(NamedTuple):
     """Show a conversation that belongs to no file."""
 

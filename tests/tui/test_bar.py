@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from rich.style import Style
 
 import tokviz
-from tokviz.tui.screens.bars import tokenizer_item
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.screens.bars import MORE_TABS, tab_items, tokenizer_item
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import ROLES, BarItem, bar_strip, place
 
 STYLES = {role: Style() for role in ROLES}
@@ -53,3 +56,30 @@ def test_a_tokenizer_with_a_guessed_pattern_is_named_with_it() -> None:
     tok.pattern_doubt = "the split pattern gpt4 is a guess: a rank file holds none"
     made = tokenizer_item(tok)
     assert "⚠ guessed pattern" in str(made.words) and "⚠ guessed pattern" in str(made.shorter)
+
+
+def title(name: str, shown: str, width: int) -> str:
+    tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], name=name)
+    placed = place(tab_items(shown, {}), [tokenizer_item(tokenizer)], width, MORE_TABS)
+    return bar_strip(placed, width, STYLES).text
+
+
+@pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
+@pytest.mark.parametrize("name", ["novels-32k-gpt4-pattern-lexicographic-ties-2026", "世界" * 9])
+@pytest.mark.parametrize("width", [78, 56])
+def test_a_long_name_is_cut_before_a_tab_is_left_out(width: int, name: str, shown: str) -> None:
+    drawn = title(name, shown, width)
+    assert all(kind.title in drawn for kind in SCREENS)
+    assert name[:4] in drawn
+    assert "… ▾" in drawn
+
+
+@pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
+def test_tabs_without_room_are_behind_a_word_and_the_one_shown_stays(shown: str) -> None:
+    titles = {kind.id: kind.title for kind in SCREENS}
+    drawn = title("cl100k_base", shown, 38)
+    assert titles[shown] in drawn
+    assert "more ▾" in drawn
+    assert drawn.endswith(" ▾")
+    placed = place(tab_items(shown, {}), [], 38, MORE_TABS)
+    assert placed[-1].item.action == "app.more_keys"

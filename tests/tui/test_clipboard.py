@@ -13,7 +13,8 @@ from textual.app import App
 
 from tokviz.errors import OutputFileError
 from tokviz.tui import clipboard
-from tokviz.tui.clipboard import TERMINAL_BYTES, CopyResult, copy
+from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copy
+from tokviz.tui.screens.copying import sentence
 
 DESKTOP = {"DISPLAY": ":0"}
 
@@ -78,7 +79,8 @@ def test_without_a_desktop_of_the_user_the_terminal_gets_it(
 ) -> None:
     desktop = Desktop()
     result, app = run_copy(tmp_path, "text", environment, desktop)
-    assert result == CopyResult("terminal")
+    assert result == CopyResult("terminal", str(tmp_path / "copied-1.txt"))
+    assert (tmp_path / "copied-1.txt").read_text() == "text"
     assert app.sent == ["text"]
     assert desktop.texts == []
 
@@ -116,9 +118,9 @@ def test_what_a_terminal_would_cut_goes_to_a_file(tmp_path: Path) -> None:
     result, _ = run_copy(tmp_path, longest, {}, Desktop())
     assert result.method == "terminal"
     result, app = run_copy(tmp_path, longest + "x", {}, Desktop())
-    assert result == CopyResult("file", str(tmp_path / "copied.txt"))
+    file = tmp_path / "copied-2.txt"
+    assert result == CopyResult("file", str(file))
     assert app.sent == []
-    file = tmp_path / "copied.txt"
     assert file.read_bytes() == (longest + "x").encode()
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -131,9 +133,8 @@ def test_bytes_that_no_clipboard_holds_are_kept_in_a_file(
     desktop = Desktop()
     result, app = run_copy(tmp_path, "a\udcff\udc80b", environment, desktop)
     assert desktop.texts + app.sent == ["a\ufffd\ufffdb"]
-    assert (tmp_path / "copied.txt").read_bytes() == b"a\xff\x80b"
-    assert "2 bytes became U+FFFD" in result.detail
-    assert str(tmp_path / "copied.txt") in result.detail
+    assert Path(result.file).read_bytes() == b"a\xff\x80b"
+    assert "2 bytes became U+FFFD" in result.lost
 
 
 def test_a_surrogate_that_stands_for_no_byte_is_replaced(tmp_path: Path) -> None:
@@ -146,3 +147,36 @@ def test_a_surrogate_that_stands_for_no_byte_is_replaced(tmp_path: Path) -> None
 def test_when_the_file_fails_too_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputFileError):
         run_copy(tmp_path / "missing", "x" * (TERMINAL_BYTES + 1), {}, Desktop())
+
+
+def test_a_copy_to_the_terminal_without_a_file_says_that_it_has_none(tmp_path: Path) -> None:
+    result, app = run_copy(tmp_path / "missing", "text", {}, Desktop())
+    assert (result.method, result.file, app.sent) == ("terminal", "", ["text"])
+    assert "could not be kept" in result.lost
+
+
+def test_every_copy_has_a_file_of_its_own_and_the_oldest_go(tmp_path: Path) -> None:
+    (tmp_path / "copied-mine.txt").write_text("not ours")
+    long = "x" * TERMINAL_BYTES
+    results = [run_copy(tmp_path, f"{long}{n}", {}, Desktop())[0] for n in range(FILES_KEPT + 2)]
+    kept = [Path(result.file) for result in results[2:]]
+    assert [path.read_text() for path in kept] == [f"{long}{n}" for n in range(2, FILES_KEPT + 2)]
+    assert set(tmp_path.iterdir()) == {*kept, tmp_path / "copied-mine.txt"}
+
+
+@pytest.mark.parametrize(("environment", "method"), [({}, "terminal"), ({"TMUX": "/x"}, "tmux")])
+def test_what_is_not_known_of_a_copy_is_said_and_the_file_is_named(
+    tmp_path: Path, environment: dict[str, str], method: str
+) -> None:
+    result, _ = run_copy(tmp_path, "1 2 3", environment, Desktop())
+    said = sentence(result, "3 token ids")
+    assert result.method == method
+    assert said.startswith("Copied 3 token ids. ")
+    assert "on the clipboard" in said
+    assert ("set-clipboard" if method == "tmux" else "does not say whether it did") in said
+    assert said.endswith(f"If you cannot paste it, it is in {tmp_path / 'copied-1.txt'}")
+
+
+def test_a_copy_that_arrived_says_no_more(tmp_path: Path) -> None:
+    result, _ = run_copy(tmp_path, "1 2 3", DESKTOP, Desktop())
+    assert sentence(result, "3 token ids") == "Copied 3 token ids."

@@ -178,7 +178,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     async def copy(app: object, text: str) -> CopyResult:
         texts.append(text)
-        return CopyResult("clipboard", "")
+        return CopyResult("clipboard")
 
     monkeypatch.setattr(clipboard, "copy", copy)
     return texts
@@ -306,7 +306,7 @@ def done(*actions: str) -> Before:
 
 
 async def unfocused(stage: Stage) -> None:
-    stage.screen.set_focus(None)
+    stage.app.screen.set_focus(None)
 
 
 async def elsewhere(stage: Stage) -> None:
@@ -389,10 +389,10 @@ BEFORE: dict[str, dict[str, Before]] = {
         "save_result": result,
     },
 }
-BEFORE_KEY: dict[str, Before] = {"question_mark": unfocused}
+BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", *"12345"), unfocused)
 """What a key needs that is typed where a field has the keyboard."""
-NOT_IN_PALETTE = {"command_palette"}
-"""It is what lists the others."""
+NOT_IN_PALETTE = {"command_palette", "more_keys"}
+"""They are what lists the others."""
 OWN_KEYS = {"undo", "redo", "open_token"}
 """What the focused widget does by itself when the key is pressed."""
 
@@ -408,7 +408,7 @@ def ways_of(screen_id: str) -> Iterator[Way]:
             yield Way(found, "key", key)
         if found.id not in NOT_IN_PALETTE:
             yield Way(found, "palette")
-        if found.footer and found.bound:
+        if found.footer and found.bound and " " not in found.keys[0]:
             yield Way(found, "footer")
 
 
@@ -421,7 +421,7 @@ async def make_ready(stage: Stage, way: Way) -> None:
     await settle(stage.pilot)
     before = [BEFORE[screen_id].get(way.action.id), BEFORE_KEY.get(way.key)]
     if way.action.id == f"{screen_id}_screen":
-        before.append(elsewhere)
+        before.insert(0, elsewhere)
     for make in before:
         if make is not None:
             await make(stage)
@@ -433,7 +433,7 @@ async def make_ready(stage: Stage, way: Way) -> None:
 async def go(stage: Stage, way: Way) -> None:
     """Do an action in one of its ways."""
     if way.kind == "key":
-        await stage.pilot.press(way.key)
+        await stage.pilot.press(*way.key.split())
     elif way.kind == "palette":
         provider = ActionProvider(stage.app.screen)
         hits = {str(hit.text): hit async for hit in provider.discover()}

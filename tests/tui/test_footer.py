@@ -30,11 +30,23 @@ async def keys_of(app: TokvizApp, pilot: Pilot[None]) -> str:
 async def test_help_and_the_tokenizers_key_never_drop_out(screen: str) -> None:
     app = make_app(screen)
     async with app.run_test(size=(120, 40)) as pilot:
-        for size in ((120, 40), (80, 24), (40, 16), (24, 16)):
+        for size in ((120, 40), (80, 24), (40, 12), (24, 9)):
             await pilot.resize_terminal(*size)
             shown = await keys_of(app, pilot)
             assert "F1 help" in shown, (size, shown)
             assert ("^T tokenizer" in shown) == (screen in {"tokens", "chat", "vocabulary"})
+
+
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+async def test_the_way_to_other_screens_is_in_one_of_the_two_bars(screen: str) -> None:
+    app = make_app(screen)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for size in ((120, 40), (80, 24), (40, 12)):
+            await pilot.resize_terminal(*size)
+            shown = await keys_of(app, pilot)
+            assert isinstance(app.screen, TokvizScreen)
+            title = app.screen.title_bar.render_line(0).text
+            assert "^L screens" in shown or "more ▾" in title, (size, shown, title)
 
 
 async def test_the_keys_of_the_focused_part_come_first_and_go_with_the_focus() -> None:

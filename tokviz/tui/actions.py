@@ -10,20 +10,28 @@ are left out on purpose:
 - `ctrl+shift+letter` is the same byte as `ctrl+letter`, or is taken by the terminal itself.
 - `alt+digit` reaches a Textual app as the character that macOS types with it ("¡" for alt+1).
 - `shift+f3` is sent by xterm as a cursor position report, so it always has a companion.
+
+A key may be a chord, such as `ctrl+l n`: the leader, then a second key. Chords stand in for keys
+that a keyboard or a terminal lacks: Ctrl with a bracket or a backslash needs AltGr on German and
+French keyboards, GNOME Terminal takes F1, F10 and F11, macOS takes F11.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from textual.binding import Binding
+from textual.dom import DOMNode
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 STAYS = Binding.Group("stays")
 """Marks the bindings that stay in the footer however little room there is."""
+LEADER = "ctrl+l"
+"""The key before the second key of a chord."""
 PREFIX = "action_"
 """How the method of an action begins where Textual looks for it by name: on a screen or widget."""
 
@@ -44,7 +52,7 @@ class Action(NamedTuple):
     keys: tuple[str, ...] = ()
     """Its keys in Textual's spelling, the one that works everywhere first."""
     footer: str = ""
-    """A word for the footer, empty for an action that is not shown there."""
+    """A word for the footer, which shows its first key; empty if it is not shown there."""
     stays: bool = False
     """Whether it stays in the footer however little room there is."""
     priority: bool = True
@@ -55,6 +63,12 @@ class Action(NamedTuple):
     """What to run: the name of the method, with arguments where it takes some."""
     when: Callable[[Any], bool] | None = None
     """Tells, given the object that does it, whether it makes sense now; None if always."""
+    words: str = ""
+    """What people call it besides, for the command palette."""
+
+    def second_keys(self) -> list[str]:
+        """List what is pressed after the leader to do it."""
+        return [key.partition(" ")[2] for key in self.keys if " " in key]
 
 
 class Gesture(NamedTuple):
@@ -76,6 +90,7 @@ def action(
     priority: bool = True,
     bound: bool = True,
     when: Callable[[Any], bool] | None = None,
+    words: str = "",
 ) -> Callable[[Method], Method]:
     """Declare that a method is an action. Its docstring is the help.
 
@@ -93,6 +108,7 @@ def action(
         priority: Whether its keys reach it before the focused widget.
         bound: False where a widget binds the keys itself.
         when: Tells, given the object that does it, whether it makes sense now.
+        words: What people call it besides, for the command palette.
     """
 
     def declare(method: Method) -> Method:
@@ -100,7 +116,7 @@ def action(
         text = help or " ".join((inspect.getdoc(method) or "").split())
         found = Action(
             id or name, name, title, text, section, keys, footer, stays, priority, bound,
-            call or name, when,
+            call or name, when, words,
         )  # fmt: skip
         declared: list[Action] = method.__dict__.setdefault("declared_actions", [])
         declared.insert(0, found)
@@ -131,7 +147,7 @@ def declared_by(owner: type) -> list[Action]:
 
 
 def bindings_of(actions: Iterable[Action]) -> list[Binding]:
-    """Make key bindings.
+    """Make key bindings. Chords have none: the bar that the leader opens takes the second key.
 
     Printable keys get no priority, so that the editor receives them while it has the focus.
     """
@@ -149,7 +165,17 @@ def bindings_of(actions: Iterable[Action]) -> list[Binding]:
         for found in actions
         if found.bound
         for position, key in enumerate(found.keys)
+        if " " not in key
     ]
+
+
+def doable(*nodes: DOMNode) -> Iterator[tuple[Action, DOMNode]]:
+    """Yield the actions that some nodes, such as the screen and the app, do not refuse now."""
+    for node in nodes:
+        listed = getattr(node, "declared", None) or partial(declared_by, type(node))
+        for found in listed():
+            if hasattr(node, PREFIX + found.method) and node.check_action(found.method, ()):
+                yield found, node
 
 
 def _is_printable(key: str) -> bool:
@@ -163,6 +189,8 @@ _KEY_NAMES = {
     "escape": "Esc",
     "pageup": "PgUp",
     "pagedown": "PgDn",
+    "up": "↑",
+    "down": "↓",
     "left": "←",
     "right": "→",
     "plus": "+",
@@ -179,7 +207,11 @@ def key_label(key: str) -> str:
 
     >>> key_label("ctrl+o"), key_label("shift+f3"), key_label("ctrl+backslash")
     ('Ctrl+O', 'Shift+F3', 'Ctrl+\\')
+    >>> key_label("ctrl+l n")
+    'Ctrl+L n'
     """
+    if " " in key:
+        return " ".join(map(key_label, key.split()))
     *modifiers, name = key.split("+")
     alone = not modifiers and len(name) == 1
     shown = _KEY_NAMES.get(name, name if alone else name.capitalize())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from tokviz.session import Asked, Session, SettingsChanged
 from tokviz.tui.actions import (
+    LEADER,
     Action,
     Gesture,
     action,
@@ -25,11 +26,12 @@ from tokviz.tui.actions import (
     bindings_of,
     declared_by,
     declared_in,
+    doable,
 )
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
@@ -57,6 +59,12 @@ def _action_provider() -> type[Provider]:
     return ActionProvider
 
 
+def _elsewhere_provider() -> type[Provider]:
+    from tokviz.tui.dialogs.action_palette import ElsewhereProvider
+
+    return ElsewhereProvider
+
+
 class TokvizApp(App[None]):
     """See what a tokenizer does."""
 
@@ -66,7 +74,7 @@ class TokvizApp(App[None]):
         "app.tcss",
         "screens/tokens/screen.tcss",
     ]
-    COMMANDS: ClassVar[set[Any]] = {_action_provider}
+    COMMANDS: ClassVar[set[Any]] = {_action_provider, _elsewhere_provider}
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
@@ -115,23 +123,38 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
 
-    @action("Next screen", "ctrl+l", "f11", section="Screens", footer="screen")
-    def action_next_screen(self) -> None:
-        """Go to the next screen. What this one does goes on."""
-        ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self.current_mode))
+    @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
+    def action_more_keys(self) -> None:
+        """Shows what a second key does: go to a screen, and what stands in for keys you lack."""
+        from tokviz.tui.dialogs.more_keys import MoreKeys
+
+        if len(self.screen_stack) > 1:
+            if isinstance(self.screen, MoreKeys):
+                self.screen.take(LEADER)
+            return
+        found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
+
+        def chosen(at: int | None) -> None:
+            if at is not None:
+                action, node = found[at]
+                self.call_later(self.run_action, action.call, node)
+
+        self.push_screen(MoreKeys([one for one, _ in found]), chosen)
 
     @actions(
         *(
             action(
                 f"{kind.title} screen",
+                f"{LEADER} {number}",
+                f"{number}",
                 *kind.keys,
                 section="Screens",
                 id=f"{kind.id}_screen",
                 help=kind.help,
                 call=f"show_screen('{kind.id}')",
+                footer=kind.title,
             )
-            for kind in SCREENS
+            for number, kind in enumerate(SCREENS, 1)
         )
     )
     def action_show_screen(self, screen_id: str) -> None:
@@ -145,13 +168,34 @@ class TokvizApp(App[None]):
             self._screens_known = True
         self.switch_mode(screen_id)
 
+    def elsewhere(self) -> Iterator[tuple[ScreenKind, Action]]:
+        """Yield what the other screens could do, each with its screen."""
+        for kind in SCREENS:
+            made = self._made.get(kind.id)
+            for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
+                if made is None or made.check_action(found.method, ()):
+                    yield kind, found
+
+    @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
+    def action_next_screen(self) -> None:
+        """Go to the next screen. What this one does goes on."""
+        ids = [kind.id for kind in SCREENS]
+        self.action_show_screen(neighbour(ids, self.current_mode))
+
     # -- the look
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
         return [*super().get_line_filters(), _SAFE]
 
-    @action("Dark or light", "f10", section="View", priority=False)
+    @action(
+        "Dark or light",
+        "f10",
+        f"{LEADER} d",
+        section="View",
+        priority=False,
+        words="settings theme colours",
+    )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light theme."""
         self.theme = LIGHT if self.current_theme.dark else DARK
@@ -189,7 +233,17 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, ActionPalette):
             self.push_screen(ActionPalette())
 
-    @action("Help", "f1", "question_mark", section="App", footer="help", stays=True, priority=False)
+    @action(
+        "Help",
+        "f1",
+        "question_mark",
+        f"{LEADER} question_mark",
+        section="App",
+        footer="help",
+        stays=True,
+        priority=False,
+        words="tutorial manual documentation guide shortcuts",
+    )
     def action_help(self) -> None:
         """The keys, panels and mouse of the screen you are on.
 
@@ -199,9 +253,9 @@ class TokvizApp(App[None]):
 
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
-            self.push_screen(HelpDialog(actions_on(mode), gestures_on(mode)))
+            self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
-    @action("Quit", "ctrl+q", section="App")
+    @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:
         """End tokviz. It asks first if changes are not saved, or a training goes on.
 
@@ -252,6 +306,16 @@ APP_ACTIONS: list[Action] = declared_by(TokvizApp)
 def actions_on(screen_id: str) -> list[Action]:
     """List what can be done on a screen: its own actions, then those of every screen."""
     return [*screen_class(screen_id).declared(), *APP_ACTIONS]
+
+
+def explained_on(screen_id: str) -> list[Action]:
+    """List what the help of a screen explains: also the keys of its parts, and those of all."""
+    from tokviz.tui.dialogs.keyboard import everywhere_but
+
+    screen = screen_class(screen_id)
+    parts = [found for part in screen.parts() for found in declared_by(part)]
+    keys = everywhere_but(actions_on(screen_id))
+    return [*screen.declared(), *parts, *keys, *APP_ACTIONS]
 
 
 def gestures_on(screen_id: str) -> list[Gesture]:

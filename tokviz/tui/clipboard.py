@@ -1,17 +1,21 @@
 """Copying: to the desktop's clipboard, else through the terminal, else into a file; saying which.
 
 None of the ways can be relied on. A desktop's clipboard needs a desktop, on this machine. A
-terminal may take a copy (OSC 52) but cuts long ones and never answers. So a text that is too long
-for the terminal goes into a file, and so do bytes that are not UTF-8, which no clipboard holds.
+terminal may take a copy (OSC 52) but cuts long ones and never answers, and tmux passes none on
+unless it is told to. So what goes to the terminal is kept in a file besides, and what is too long
+for it goes into a file alone. So do bytes that are not UTF-8, which no clipboard holds.
+Every copy has a file of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -29,19 +33,27 @@ DESKTOP_SECONDS = 2.0
 TERMINAL_BYTES = 3_072
 """Longest text for OSC 52: 4 KB in base64. Some terminals cut longer ones without a word."""
 
-FILE_NAME = "copied.txt"
+FILES_KEPT = 20
+"""Copies that are kept in files; the oldest goes when another comes."""
+
+_FILE = re.compile(r"copied-(\d+)\.txt")
 
 _REMOTE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
 
 
+_Way = Literal["clipboard", "terminal", "tmux", "file"]
+
+
 class CopyResult(NamedTuple):
     """Where a copy went."""
 
-    method: Literal["clipboard", "terminal", "file"]
-    """The way that was taken."""
-    detail: str = ""
-    """The file's path, or a sentence about what the clipboard could not hold."""
+    method: _Way
+    """The way that was taken. Whether a terminal or tmux took it is not known."""
+    file: str = ""
+    """The path of the file that holds the exact text, empty for none."""
+    lost: str = ""
+    """What the clipboard could not hold, or why there is no file; empty if all is well."""
 
 
 async def copy(
@@ -69,11 +81,13 @@ async def copy(
     if _has_desktop(app, environment) and await _copy_to_desktop(
         clean, desktop_copy or _pyperclip_copy
     ):
-        return CopyResult("clipboard", _lost_bytes(text, folder))
+        lost = _lost_bytes(text)
+        return _kept("clipboard", text, folder, lost) if lost else CopyResult("clipboard")
     if len(clean.encode()) <= TERMINAL_BYTES and app._driver is not None:
         app.copy_to_clipboard(clean)
         app._clipboard = text
-        return CopyResult("terminal", _lost_bytes(text, folder))
+        method: _Way = "tmux" if environment.get("TMUX") else "terminal"
+        return _kept(method, text, folder, _lost_bytes(text))
     return CopyResult("file", str(_write(text, folder)))
 
 
@@ -82,21 +96,32 @@ def _without_surrogates(text: str) -> str:
     return replace_surrogates(RAW_BYTES.sub("\ufffd", text))[0]
 
 
-def _lost_bytes(text: str, folder: Path | None) -> str:
-    """Say how many bytes the clipboard could not hold, and keep the exact ones in a file."""
+def _kept(method: _Way, text: str, folder: Path | None, lost: str) -> CopyResult:
+    """Keep the exact text in a file besides; not to be able to is said, and no error."""
+    try:
+        return CopyResult(method, str(_write(text, folder)), lost)
+    except OutputFileError as error:
+        return CopyResult(method, "", f"{lost} The exact text could not be kept: {error}".lstrip())
+
+
+def _lost_bytes(text: str) -> str:
+    """Say how many bytes the clipboard could not hold."""
     n_raw = n_raw_bytes(text)
     if not n_raw:
         return ""
-    lost = f"{n_raw:,} {'byte' if n_raw == 1 else 'bytes'} became U+FFFD: no UTF-8"
-    try:
-        return f"{lost}. The exact text is in {_write(text, folder)}"
-    except OutputFileError as error:
-        return f"{lost}. The exact text could not be kept: {error}"
+    return f"{n_raw:,} {'byte' if n_raw == 1 else 'bytes'} became U+FFFD: not UTF-8."
 
 
 def _write(text: str, folder: Path | None) -> Path:
-    path = (state_folder() if folder is None else folder) / FILE_NAME
+    """Write a file of the next number, and take away those that are too old."""
+    folder = state_folder() if folder is None else folder
+    found = [_FILE.fullmatch(path.name) for path in folder.glob("copied-*.txt")]
+    numbers = sorted(int(name[1]) for name in found if name)
+    path = folder / f"copied-{numbers[-1] + 1 if numbers else 1}.txt"
     write_file(path, _exact_bytes(text), private=True)
+    for number in numbers[: 1 - FILES_KEPT]:
+        with suppress(OSError):
+            (folder / f"copied-{number}.txt").unlink()
     return path
 
 

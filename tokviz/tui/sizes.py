@@ -7,9 +7,9 @@ from textual.geometry import Size
 NARROW_COLUMNS = 110
 """A narrower terminal has panels below each other, or one at a time."""
 SHORT_LINES = 16
-"""A terminal of fewer lines goes without the key bar."""
+"""A terminal of fewer lines shows one thing at a time."""
 TINY_COLUMNS, TINY_LINES = 28, 9
-"""A smaller terminal shows what matters most and one line of numbers."""
+"""A smaller terminal shows what matters most; one of fewer lines goes without the key bar."""
 HUGE_COLUMNS, HUGE_LINES = 150, 44
 """A terminal of this size shows one more panel beside the others."""
 
@@ -27,6 +27,7 @@ def size_classes(size: Size, low_lines: int, broad_columns: int) -> dict[str, bo
         "-narrow": width < NARROW_COLUMNS,
         "-short": height < SHORT_LINES,
         "-tiny": width < TINY_COLUMNS or height < TINY_LINES,
+        "-flat": height < TINY_LINES,
         "-huge": width >= HUGE_COLUMNS and height >= HUGE_LINES,
         "-low": height < low_lines,
         "-broad": width >= broad_columns,

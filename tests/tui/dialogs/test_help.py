@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
+from tests.tui.waiting import settle
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.actions import key_label
-from tokviz.tui.app import actions_on, gestures_on
+from tokviz.tui.app import TokvizApp, actions_on, explained_on, gestures_on
 from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.train.training import Compiling
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
@@ -29,11 +33,12 @@ def test_another_screen_shows_no_actions_of_the_tokens_screen() -> None:
 
 @pytest.mark.parametrize("width", [12, 18, 36, 70, 91, 92, 120])
 def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
-    page = help_content(help_sections(actions_on("tokens"), gestures_on("tokens")), width).plain
+    sections = help_sections(explained_on("tokens"), gestures_on("tokens"))
+    page = help_content(sections, width).plain
     assert max(len(line) for line in page.splitlines()) <= width
-    for action in actions_on("tokens"):
+    for action in explained_on("tokens"):
         for key in action.keys:
-            assert key_label(key) in page
+            assert key_label(key) in " ".join(page.split())
 
 
 @pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1"])
@@ -55,3 +60,42 @@ async def test_it_scrolls_to_its_end_and_closes_by_mouse(
         assert not pilot.shows("Text ")
         await pilot.click_text("Esc")
         assert pilot.result is None
+
+
+OTHERS_TOO = {"ctrl+pageup", "ctrl+pagedown", "ctrl+backspace", "alt+backspace", "alt+delete"}
+"""Textual's second keys for what the help lists; terminals keep the first two for tabs."""
+MOVING = {"up", "down", "left", "right", "pageup", "pagedown", "home", "end"}
+
+
+def spelled(key: str) -> str:
+    """Leave out the shift by which a moving key selects."""
+    *modifiers, name = key.split("+")
+    return "+".join([*(m for m in modifiers if m != "shift" or name not in MOVING), name])
+
+
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+async def test_every_key_of_every_part_of_a_screen_is_in_its_help(
+    screen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every part that can have the keyboard, in every panel; ours and Textual's own."""
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    first = ShowScreen(screen)
+    app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False, first=first))
+    explained = {key for found in explained_on(screen) for key in found.keys}
+    missing = set()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for _ in range(7):
+            parts = [app.screen, *app.screen.query("*")]
+            missing |= {
+                f"{type(part).__name__}: {key}"
+                for part in parts
+                if part is app.screen or part.focusable
+                for holder in (part, *(one for one in part.ancestors if one in parts))
+                for key, bindings in holder._bindings.key_to_bindings.items()
+                if not key.startswith(("super+", "ctrl+shift+"))
+                and spelled(key) not in explained | OTHERS_TOO
+            }
+            await pilot.press("f2")
+            await settle(pilot)
+    assert not missing

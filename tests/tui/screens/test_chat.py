@@ -1188,6 +1188,23 @@ async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path:
             assert screen.rows.dataset is not None and screen.rows.dataset.n_rows == 4, found.id
 
 
+async def test_ids_and_mask_that_no_clipboard_took_are_in_two_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokviz.tui.clipboard.TERMINAL_BYTES", 10)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("f4", "shift+f4")
+        await settle(pilot)
+        ids, mask = (
+            json.loads(file.read_text()) for file in sorted(state_folder().glob("copied-*"))
+        )
+        assert len(ids) == len(mask)
+        assert set(mask) == {0, 1}
+        assert max(ids) > 1
+
+
 # -- the sample, and Esc
 
 

@@ -344,9 +344,9 @@ async def test_ids_of_the_selection_are_copied_as_json() -> None:
 @pytest.mark.parametrize(
     ("key", "one", "several"),
     [
-        ("f4", "1 token id:", "3 token ids:"),
-        ("shift+f4", "1 token as JSON", "3 tokens as JSON"),
-        ("alt+c", "1 character:", "17 characters:"),
+        ("f4", "1 token id.", "3 token ids."),
+        ("shift+f4", "1 token as JSON.", "3 tokens as JSON."),
+        ("alt+c", "1 character.", "17 characters."),
     ],
 )
 async def test_what_was_copied_is_counted_in_good_english(key: str, one: str, several: str) -> None:

@@ -145,7 +145,7 @@ async def test_a_click_on_a_tab_shows_its_screen() -> None:
 async def test_a_dialog_is_answered_before_another_screen_is_shown() -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        await pilot.press("ctrl+t", "ctrl+l")
+        await pilot.press("ctrl+t", "ctrl+l", "ctrl+l")
         assert app.current_mode == "tokens"
 
 

@@ -1,15 +1,26 @@
-"""The command palette: every action that can be done now. Imported when it is first opened."""
+"""The command palette: actions, tokenizers, trainings. Imported when it is first opened."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from functools import partial
+from typing import Any, NamedTuple
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
-from tokviz.tui.actions import PREFIX, Action, declared_by, key_label
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.glyphs import safe
+from tokviz.places import short_name
+from tokviz.replay.request import ReplayRequest
+from tokviz.runs import list_runs
+from tokviz.session import Request, RunAction, UseTokenizer
+from tokviz.tui.actions import Action, doable, key_label
+
+_OPENS_A_LIST = ("command_palette", "more_keys")
+"""What would only show another list of what can be done."""
 
 
 class ActionPalette(CommandPalette):
@@ -19,7 +30,7 @@ class ActionPalette(CommandPalette):
 
 
 class ActionProvider(Provider):
-    """Offers every action that can be done now in the command palette, with its key."""
+    """Offers every action that can be done where the user is, with its key."""
 
     async def discover(self) -> Hits:
         """List all actions while nothing is typed."""
@@ -32,13 +43,10 @@ class ActionProvider(Provider):
             )
 
     async def search(self, query: str) -> Hits:
-        """Find actions whose title fits, or, ranked lower, whose description holds the query."""
+        """Find actions by title, by what people call them besides, and by their help."""
         matcher = self.matcher(query)
         for action, node in self._available():
-            score = (
-                matcher.match(action.title)
-                or float(query.casefold() in action.help.casefold()) / 10
-            )
+            score = max(_score(query, action), matcher.match(action.title))
             if score > 0:
                 yield Hit(
                     score,
@@ -49,18 +57,84 @@ class ActionProvider(Provider):
                 )
 
     def _available(self) -> Iterator[tuple[Action, DOMNode]]:
-        """Yield the actions with the node that answers them and does not refuse now."""
-        for node in (self.screen, self.app):
-            listed = getattr(node, "declared", None) or partial(declared_by, type(node))
-            for action in listed():
-                # Textual's own palette is opened by another name.
-                if action.id == "command_palette" or not hasattr(node, PREFIX + action.method):
-                    continue
-                if node.check_action(action.method, ()):
-                    yield action, node
+        """Yield what can be done now by the focused part, the screen or the app."""
+        nodes = (self.focused, self.screen, self.app)
+        for action, node in doable(*(node for node in nodes if node is not None)):
+            if action.id not in _OPENS_A_LIST:
+                yield action, node
 
     async def _run(self, action: Action, node: DOMNode) -> None:
         await self.app.run_action(action.call, node)
+
+
+class Offer(NamedTuple):
+    """Something to go to: words to find it by, and what the session is asked for it."""
+
+    title: str
+    help: str
+    words: str
+    request: Request
+
+
+class ElsewhereProvider(Provider):
+    """Offers what the other screens can do, every tokenizer and every training, once one types."""
+
+    _runs: tuple[Source, ...] = ()
+
+    async def startup(self) -> None:
+        """Look for trainings, and import the screens, so that the first key need not wait."""
+        self._runs = await asyncio.to_thread(list_runs)
+        await asyncio.to_thread(list, self._app.elsewhere())
+
+    async def search(self, query: str) -> Hits:
+        """Find what is offered by whole words: there is much, and it is behind what is near."""
+        for offer in (*self._elsewhere(), *self._tokenizers()):
+            score = _NEARER * _score(query, offer)
+            if score > 0:
+                ask = partial(self._app.session.ask, offer.request)
+                title = safe(offer.title)
+                yield Hit(score, Content(title), ask, text=title, help=safe(offer.help))
+
+    @property
+    def _app(self) -> Any:
+        """The app itself, which Textual knows only as any app."""
+        return self.app
+
+    def _elsewhere(self) -> Iterator[Offer]:
+        for kind, found in self._app.elsewhere():
+            title = f"{kind.title}: {found.title}"
+            yield Offer(title, found.help, found.words, RunAction(kind.id, found.call))
+
+    def _tokenizers(self) -> Iterator[Offer]:
+        see = "See the text of the Tokens screen with it."
+        for built_in in BUILTIN_TOKENIZERS:
+            title = f"Tokenizer: {built_in.name} ({built_in.title})"
+            yield Offer(title, see, " ".join(built_in.aliases), UseTokenizer(built_in.name))
+        for source in self._app.session.settings.recent_tokenizers:
+            yield Offer(f"Tokenizer: {short_name(source)}", see, source, UseTokenizer(source))
+        for run in self._runs:
+            about, path = run.words, run.folder
+            yield Offer(f"Tokenizer: {run.name}", f"{about}. {see}", "run", UseTokenizer(path))
+            yield Offer(f"Replay: {run.name}", about, "run training", ReplayRequest(path))
+
+
+_NEARER = 0.9
+"""What stands elsewhere is behind what is as good a hit here."""
+
+
+def _score(query: str, found: Action | Offer) -> float:
+    """Say how well the words of an action, or the beginnings of its words, are those typed.
+
+    The unit is a letter as `Matcher` counts it: 3 for each in a row, little more than 1 for letters
+    that stand somewhere in the title.
+    """
+    typed = query.casefold()
+    words = f"{found.title} {found.words}".casefold().replace("(", " ").split()
+    if typed in found.title.casefold():
+        return 3.0 * len(typed)
+    if all(any(word.startswith(part) for word in words) for part in typed.split()):
+        return 2.8 * len(typed)
+    return 2.0 * len(typed) if typed in found.help.casefold() else 0.0
 
 
 def _with_key(title: Content, action: Action) -> Content:

@@ -1,10 +1,11 @@
-"""The help page of a screen, made from the actions that it declares."""
+"""The help page of a screen, made from the actions that it and its parts declare."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual import events
@@ -17,7 +18,7 @@ from textual.widgets import Static
 from tokviz.tui.actions import Action, Gesture, keys_label
 from tokviz.tui.dialogs.base import Dialog, Hint
 
-_KEYS_WIDTH = 18
+_KEYS_WIDTH = 19
 _TITLE_WIDTH = 34
 _WIDE = 92
 """From this width on, the explanation stands beside the title."""
@@ -46,7 +47,7 @@ def help_content(sections: dict[str, list[Entry]], width: int) -> Content:
     """Lay the help page out for a width in cells."""
     parts: list[Content] = []
     for heading, entries in sections.items():
-        parts.append(Content.assemble((heading, "bold $text-accent")))
+        parts += (Content.styled(line, "bold $text-accent") for line in _wrapped(heading, width))
         for entry in entries:
             parts += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
         parts.append(Content(""))
@@ -55,24 +56,24 @@ def help_content(sections: dict[str, list[Entry]], width: int) -> Content:
 
 
 _CLOSING = (
-    "Actions without a key are in the command palette (Ctrl+P). Keys with Alt need a terminal that "
-    "sends them; the palette does the same everywhere."
+    "Ctrl+L and then a second key does what your keyboard or terminal has no key for: many need "
+    "AltGr for Ctrl+], GNOME Terminal keeps F1, F10 and F11 for itself, macOS keeps F11, and not "
+    "all send keys with Alt. Actions without a key are in the command palette: Ctrl+P does the "
+    "same everywhere."
 )
 
 
 def _wide(entry: Entry, width: int) -> Iterable[Content]:
     """Draw an entry as three columns."""
     column = _KEYS_WIDTH + _TITLE_WIDTH
-    title = entry.title.ljust(_TITLE_WIDTH)
-    first, *more = _wrapped(entry.help, width - column - 2) or [""]
-    yield Content.assemble(
-        "  ",
-        (entry.keys.ljust(_KEYS_WIDTH), "$text-accent"),
-        title,
-        (first, "$text-muted"),
-    )
-    for line in more:
-        yield Content.assemble(" " * (column + 2), (line, "$text-muted"))
+    columns = (_key_rows(entry.keys), [entry.title], _wrapped(entry.help, width - column - 2))
+    for keys, title, line in zip_longest(*columns, fillvalue=""):
+        yield Content.assemble(
+            "  ",
+            (keys.ljust(_KEYS_WIDTH), "$text-accent"),
+            title.ljust(_TITLE_WIDTH),
+            (line, "$text-muted"),
+        )
 
 
 def _narrow(entry: Entry, width: int) -> Iterable[Content]:
@@ -85,10 +86,27 @@ def _narrow(entry: Entry, width: int) -> Iterable[Content]:
         yield from (Content(line) for line in _wrapped(entry.title, width))
         if keys:
             yield from (
-                Content.assemble((f"  {key}", "$text-accent")) for key in entry.keys.split("  ")
+                Content.assemble((f"  {row}", "$text-accent"))
+                for row in _key_rows(entry.keys, width - 2)
             )
     for line in _wrapped(entry.help, width - 2):
         yield Content.assemble("  ", (line, "$text-muted"))
+
+
+def _key_rows(keys: str, width: int = _KEYS_WIDTH - 1) -> list[str]:
+    """Break a line of keys, and a chord only where a row has no room for both of its keys."""
+    rows = [""]
+    for key in (
+        part
+        for chord in keys.split("  ")
+        for part in ([chord] if len(chord) <= width else chord.split(" "))
+    ):
+        wider = f"{rows[-1]}  {key}" if rows[-1] else key
+        if len(wider) <= width or not rows[-1]:
+            rows[-1] = wider
+        else:
+            rows.append(key)
+    return rows
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -30,12 +30,16 @@ def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
         return ((kind.title, role), (f" {word}", "key")) if word else ((kind.title, role),)
 
     tabs = [
-        BarItem(words(kind, "active"))
+        BarItem(words(kind, "active"), weight=2)
         if kind.id == shown
         else BarItem(words(kind, "plain"), f"app.show_screen('{kind.id}')")
         for kind in SCREENS
     ]
-    return [BarItem((("tokviz", "brand"),)), *tabs]
+    return [BarItem((("tokviz", "brand"),), weight=0), *tabs]
+
+
+MORE_TABS = BarItem((("more ▾", "key"),), "app.more_keys", weight=2)
+"""Stands for the tabs that there is no room for."""
 
 
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
@@ -52,24 +56,26 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
         ((fit(known, _LONGEST_NAME), "chip"), *doubts, (more, "plain"), (" ▾", "key")),
         "screen.pick_tokenizer",
         ((fit(known, _SHORTENED_NAME), "chip"), *doubts, (" ▾", "chip")),
+        least=_CUT_NAME,
     )
 
 
-_LONGEST_NAME, _SHORTENED_NAME = 40, 20
+_LONGEST_NAME, _SHORTENED_NAME, _CUT_NAME = 40, 20, 8
 
 
 def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
     """Give the key bar of a screen: what can be done where the keyboard is.
 
     Returns:
-        The left end: the palette, the actions of the focused part, of the screen, of the app. The
-        right end, which is left out last: what stays however little room there is.
+        The left end: the palette, the way to other screens, the actions of the focused part, of the
+        screen, of the app. The right end, which is left out last: what stays however little room
+        there is.
     """
     palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
     left, right = [palette], list[BarItem]()
     declared = [*screen.BINDINGS, *screen.app.BINDINGS]
     known = [found.id for found in declared if isinstance(found, Binding) and found.id]
-    places = {name: place for place, name in enumerate(known)}
+    places = {name: place for place, name in enumerate(known)} | {"more_keys": -2}
     shown = [found for found in screen.active_bindings.values() if found.binding.show]
     # As declared: a key that the screen takes from the focused part would stand first otherwise.
     for active in sorted(shown, key=lambda found: places.get(found.binding.id or "", -1)):

@@ -12,15 +12,23 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
-from tokviz.session import Asked, ProgressChanged, Request, Session, TokenizerChanged
+from tokviz.session import (
+    Asked,
+    ProgressChanged,
+    Request,
+    RunAction,
+    Session,
+    TokenizerChanged,
+)
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.messages import Notice
 from tokviz.tui.palette import TakesPalette, palette_of
-from tokviz.tui.screens.bars import key_items, tab_items
+from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -74,6 +82,11 @@ class TokvizScreen(Screen[None]):
         return [found for kind in (*cls.CONTROLLERS, cls) for found in declared_by(kind)]
 
     @classmethod
+    def parts(cls) -> Sequence[type[Widget]]:
+        """Name the widgets that declare actions of their own, for the help; by default none."""
+        return ()
+
+    @classmethod
     def gestures(cls) -> Sequence[Gesture]:
         """List what the mouse does, for the help page."""
         return cls.GESTURES
@@ -125,7 +138,8 @@ class TokvizScreen(Screen[None]):
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""
-        self.title_bar.show(tab_items(self.SCREEN_ID, self.session.progress), self.title_items())
+        tabs = tab_items(self.SCREEN_ID, self.session.progress)
+        self.title_bar.show(tabs, self.title_items(), MORE_TABS)
 
     def _follow_progress(self) -> None:
         if self.is_current and self.is_mounted:
@@ -211,7 +225,14 @@ class TokvizScreen(Screen[None]):
     def _take_requests(self) -> None:
         if self._answers:
             for request in self.session.take_requests(self.SCREEN_ID):
-                self.answer(request)
+                if isinstance(request, RunAction):
+                    self.call_later(self._run_asked, request.call)
+                else:
+                    self.answer(request)
+
+    async def _run_asked(self, call: str) -> None:
+        if not await self.app.run_action(call, self):
+            self.say("There is nothing to do this with now.")
 
     def answer(self, request: Request) -> None:
         """Show what another screen, or the command line, asks for."""

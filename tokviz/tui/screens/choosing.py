@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
 _LONGEST_PATH = 4096
+TOKENIZER_WORDS = "model vocabulary encoding llama mistral gemma claude gpt qwen"
+"""What people look for who want another tokenizer."""
 
 
 def tokenizer_picker(session: Session, source: str = "", **options: Any) -> TokenizerPicker:
@@ -39,7 +41,14 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
 class TokenizerChoice(Controller):
     """Changes the tokenizer at hand."""
 
-    @action("Choose a tokenizer", "ctrl+t", section="Tokenizer", footer="tokenizer", stays=True)
+    @action(
+        "Choose a tokenizer",
+        "ctrl+t",
+        section="Tokenizer",
+        footer="tokenizer",
+        stays=True,
+        words=TOKENIZER_WORDS,
+    )
     def pick_tokenizer(self) -> None:
         """One you trained, a built-in one, a file, a folder, or one from the Hugging Face hub.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on
 
 from tokviz.errors import TokvizError
+from tokviz.listing import home_label
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.screens.base import Controller
 
@@ -34,13 +36,24 @@ class Copying(Controller):
         except TokvizError as error:
             self.say(f"Not copied. {error}", "error")
             return
-        self.say(_sentence(result, what))
+        self.say(sentence(result, what))
 
 
-def _sentence(result: CopyResult, what: str) -> str:
+def sentence(result: CopyResult, what: str) -> str:
+    """Say where a copy went, and what is known of whether it arrived."""
+    file = home_label(Path(result.file)) if result.file else ""
+    kept = {
+        "clipboard": f"The exact text is in {file}",
+        "file": f"It is in {file}",
+    }.get(result.method, f"If you cannot paste it, it is in {file}")
     places = {
-        "clipboard": f"Copied {what}.",
-        "terminal": f"Copied {what}: sent to the terminal (OSC 52).",
-        "file": f"Copied {what} to a file, since no clipboard could take it.",
+        "clipboard": "",
+        "terminal": f"{_ASKED.format('The terminal')} It does not say whether it did.",
+        "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
+        "file": "It is too long for the terminal to take.",
     }
-    return f"{places[result.method]} {result.detail}".rstrip()
+    said = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
+    return " ".join(filter(None, said))
+
+
+_ASKED = "{} was asked to put it on the clipboard (by the control sequence OSC 52)."

@@ -15,7 +15,7 @@ class ScreenKind(NamedTuple):
         id: Its name: the app's mode, and what `Request.screen` says.
         title: Its tab.
         help: A sentence that says what it is for.
-        keys: Its keys, as in `tokviz.tui.actions`.
+        keys: Its keys, as in `tokviz.tui.actions`; the number of its tab is one besides.
     """
 
     id: str

@@ -13,12 +13,16 @@ from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.tui.widgets.fit import fit
+
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
 _GAP = 2
 """Columns between two items."""
+_STAYS = 2
+"""The weight of what is never left out of the left end."""
 
 
 class BarItem(NamedTuple):
@@ -29,16 +33,29 @@ class BarItem(NamedTuple):
         action: The action a click runs, empty for none.
         shorter: What stands there when room is scarce, None to leave the item out.
         node: What does the action, None for the screen or the app that its name begins with.
+        weight: When it is left out where room is scarce: 0 before the others, 2 after them.
+        least: To how many columns its first words may be cut, 0 if they may not.
     """
 
     words: tuple[tuple[str, Role], ...]
     action: str = ""
     shorter: tuple[tuple[str, Role], ...] | None = None
     node: DOMNode | None = None
+    weight: int = 1
+    least: int = 0
 
     def width(self) -> int:
         """Count the cells."""
         return sum(cell_len(text) for text, _ in self.words)
+
+    def spare(self) -> int:
+        """Count the cells by which it may be cut."""
+        return max(0, cell_len(self.words[0][0]) - self.least) if self.least else 0
+
+    def cut(self, columns: int) -> BarItem:
+        """Cut the first words by so many columns."""
+        (text, role), *rest = self.words
+        return self._replace(words=((fit(text, cell_len(text) - columns), role), *rest))
 
 
 class PlacedItem(NamedTuple):
@@ -49,24 +66,46 @@ class PlacedItem(NamedTuple):
     stop: int
 
 
-def place(left: Sequence[BarItem], right: Sequence[BarItem], width: int) -> list[PlacedItem]:
+def place(
+    left: Sequence[BarItem],
+    right: Sequence[BarItem],
+    width: int,
+    more: BarItem | None = None,
+) -> list[PlacedItem]:
     """Place items from both ends of a row.
 
-    What does not fit is shortened, then left out: the last item on the left first, the right ones
-    only when nothing is left on the left.
+    What does not fit is shortened, cut, then left out: on the left by weight, the last item first;
+    the right ones only when nothing is left on the left that may go.
+
+    Args:
+        left: The items of the left end.
+        right: The items of the right end.
+        width: The columns there are.
+        more: What stands in place of items of the left end, None for nothing.
     """
     ends = (list(left), list(right))
 
+    def lacking() -> int:
+        return sum(map(_columns, ends)) - _GAP - width
+
     def fits() -> bool:
-        return sum(map(_columns, ends)) - _GAP <= width
+        return lacking() <= sum(item.spare() for items in ends for item in items)
 
     for items in ends:
         for at, item in reversed(list(enumerate(items))):
-            if not fits() and item.shorter is not None:
+            if lacking() > 0 and item.shorter is not None:
                 items[at] = item._replace(words=item.shorter, shorter=None)
     for items in ends:
         while items and not fits():
-            items.pop()
+            at = min(range(len(items)), key=lambda at: (items[at].weight, -at))
+            if items is ends[0] and items[at].weight == _STAYS:
+                break
+            gone = items.pop(at)
+            if more is not None and gone.weight and more not in items and items is ends[0]:
+                items.append(more)
+    for items in ends:
+        for at, item in enumerate(items):
+            items[at] = item.cut(min(item.spare(), lacking())) if lacking() > 0 else item
     placed: list[PlacedItem] = []
     for items, x in zip(ends, (0, width - _columns(ends[1]) + _GAP), strict=True):
         for item in items:
@@ -121,12 +160,18 @@ class Bar(Widget):
         super().__init__(id=id)
         self._left: Sequence[BarItem] = ()
         self._right: Sequence[BarItem] = ()
+        self._more: BarItem | None = None
         self._hovered = ""
 
-    def show(self, left: Sequence[BarItem], right: Sequence[BarItem] = ()) -> None:
-        """Show other items."""
-        if (left, right) != (self._left, self._right):
-            self._left, self._right = left, right
+    def show(
+        self,
+        left: Sequence[BarItem],
+        right: Sequence[BarItem] = (),
+        more: BarItem | None = None,
+    ) -> None:
+        """Show other items, as `place` does."""
+        if (left, right, more) != (self._left, self._right, self._more):
+            self._left, self._right, self._more = left, right, more
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -135,7 +180,7 @@ class Bar(Widget):
         return bar_strip(self._placed(), self.size.width, styles, self._hovered)
 
     def _placed(self) -> list[PlacedItem]:
-        return place(self._left, self._right, self.size.width)
+        return place(self._left, self._right, self.size.width, self._more)
 
     def _item_at(self, x: int) -> BarItem:
         found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
 
 from tokviz.glyphs import token_label
+from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.grid_rows import (
@@ -44,9 +45,6 @@ class IdGrid(TokenView):
         color: $text-muted;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l", "toggle_list", "Grid / list", tooltip="Show the ids alone or with their text"),
-    ]
 
     def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
         """Show the tokens of `live` as a grid of ids."""
@@ -269,12 +267,15 @@ class IdGrid(TokenView):
         index = self._pin if self._pin is not None else self._hover
         self.move_to(self.first_in_view() if index is None else index)
 
+    @action("Ids alone, or with their text", "l", section="In the IDs panel", footer="Grid / list")
     def action_toggle_list(self) -> None:
-        """Change between the grid of ids and the list with the tokens' text."""
+        """Change between a grid of ids and a list with the text of every token."""
         self.as_list = not self.as_list
         self.sync()
         if self._pin is not None:
             self.show_row(self._pin // self._shape.per_row)
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
 def _place(index: int | None, first: int, n_tokens: int) -> int | None:

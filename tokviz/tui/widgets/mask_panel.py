@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +18,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
@@ -67,10 +68,6 @@ class MaskPanel(Vertical):
         &.-low #mask-about { max-height: 3; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "show_in_chat", "Edit on the Chat screen", show=False),
-        Binding("e", "show_example", "Show an example", show=False),
-    ]
 
     class ChatWanted(Message):
         """The user wants to see the conversation on the Chat screen."""
@@ -197,13 +194,15 @@ class MaskPanel(Vertical):
             parts.append(_link("Edit it on the Chat screen (c)", "show_in_chat"))
         return Content.assemble(*parts)
 
+    @action("Edit it on the Chat screen", "c", section="In the Mask panel")
     def action_show_in_chat(self) -> None:
-        """Ask for the conversation to be shown on the Chat screen."""
+        """Show the conversation on the Chat screen, where it can be changed."""
         if self.masked is not None and self.masked.conversation is not None:
             self.post_message(self.ChatWanted(self.masked.conversation))
 
+    @action("Show an example of a conversation", "e", section="In the Mask panel")
     def action_show_example(self) -> None:
-        """Ask for a conversation in place of the text."""
+        """Put a short conversation in place of the text. Undo takes it back."""
         self.post_message(TextWanted(EXAMPLE))
 
     # -- tokens
@@ -223,3 +222,5 @@ class MaskPanel(Vertical):
         self._set_pin(event.index)
         if self.masked is not None and self.masked.aligned and self._made_of == self._state():
             self.post_message(TokenPicked(event.index))
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

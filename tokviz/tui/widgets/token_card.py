@@ -18,6 +18,7 @@ from tokviz.explain.facts import (
     selected_tokens,
 )
 from tokviz.explain.trace import Explanation, why_not_one_token
+from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
 from tokviz.tui.widgets.flow import Action, GoTo, Row, Step, flow, words_of
@@ -32,6 +33,7 @@ OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
 """Documents up to this many tokens are searched for a token without waiting."""
 _ENTRIES_KEPT = 256
+_HEADING = "In the Token panel"
 PATIENCE = 0.15
 """Seconds of rest after which what takes longer is worked out."""
 
@@ -47,11 +49,6 @@ class TokenCard(RowsView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "move(-1)", "Previous token", show=False),
         Binding("right", "move(1)", "Next token", show=False),
-        Binding("n", "step_occurrence(1)", "Next place", tooltip="Where the token occurs next"),
-        Binding("p", "step_occurrence(-1)", "Previous place", show=False),
-        Binding("i", "copy('the token id')", "Copy id", show=False),
-        Binding("b", "copy('the token bytes')", "Copy bytes", show=False),
-        Binding("t", "copy('the token text')", "Copy text", show=False),
     ]
 
     def __init__(
@@ -206,6 +203,23 @@ class TokenCard(RowsView):
         if index is not None and 0 <= index + step < self.live.n_tokens:
             self.post_message(TokenPicked(index + step))
 
+    @action(
+        "Next place of this token",
+        "n",
+        section=_HEADING,
+        help="Go to where the token that is shown occurs next in the text.",
+        id="next_place",
+        call="step_occurrence(1)",
+        footer="Next place",
+    )
+    @action(
+        "Previous place of this token",
+        "p",
+        section=_HEADING,
+        help="Go to where it occurs before.",
+        id="previous_place",
+        call="step_occurrence(-1)",
+    )
     def action_step_occurrence(self, step: int) -> None:
         """Pick the next (1) or the previous (-1) place where the token occurs."""
         index = self._subject
@@ -217,6 +231,19 @@ class TokenCard(RowsView):
         else:
             self.post_message(TokenPicked(found))
 
+    @actions(
+        *(
+            action(
+                f"Copy this token's {what}",
+                what[0],
+                section=_HEADING,
+                help=f"Copy the {what} of the token that is shown.",
+                id=f"copy_{what}",
+                call=f"copy('the token {what}')",
+            )
+            for what in ("id", "bytes", "text")
+        )
+    )
     def action_copy(self, what: str) -> None:
         """Copy the token's id, bytes or text."""
         tok, index = self.live.tokenizer, self._subject
@@ -225,3 +252,5 @@ class TokenCard(RowsView):
         for copy in token_copies(self._entry(tok, index)):
             if copy.what == what:
                 self.follow(copy)
+
+    BINDINGS += bindings_of(declared_in(locals()))

@@ -21,7 +21,7 @@ from tokviz.chat.dataset_lint import histogram
 from tokviz.chat.lint import RULES
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
@@ -199,12 +199,18 @@ class Rows(Controller):
         if self._dataset_or_say() is not None:
             self._left.show("conversation" if self._left.shown == "rows" else "rows")
 
-    @action("Next row of the dataset", "ctrl+right_square_bracket", "alt+n", section="Dataset")
+    @action(
+        "Next row of the dataset",
+        "ctrl+right_square_bracket",
+        "alt+n",
+        f"{LEADER} n",
+        section="Dataset",
+    )
     def next_row(self) -> None:
         """Show the next row, of those that the filter lets through."""
         self._step(1)
 
-    @action("Previous row of the dataset", "ctrl+backslash", section="Dataset")
+    @action("Previous row of the dataset", "ctrl+backslash", f"{LEADER} p", section="Dataset")
     def previous_row(self) -> None:
         """Show the row before, of those that the filter lets through."""
         self._step(-1)

@@ -83,7 +83,7 @@ class Files(Controller):
         else:
             self.save(origin.path, replaces=False)
 
-    @action("Save the conversation as…", "f12", section="File")
+    @action("Save the conversation as…", "f12", section="File", words="export")
     def save_as(self) -> None:
         """Write the conversation as JSON to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog

@@ -61,6 +61,7 @@ class Looking(Controller):
                 id=f"view_{kind.id}",
                 help=kind.help,
                 call=f"show_view('{kind.id}')",
+                words="explain why",
             )
             for kind in VIEWS
         )

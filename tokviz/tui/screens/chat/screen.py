@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.chat.conversation import ConversationError
@@ -37,6 +39,7 @@ from tokviz.tui.screens.recovery import Recovery
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.turns import Turn, Turns
 
 
@@ -55,6 +58,11 @@ class ChatScreen(TokvizScreen):
         Gesture("Click a finding", "Goes to its message and its token."),
         Gesture("Click a row", "Shows that conversation of the dataset."),
     )
+
+    @classmethod
+    def parts(cls) -> Sequence[type[Widget]]:
+        """Name what shows tokens."""
+        return (MaskView,)
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""

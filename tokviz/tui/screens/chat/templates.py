@@ -12,7 +12,7 @@ from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.choosing import TOKENIZER_WORDS, TokenizerChoice
 from tokviz.tui.widgets.turns import neighbour
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Templates(Controller):
         super().__init__(screen)
         self._chat, self._render = chat, render
 
-    @action("Choose a template", "f6", section="Rendering", footer="template")
+    @action("Choose a template", "f6", section="Rendering", footer="template", words="llama chatml")
     def pick_template(self) -> None:
         """The way the messages are written for a model. Type the path of a Jinja file to use that.
 
@@ -121,7 +121,14 @@ class Templates(Controller):
         for template in self._chat.jinja.values():
             template.close()
 
-    @action("Choose a tokenizer", "ctrl+t", section="Rendering", footer="tokenizer", stays=True)
+    @action(
+        "Choose a tokenizer",
+        "ctrl+t",
+        section="Rendering",
+        footer="tokenizer",
+        stays=True,
+        words=TOKENIZER_WORDS,
+    )
     def pick_tokenizer(self) -> None:
         """Pick one of the built-in tokenizers by its name or the name of a model."""
         TokenizerChoice(self.screen).pick()

@@ -35,7 +35,7 @@ class CopyTokens(Copying):
 
         self._copy_ids(lambda first: lambda ids: json.dumps(ids.tolist()), "token id")
 
-    @action("Copy the tokens as JSON", "shift+f4", section="Copy")
+    @action("Copy the tokens as JSON", "shift+f4", section="Copy", words="export html table")
     def copy_tokens_json(self) -> None:
         """Copy id, text, bytes and place of the selected tokens, or of all."""
         live = self._text.live

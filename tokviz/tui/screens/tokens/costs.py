@@ -78,7 +78,7 @@ class Costs(Controller):
         message.stop()
         self.prices()
 
-    @action("Costs and context windows…", "alt+p", section="Tokenizer")
+    @action("Costs and context windows…", "alt+p", section="Tokenizer", words="prices settings")
     def prices(self) -> None:
         """What the text costs with the models of your own price table, and where that table is."""
         from tokviz.tui.dialogs.prices import PricesDialog

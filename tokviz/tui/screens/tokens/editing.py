@@ -8,7 +8,7 @@ from textual import on
 from textual.widgets import Input
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -25,12 +25,12 @@ class Reading(Controller):
         super().__init__(screen)
         self._text, self._choice = text, choice
 
-    @action("Next tokenizer", "ctrl+right_square_bracket", section="Tokenizer")
+    @action("Next tokenizer", "ctrl+right_square_bracket", f"{LEADER} n", section="Tokenizer")
     def tokenizer_next(self) -> None:
         """See the same text with the next tokenizer of the list."""
         self._neighbour(1)
 
-    @action("Previous tokenizer", "ctrl+backslash", section="Tokenizer")
+    @action("Previous tokenizer", "ctrl+backslash", f"{LEADER} p", section="Tokenizer")
     def tokenizer_previous(self) -> None:
         """See the same text with the previous tokenizer of the list."""
         self._neighbour(-1)
@@ -52,14 +52,14 @@ class Reading(Controller):
         self._text.live.set_parse_specials(not self._text.live.parse_specials)
         self._text.refresh()
 
-    @action("Show or hide invisible characters", "f7", section="View")
+    @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
     def toggle_invisibles(self) -> None:
         """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
         editor = self._text.editor
         editor.show_invisibles = not editor.show_invisibles
         self.session.change_settings(show_invisibles=editor.show_invisibles)
 
-    @action("Wrap long lines or not", "f8", "alt+z", section="View")
+    @action("Wrap long lines or not", "f8", "alt+z", section="View", words="settings")
     def toggle_wrap(self) -> None:
         """Break long lines at the right edge, or scroll sideways."""
         editor = self._text.editor
@@ -91,7 +91,7 @@ class Editing(Controller):
         field = self.screen.focused
         (field if isinstance(field, Input) else self._text.editor).select_all()
 
-    @action("Insert a character…", "alt+u", section="Edit")
+    @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
         """Any character by its name or number, also those that no keyboard has."""
         from tokviz.tui.dialogs.insert_character import InsertCharacterDialog

@@ -31,7 +31,7 @@ class Files(Controller):
 
     # -- opening
 
-    @action("Open a file", "ctrl+o", section="Text", footer="open")
+    @action("Open a file", "ctrl+o", section="Text", footer="open", words="load import")
     def open_file(self) -> None:
         """Choose a file and show its tokens. Every byte is kept as it is."""
         from tokviz.tui.dialogs.open_file import OpenFileDialog
@@ -58,7 +58,7 @@ class Files(Controller):
         else:
             self._save(self.session.path, replaces=False)
 
-    @action("Save the text as…", "f12", section="Text")
+    @action("Save the text as…", "f12", section="Text", words="export write")
     def save_as(self) -> None:
         """Write the text to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -71,7 +71,7 @@ class Files(Controller):
         """Start with an empty text. Undo brings the old one back."""
         self._put("", is_sample=False)
 
-    @action("Show the sample text", section="Text")
+    @action("Show the sample text", section="Text", words="tutorial example demo")
     def sample_text(self) -> None:
         """A short text with words, code, numbers, several scripts and emoji."""
         self._put(sample_text(), is_sample=True)

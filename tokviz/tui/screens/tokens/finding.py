@@ -25,7 +25,7 @@ class Finding(Controller):
         self._text = text
         self._query: FindQuery | None = None
 
-    @action("Find text", "ctrl+f", section="Find", footer="find")
+    @action("Find text", "ctrl+f", section="Find", footer="find", words="search regex")
     def find(self) -> None:
         """Search the text for words or a regular expression."""
         from tokviz.tui.dialogs.find import FindDialog

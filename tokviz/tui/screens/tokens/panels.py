@@ -53,7 +53,7 @@ def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 
 def _token(live: LiveDocument, palette: TokenPalette) -> Widget:
-    """One token: its bytes, rank, the merge that made it, its lineage, where else it occurs."""
+    """A token: bytes, rank, merges, where else it occurs. Why a selected text is not one token."""
     from tokviz.tui.widgets.token_card import TokenCard
 
     return TokenCard(live, palette)
@@ -74,19 +74,21 @@ class PanelKind(NamedTuple):
         title: Its tab.
         key: Its key.
         make: Makes the widget when it is first shown; its docstring is the help.
+        words: What people call it besides, for the command palette.
     """
 
     id: str
     title: str
     key: str
     make: Callable[[LiveDocument, TokenPalette], Widget]
+    words: str = ""
 
 
 PANELS = (
-    PanelKind("ids", "IDs", "alt+i", _ids),
-    PanelKind("splits", "Splits", "alt+s", _splits),
-    PanelKind("token", "Token", "alt+t", _token),
-    PanelKind("mask", "Mask", "alt+m", _mask),
+    PanelKind("ids", "IDs", "alt+i", _ids, "numbers list"),
+    PanelKind("splits", "Splits", "alt+s", _splits, "patterns regex compare pre-tokens pieces"),
+    PanelKind("token", "Token", "alt+t", _token, "explain why lineage merges bytes"),
+    PanelKind("mask", "Mask", "alt+m", _mask, "explain chat template training targets"),
 )
 """Every side panel of the Tokens screen, in the order of the tabs."""
 

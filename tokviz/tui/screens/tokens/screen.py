@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
@@ -71,11 +73,25 @@ class TokensScreen(TokvizScreen):
     GESTURES = (
         Gesture("Point at a token", "Its text and its id light up together."),
         Gesture("Click a token", "Pins it: the Token panel shows it, wherever you clicked."),
-        Gesture("Drag over text", "Selects it. The status line counts the selection."),
+        Gesture(
+            "Drag over text",
+            "Selects it. The status line counts it, the Token panel says why it is not one token.",
+        ),
         Gesture("Wheel", "Scrolls what the mouse is over."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
         Gesture("Click a panel's name", "Shows that panel."),
     )
+
+    @classmethod
+    def parts(cls) -> Sequence[type[Widget]]:
+        """Name what the panels are made of."""
+        from tokviz.tui.widgets.id_grid import IdGrid
+        from tokviz.tui.widgets.mask.base import MaskView
+        from tokviz.tui.widgets.mask_panel import MaskPanel
+        from tokviz.tui.widgets.splits.regex_field import RegexInput
+        from tokviz.tui.widgets.token_card import TokenCard
+
+        return IdGrid, RegexInput, TokenCard, MaskPanel, MaskView
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""

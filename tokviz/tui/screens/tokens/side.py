@@ -90,6 +90,7 @@ class Side(Controller):
                 id=f"show_{kind.id}",
                 help=kind.make.__doc__ or "",
                 call=f"show_panel('{kind.id}')",
+                words=kind.words,
             )
             for kind in PANELS
         )

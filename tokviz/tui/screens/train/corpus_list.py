@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from tokviz.corpus.entries import CorpusEntry
 from tokviz.glyphs import safe
 from tokviz.listing import home_label, size_label
+from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 
@@ -33,10 +34,6 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("delete", "remove", "take off"),
-        Binding("backspace", "remove", show=False),
-    ]
 
     class Removed(Message):
         """The user took an entry off the list."""
@@ -56,8 +53,16 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         self.styles.height = min(max(len(entries), 1), MOST_ROWS)
         self.show(entries, min(max(highlighted, 0), len(entries) - 1) if entries else None)
 
+    @action(
+        "Take it off the list",
+        "delete",
+        "backspace",
+        section="In the list of the corpus",
+        footer="take off",
+        priority=False,
+    )
     def action_remove(self) -> None:
-        """Take the highlighted entry off."""
+        """Do not learn from the highlighted file or folder."""
         if self.highlighted is not None:
             self.post_message(self.Removed(self.highlighted))
 
@@ -73,6 +78,8 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
             and offset.x >= width - len(_REMOVE)
         ):
             self.action_remove()
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
 def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.widget import Widget
 
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
+from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.plan import FormValues
 from tokviz.tui.screens.train.result import Result
@@ -36,6 +38,11 @@ class TrainScreen(TokvizScreen):
         Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule."),
     )
 
+    @classmethod
+    def parts(cls) -> Sequence[type[Widget]]:
+        """Name the list of the corpus."""
+        return (CorpusList,)
+
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         self.state = state = TrainState()
@@ -56,6 +63,7 @@ class TrainScreen(TokvizScreen):
         """Show the form, and get the compiler's work out of the way."""
         self.training.enter("form")
         self.compiling.begin()
+        self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:
         """Draw the curves as another screen may have chosen meanwhile."""

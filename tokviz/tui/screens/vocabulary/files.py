@@ -21,7 +21,7 @@ class Files(Controller):
         super().__init__(screen)
         self._searching = searching
 
-    @action("Save the tokenizer as…", "f12", section="Tokenizer")
+    @action("Save the tokenizer as…", "f12", section="Tokenizer", words="export convert")
     def save_tokenizer(self) -> None:
         """Write it as a file of Hugging Face, tiktoken, GPT-2 or minbpe."""
         from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog

@@ -6,17 +6,19 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from tokviz.chat.render import Rendering
 from tokviz.glyphs import token_label
+from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 from tokviz.tui.widgets.token_view import TokenView
 
 _LABELS_KEPT = 65_536
+_HEADING = "In tokens with a mask"
 
 
 class MaskTokenPicked(Message):
@@ -30,11 +32,6 @@ class MaskTokenPicked(Message):
 
 class MaskView(TokenView, DiffedScroll):
     """Shows the tokens of a rendering in rows; one can be chosen."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "learned(1)", "Next learned stretch", show=False),
-        Binding("p", "learned(-1)", "Previous learned stretch", show=False),
-    ]
 
     class Entered(Message):
         """The user asked to go to the message of the chosen token."""
@@ -137,6 +134,22 @@ class MaskView(TokenView, DiffedScroll):
         """Go to the message of the chosen token."""
         self.post_message(self.Entered())
 
+    @action(
+        "Next learned stretch",
+        "n",
+        section=_HEADING,
+        help="Go to the first token of the next stretch that a model learns.",
+        id="next_learned",
+        call="learned(1)",
+    )
+    @action(
+        "Previous learned stretch",
+        "p",
+        section=_HEADING,
+        help="Go to the first token of the stretch before.",
+        id="previous_learned",
+        call="learned(-1)",
+    )
     def action_learned(self, step: int) -> None:
         """Choose the first token of the next stretch that is learned, or of the one before."""
         if self.tokens is None:
@@ -155,6 +168,8 @@ class MaskView(TokenView, DiffedScroll):
             self.action_move(0)
         else:
             self.enter()
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
 def _meaning(tokens: Rendering | None) -> object:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.timer import Timer
@@ -18,10 +18,12 @@ from tokviz.errors import PatternError, TokvizError
 from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.fit import fit
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
 
+_HEADING = "In the regex of the Splits panel"
 _MOST_SHOWN = 24
 
 DEBOUNCE_SECONDS = 0.12
@@ -108,11 +110,6 @@ class RegexHistory:
 class RegexInput(Input):
     """An input with a history under the up and down keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "older", "Older regex", show=False),
-        Binding("down", "newer", "Newer regex", show=False),
-    ]
-
     def __init__(self, value: str) -> None:
         """Take the first regex; the named ones are its history."""
         super().__init__(value, compact=True, placeholder="a regex", select_on_focus=False)
@@ -123,15 +120,19 @@ class RegexInput(Input):
         """Keep the regex in the history."""
         self._history.add(self.value)
 
+    @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
-        """Go back to the regex before."""
+        """Write the regex before into the field: those you tried, then the named patterns."""
         self.value = self._history.older(self.value)
         self.cursor_position = len(self.value)
 
+    @action("Newer regex", "down", section=_HEADING, priority=False)
     def action_newer(self) -> None:
-        """Go on to the regex behind."""
+        """Write the regex that came after it into the field."""
         self.value = self._history.newer(self.value)
         self.cursor_position = len(self.value)
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
 class RegexField(Vertical):

@@ -1,0 +1,145 @@
+"""The command palette finds what people look for, by their own words, wherever it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session, ShowScreen
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.action_palette import ActionProvider, ElsewhereProvider
+from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.train.training import Compiling
+
+
+@pytest.fixture(autouse=True)
+def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    runs = tmp_path / "runs"
+    tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
+    monkeypatch.setattr("tokviz.tui.dialogs.action_palette.runs_folder", lambda: runs)
+    return runs
+
+
+def make_app(screen: str = "tokens") -> TokvizApp:
+    first = ShowScreen(screen)
+    return TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False, first=first))
+
+
+async def hits(app: TokvizApp, query: str) -> list[tuple[str, Any]]:
+    """Search, and list titles and commands, the best first."""
+    found = []
+    for kind in (ActionProvider, ElsewhereProvider):
+        provider = kind(app.screen)
+        await provider.startup()
+        found += [hit async for hit in provider.search(query)]
+    found.sort(key=lambda hit: -hit.score)
+    return [(str(hit.text), hit.command) for hit in found]
+
+
+async def pick(pilot: Pilot[None], query: str, title: str) -> None:
+    """Choose a hit, and wait for what comes of it."""
+    app = pilot.app
+    assert isinstance(app, TokvizApp)
+    found = dict(await hits(app, query))
+    assert title in found, list(found)
+    result = found[title]()
+    if result is not None:
+        await result
+    await settle(pilot)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("compare", "Splits panel"),
+        ("compare", "Replay: Compare with another"),
+        ("explain", "Token panel"),
+        ("tutorial", "Help"),
+        ("settings", "Dark or light"),
+        ("export", "Save the text as…"),
+        ("export", "Vocabulary: Export the list…"),
+        ("html", "Copy the tokens as JSON"),
+        ("unicode", "Insert a character…"),
+        ("pattern", "Splits panel"),
+        ("llama", "Choose a tokenizer"),
+        ("o200k", "Tokenizer: o200k_base (GPT-4o, GPT-4.1, GPT-5, o1, o3, o4-mini)"),
+        ("gpt-4.1", "Tokenizer: o200k_base (GPT-4o, GPT-4.1, GPT-5, o1, o3, o4-mini)"),
+        ("novels", "Tokenizer: novels [a]"),
+        ("novels", "Replay: novels [a]"),
+    ],
+)
+async def test_it_is_found_by_what_people_type(query: str, title: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert title in [found for found, _ in await hits(app, query)][:6]
+
+
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+async def test_every_action_of_every_other_screen_is_offered(screen: str) -> None:
+    app = make_app(screen)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        found = [title for title, _ in await hits(app, "next")]
+        others = {"tokens": "Next tokenizer", "chat": "Next message", "vocabulary": "Next panel"}
+        titles = {kind.id: kind.title for kind in SCREENS}
+        for other, title in others.items():
+            assert (f"{titles[other]}: {title}" in found) == (other != screen), (other, found)
+
+
+async def test_another_screens_action_goes_there_and_is_done() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pick(pilot, "add files", "Train: Add files to the corpus")
+        assert app.current_mode == "train"
+        await until(pilot, lambda: isinstance(app.screen, FileDialog))
+        await pilot.press("escape")
+        await pick(pilot, "select all", "Tokens: Select all")
+        assert app.current_mode == "tokens"
+        await until(pilot, lambda: not app.screen.editor.selection.is_empty)  # type: ignore[attr-defined]
+
+
+async def test_what_makes_no_sense_there_is_not_done_and_said() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pick(pilot, "replay the", "Train: Replay the training")
+        await until(pilot, lambda: len(app._notifications) == 1)
+        assert app.current_mode == "train"
+        await pilot.press("alt+k")
+        assert "Train: Replay the training" not in dict(await hits(app, "replay the"))
+
+
+async def test_a_tokenizer_and_a_training_are_taken_from_any_screen() -> None:
+    app = make_app("vocabulary")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pick(pilot, "novels", "Tokenizer: novels [a]")
+        await until(pilot, lambda: app.session.tokenizer.n_vocab == 262)
+        assert app.current_mode == "tokens"
+        await pick(pilot, "novels", "Replay: novels [a]")
+        assert app.current_mode == "replay"
+
+
+async def test_what_is_typed_into_the_palette_finds_another_screens_action() -> None:
+    app = make_app("train")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        app.screen.query_one(Input).value = "copy the text"
+        shown = app.screen.query_one(OptionList)
+        await until(
+            pilot,
+            lambda: shown.option_count and "Tokens: Copy the" in str(shown.options[0].prompt),
+        )
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "tokens")

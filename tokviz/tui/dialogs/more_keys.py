@@ -1,0 +1,91 @@
+"""The bar that waits for the second key of a chord, and shows what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.style import Style
+from textual.widgets import Static
+
+from tokviz.tui.actions import Action, key_label
+
+_GAP = "   "
+
+
+class MoreKeys(ModalScreen[int]):
+    """Lists second keys above the bottom line. Its result is the place of what was chosen.
+
+    Any other key, or a click elsewhere, closes it, and nothing happens.
+    """
+
+    DEFAULT_CSS = """
+    MoreKeys {
+        background: transparent;
+        & > Static {
+            dock: bottom;
+            width: 100%;
+            padding: 0 1;
+            background: $surface;
+            border-top: solid $border-quiet;
+            color: $foreground;
+        }
+    }
+    """
+
+    def __init__(self, listed: Sequence[Action]) -> None:
+        """Take the actions that have second keys."""
+        super().__init__()
+        self._listed = listed
+        self._places = {key: at for at, one in enumerate(listed) for key in one.second_keys()}
+
+    def compose(self) -> ComposeResult:
+        """Yield the place of the keys."""
+        self._keys = Static()
+        self._keys.auto_links = False
+        yield self._keys
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the keys, each of them a button for the mouse, in as many rows as they need."""
+        rows, room = [Content()], event.size.width - 2
+        for hint in self._hints():
+            if rows[-1].cell_length + len(_GAP) + hint.cell_length > room and rows[-1]:
+                rows.append(Content())
+            rows[-1] = rows[-1] + (_GAP if rows[-1] else "") + hint
+        self._keys.update(Content("\n").join(rows))
+
+    def _hints(self) -> Iterator[Content]:
+        for key, at in self._places.items():
+            listed = self._listed[at]
+            yield _hint(key, listed.footer or listed.title, f"screen.choose({at})")
+        yield _hint("escape", "close", "screen.close")
+
+    def on_key(self, event: events.Key) -> None:
+        """Take the second key."""
+        event.stop()
+        self.take(event.key.lower())
+
+    def take(self, key: str) -> None:
+        """End with what a key stands for. The leader comes by way of the app, which binds it."""
+        self.dismiss(self._places.get(key))
+
+    def on_click(self, event: events.Click) -> None:
+        """Close on a click elsewhere."""
+        if not self._keys.region.contains(event.screen_x, event.screen_y):
+            self.action_close()
+
+    def action_choose(self, at: int) -> None:
+        """Choose what was clicked."""
+        self.dismiss(at)
+
+    def action_close(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)
+
+
+def _hint(key: str, words: str, action: str) -> Content:
+    hint = Content.assemble((key_label(key), "bold $text-accent"), f" {words}")
+    return hint.stylize(Style.from_meta({"@click": action}))
