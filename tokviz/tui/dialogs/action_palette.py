@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.replay.request import ReplayRequest
-from tokviz.runs import list_runs
+from tokviz.runs import Run, list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import Action, doable, key_label
 
@@ -79,7 +79,7 @@ class Offer(NamedTuple):
 class ElsewhereProvider(Provider):
     """Offers what the other screens can do, every tokenizer and every training, once one types."""
 
-    _runs: tuple[Source, ...] = ()
+    _runs: Sequence[Run] = ()
 
     async def startup(self) -> None:
         """Look for trainings, and import the screens, so that the first key need not wait."""
