@@ -53,9 +53,7 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         await pilot.pause()
         assert isinstance(app.screen, TrainScreen)
         session.ask(UseTokenizer("gpt2"))
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert app.current_mode == "tokens"
         assert (session.tokenizer.name, session.settings.tokenizer) == ("gpt2", "gpt2")
 
