@@ -19,6 +19,7 @@ from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, Trai
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -163,7 +164,30 @@ async def test_help_shows_what_can_be_done_on_the_screen() -> None:
         await pilot.press("f1")
         await settle(pilot)
         assert "Start the training" in shown(app)
-        assert "Choose a tokenizer" not in shown(app)
+        assert "Copy the token ids" not in shown(app)
+
+
+async def test_ctrl_t_lists_the_tokenizers_before_while_and_after_one_is_trained(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show_train(pilot)
+        for phase in ("form", "running", "done"):
+            if phase == "running":
+                await begin(pilot, book, trainers)
+            elif phase == "done":
+                screen.training.enter("done")
+            assert screen.state.phase == phase
+            await pilot.press("ctrl+t")
+            assert isinstance(app.screen, TokenizerPicker), phase
+            await pilot.press("escape")
+        await pilot.click("#title", offset=(77, 0))
+        assert isinstance(app.screen, TokenizerPicker)
+        await pilot.press(*"qwen2", "enter")
+        await settle(pilot)
+        assert app.screen is screen
+        assert "qwen2" in shown(app).splitlines()[0]
 
 
 async def test_a_screen_that_rests_is_not_laid_out_again_and_again() -> None:
@@ -608,7 +632,7 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         await settle(pilot)
         assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
 
-        await pilot.press("ctrl+t")
+        await pilot.press("f4")
         await settle(pilot)
         tokens = app.screen
         assert isinstance(tokens, TokensScreen)
