@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,21 +72,56 @@ def _climbs(path: str) -> bool:
 
 def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
     try:
-        from huggingface_hub import constants, errors, hf_hub_download
+        from huggingface_hub import errors
     except ImportError:
         reason = "needs the package huggingface_hub: pip install 'tokviz-tui[hub]'"
         raise InputFileError(address, reason) from None
-    for names in _CANDIDATES:
-        try:
-            return [Path(hf_hub_download(repository, name, revision=revision)) for name in names]
-        except errors.LocalEntryNotFoundError:
-            reason = _OFFLINE if constants.HF_HUB_OFFLINE else _UNREACHABLE
-            raise InputFileError(address, reason) from None
-        except errors.EntryNotFoundError:
-            continue
-        except Exception as error:
-            raise InputFileError(address, _reason(errors, error)) from None
+    with _silence():
+        for names in _CANDIDATES:
+            try:
+                return [_file(repository, name, revision) for name in names]
+            except errors.EntryNotFoundError:
+                continue
+            except Exception as error:
+                raise InputFileError(address, _reason(errors, error)) from None
     raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
+
+
+def _file(repository: str, name: str, revision: str | None) -> Path:
+    """Fetch a file, or take it from the cache where the Hub does not give it.
+
+    The Hub is asked once before: `hf_hub_download` alone tries for half a minute if there is no
+    network.
+    """
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    try:
+        get_hf_file_metadata(hf_hub_url(repository, name, revision=revision))
+    except errors.EntryNotFoundError:
+        raise
+    except Exception as error:
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision, local_files_only=True))
+        except errors.LocalEntryNotFoundError:
+            raise error from None
+    return Path(hf_hub_download(repository, name, revision=revision))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep the library's own lines and bars from the terminal: tokviz says what went wrong."""
+    from huggingface_hub import utils
+
+    verbosity, bars = utils.logging.get_verbosity(), not utils.are_progress_bars_disabled()
+    utils.logging.set_verbosity(utils.logging.CRITICAL)
+    if bars:
+        utils.disable_progress_bars()
+    try:
+        yield
+    finally:
+        utils.logging.set_verbosity(verbosity)
+        if bars:
+            utils.enable_progress_bars()
 
 
 def _reason(errors: Any, error: Exception) -> str:
@@ -92,5 +129,7 @@ def _reason(errors: Any, error: Exception) -> str:
     for name, reason in _REASONS.items():
         if isinstance(error, getattr(errors, name)):
             return reason
+    if not isinstance(error, errors.HfHubHTTPError):
+        return _UNREACHABLE
     first = str(error).strip().splitlines()
     return f"cannot be fetched: {first[0][:200] if first else type(error).__name__}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import fspath
 
-from tokviz.errors import JobError, PatternError, TokvizError
+from tokviz.errors import JobError, PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
@@ -34,12 +34,17 @@ def validate(
 
     Returns:
         The report. A tokenizer that cannot be loaded is an error in it, not an exception.
+
+    Raises:
+        UnknownTokenizerError: If there is nothing of that name.
     """
     if isinstance(source, Tokenizer):
         return _of_tokenizer(source, source.load_report or Report(source.name), again=True)
     subject = fspath(source)
     try:
         tokenizer = load(source, split_pattern=split_pattern)
+    except UnknownTokenizerError:
+        raise
     except TokvizError as error:
         return Report(subject).joined(_of_broken(source, error, split_pattern))
     try:
