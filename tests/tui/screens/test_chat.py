@@ -354,6 +354,23 @@ async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
         assert screen.chat.place == PartPlace(1)
 
 
+@pytest.mark.parametrize("size", [(40, 12), (120, 12)], ids=["40", "120"])
+async def test_a_short_terminal_shows_the_side_that_has_the_keyboard(size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": "hello"}]})
+        for there, back in (("f5", "f5"), ("f2", "escape"), ("f9", "f9"), ("alt+i", "f7")):
+            await pilot.press(there)
+            await settle(pilot)
+            assert "IDs" in screen_text(app) and "1 user" not in screen_text(app), there
+            assert screen.views.has_focus_within
+            await pilot.press(back)
+            await settle(pilot)
+            assert "1 user" in screen_text(app) and "IDs" not in screen_text(app), back
+            assert screen.messages.editor.has_focus
+        assert screen.views.turns.shown == "ids", "what was not in sight is shown, not left"
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])
 async def test_nothing_of_a_hostile_conversation_reaches_the_terminal_raw(
     size: tuple[int, int],
