@@ -55,6 +55,12 @@ def test_arrow_key_split_over_reads() -> None:
     assert shown(parse(b"\x1b", b"[", b"A")) == ["up"]
 
 
+def test_alt_and_a_letter_right_before_another_key_types_nothing() -> None:
+    assert shown(parse(b"\x1bo\x1b[B\r")) == ["alt+o", "down", "enter"]
+    assert shown(parse(b"\x1bo", b"\x1b", b"[Bx")) == ["alt+o", "down", "x"]
+    assert shown(parse(b"\x1b\x1bo\x1b")) == ["escape", "alt+o", "escape"]
+
+
 def test_unterminated_paste_is_delivered_after_a_while() -> None:
     parser = TerminalParser()
     assert list(parser.feed(PASTE_START + b"abc")) == []

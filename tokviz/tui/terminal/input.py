@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
@@ -19,6 +20,9 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
+_BEFORE_ESCAPE = re.compile("(?=\x1b)")
+
+
 class KeyParser(XTermParser):
     """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
 
@@ -27,10 +31,13 @@ class KeyParser(XTermParser):
 
     def feed(self, data: str) -> Iterator[Message]:
         """Parse characters. Those of a malformed report are dropped, and the rest of `data`."""
-        if not data:  # to Textual's parser this is the end of the input
-            return
         try:
-            yield from super().feed(data)
+            for part in _BEFORE_ESCAPE.split(data):
+                if part[:1] == "\x1b":
+                    # What has not ended is keys. Textual would type Alt+O before an arrow as "^o".
+                    yield from self.flush()
+                if part:  # nothing is the end of the input to Textual's parser
+                    yield from super().feed(part)
         except (ValueError, OverflowError):  # a code point out of range
             self._gen = self.parse(self._tokens.append)
             self._awaiting = next(self._gen)
