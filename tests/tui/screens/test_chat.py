@@ -16,6 +16,7 @@ from textual.widgets import Static
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
@@ -685,6 +686,24 @@ def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
 def check_rows(screen: ChatScreen) -> Scan:
     assert screen.rows.dataset is not None
     return screen.rows.checks.start(screen.rows.dataset)
+
+
+async def test_a_dataset_that_is_still_being_opened_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    read = Dataset.open
+    monkeypatch.setattr(Dataset, "open", lambda path: go_on.wait() and read(path))
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ChatScreen))
+        await until(pilot, lambda: any(worker.group == "open" for worker in app.workers))
+        await pilot.press("alt+o")
+        go_on.set()
+        assert ["is being opened" in note.message for note in app._notifications] == [True]
+        await settle(pilot)
+        await pilot.press("alt+o")
+        assert len(app._notifications) == 1
 
 
 async def test_the_command_line_opens_a_dataset_with_a_template(tmp_path: Path) -> None:
