@@ -332,6 +332,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """Ask for another name of a training."""
         row = self.rows.row
         if not isinstance(row, Run):
+            self._tell_of(_ONLY_TRAINED.format("renamed") if row is not None else "")
             return
         old = row.folder
 
@@ -356,6 +357,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         row = self.rows.row
         if isinstance(row, SourceRow):
             self._forget(row)
+        elif not isinstance(row, Run):
+            self._tell_of(_ONLY_TRAINED.format("deleted") if row is not None else "")
         if not isinstance(row, Run):
             return
         stays = " It stays in use until you choose another one." * (row.folder == self.current)
@@ -396,6 +399,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             event.stop()
             self._put(event.text.strip())
 
+
+_ONLY_TRAINED = "Only tokenizers that you trained can be {}."
 
 MOST_RECENT = 12
 """How many places are remembered."""
