@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from rich.text import Text
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.content import Content
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
+from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.session import Asked, Session
 from tokviz.tui.actions import (
     Action,
@@ -25,7 +31,9 @@ from tokviz.tui.actions import (
     declared_in,
 )
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.messages import Begun
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.themes import DARK, LIGHT, THEMES
@@ -62,14 +70,25 @@ class TokvizApp(App[None]):
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
-    def __init__(self, session: Session, *, driver_class: type[Driver] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        driver_class: type[Driver] | None = None,
+        errors: ErrorLog | None = None,
+    ) -> None:
         """Take what the app is about.
 
         Args:
             session: The text, the tokenizer, the settings, and what is to be shown first.
             driver_class: The driver for this terminal, None for Textual's own choice.
+            errors: Remembers unexpected errors, which the app then outlives; without it the first
+                one ends the app, as tests want it.
         """
         super().__init__(driver_class=driver_class)
+        self._errors = errors
+        self._last_error: Unexpected | None = None
+        self._waiting: deque[events.Event] = deque()
         self.session = session
         session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
@@ -84,6 +103,81 @@ class TokvizApp(App[None]):
             # styles once more, after they have been parsed with the colours of that default.
             self.set_reactive(App.theme, DARK)
             self.stylesheet.set_variables(self.get_css_variables())
+
+    # -- input
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let input wait until what it is meant for is there, and drop it once the app ends."""
+        if isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded:
+            if self._exit:
+                return
+            if self._waiting or not self._is_ready():
+                self._waiting.append(event)
+                return
+        await self._take(event)
+
+    def _is_ready(self) -> bool:
+        screen = self.screen
+        return not isinstance(screen, TokvizScreen) or screen.has_begun
+
+    async def on_begun(self, message: Begun) -> None:
+        """Take the input that waited, one by one: the next may have to wait for what this does."""
+        if self._waiting and self._is_ready() and not self._exit:
+            await self._take(self._waiting.popleft())
+            self.post_message(message)
+
+    async def _take(self, event: events.Event) -> None:
+        try:
+            await super().on_event(event)
+        except Exception as error:
+            if self._errors is None:
+                raise
+            self._handle_exception(error)
+
+    # -- errors
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Say that something went wrong, and go on; end if it is the second time or the start.
+
+        What is typed is safe: it is written down at once, and once more at the end.
+        """
+        if self._errors is None or self._exit:
+            super()._handle_exception(error)
+            return
+        noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
+        if not self.screen_stack or not self._is_ready():
+            super()._handle_exception(error)
+        elif noted.times > 1:
+            where = f" The whole error is in {noted.file}." if noted.file else ""
+            words = f"tokviz ended, since this went wrong twice: {noted.summary}.{where}"
+            self.exit(return_code=1, message=Text(words))
+        else:
+            self._last_error = noted
+            for screen in self._made.values():
+                screen.keep()
+            self._show_error(noted)
+
+    def _show_error(self, noted: Unexpected) -> None:
+        where = f" It is in {noted.file} too." if noted.file else ""
+        text = Content.from_markup(
+            "$summary. Your text is safe. [@click=app.copy_error]Copy the whole error[/]$where",
+            summary=noted.summary,
+            where=where,
+        )
+        self.notify(text.markup, title="Unexpected error", severity="error", timeout=30)
+
+    @action("Copy the last unexpected error", section="App")
+    def action_copy_error(self) -> None:
+        """What went wrong, with its place in the program, for a report."""
+        if self._last_error is None:
+            self.notify("Nothing went wrong so far.")
+        else:
+            self.run_worker(self._copy_error(self._last_error.trace), exit_on_error=True)
+
+    async def _copy_error(self, trace: str) -> None:
+        from tokviz.tui.clipboard import copy
+
+        self.notify(copied(await copy(self, trace), "the error"), markup=False)
 
     # -- screens
 

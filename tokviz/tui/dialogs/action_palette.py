@@ -10,9 +10,10 @@ from textual.content import Content
 from textual.dom import DOMNode
 
 from tokviz.tui.actions import PREFIX, Action, declared_by, key_label
+from tokviz.tui.dialogs.base import Modal
 
 
-class ActionPalette(CommandPalette):
+class ActionPalette(CommandPalette, Modal[None]):
     """The command palette in the look of our own dialogs."""
 
     CSS_PATH = "command_palette.tcss"
