@@ -19,14 +19,14 @@ MAX_BYTES = 1_000_000
 MAX_CHARS = 200
 """Characters of an error's own words that are shown."""
 
-_ROOT = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parent
 
 
 class Unexpected(NamedTuple):
     """An error that nobody expected.
 
     Attributes:
-        place: The innermost line of ours that it came from, such as `tokviz/session.py:12`.
+        place: The line that it came from, such as `tokviz/session.py:12`.
         summary: Its kind, its own words and the place, in a line.
         trace: The whole traceback, without values of variables.
         file: The file that remembers it, None if it could not be written.
@@ -59,15 +59,20 @@ class ErrorLog:
 
 
 def place_of(error: BaseException) -> str:
-    """Give the innermost line of ours that an error came from, else the innermost of all."""
+    """Give the line that an error came from, behind the innermost one of ours if it is not ours."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_ROOT / "tokviz")]
     if not frames:
         return "unknown place"
-    frame = (ours or frames)[-1]
-    path = Path(frame.filename)
-    shown = path.relative_to(_ROOT).as_posix() if ours else path.name
-    return f"{shown}:{frame.lineno}"
+    ours = [frame for frame in frames if _PACKAGE in Path(frame.filename).parents]
+    shown = [f"{_short(frame.filename)}:{frame.lineno}" for frame in (*ours[-1:], frames[-1])]
+    return " → ".join(dict.fromkeys(shown))
+
+
+def _short(filename: str) -> str:
+    path = Path(filename)
+    if _PACKAGE in path.parents:
+        return path.relative_to(_PACKAGE.parent).as_posix()
+    return "/".join(path.parts[-2:])
 
 
 def _write(trace: str) -> Path | None:

@@ -89,6 +89,7 @@ class TokvizApp(App[None]):
         self._errors = errors
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
+        self._passing: str | None = None
         self.session = session
         session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
@@ -107,13 +108,16 @@ class TokvizApp(App[None]):
     # -- input
 
     async def on_event(self, event: events.Event) -> None:
-        """Let input wait until what it is meant for is there, and drop it once the app ends."""
-        if isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded:
-            if self._exit:
+        """Let input wait until what it is meant for is there, and drop it once that is gone."""
+        if isinstance(event, events.InputEvent | events.Paste):
+            # What no widget wanted comes back, forwarded by then, from the screen that it was for.
+            if self._exit or event.__dict__.get("aimed_at", self.screen) is not self.screen:
                 return
-            if self._waiting or not self._is_ready():
-                self._waiting.append(event)
-                return
+            if not event.is_forwarded:
+                if self._waiting or not self._is_ready():
+                    self._waiting.append(event)
+                    return
+                event.__dict__["aimed_at"] = self.screen
         await self._take(event)
 
     def _is_ready(self) -> bool:
@@ -123,7 +127,9 @@ class TokvizApp(App[None]):
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
         if self._waiting and self._is_ready() and not self._exit:
-            await self._take(self._waiting.popleft())
+            event = self._waiting.popleft()
+            event.__dict__["aimed_at"] = self.screen
+            await self._take(event)
             self.post_message(message)
 
     async def _take(self, event: events.Event) -> None:
@@ -199,7 +205,7 @@ class TokvizApp(App[None]):
     def action_next_screen(self) -> None:
         """Go to the next screen. What this one does goes on."""
         ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self.current_mode))
+        self.action_show_screen(neighbour(ids, self._passing or self.current_mode))
 
     @actions(
         *(
@@ -219,6 +225,12 @@ class TokvizApp(App[None]):
         if len(self.screen_stack) > 1:
             # A dialog waits for its answer.
             return
+        following = self._waiting[0] if self._waiting else None
+        if isinstance(following, events.Key) and following.key in _SCREEN_KEYS:
+            # To make a screen takes long. One that is left at once is not worth it.
+            self._passing = screen_id
+            return
+        self._passing = None
         if not self._screens_known:
             for kind in SCREENS:
                 self.add_mode(kind.id, partial(self._make_screen, kind.id))
@@ -282,6 +294,13 @@ class TokvizApp(App[None]):
 
 APP_ACTIONS: list[Action] = declared_by(TokvizApp)
 """What can be done on every screen."""
+
+_SCREEN_KEYS = {
+    key
+    for found in APP_ACTIONS
+    for key in found.keys
+    if found.method in ("show_screen", "next_screen")
+}
 
 
 def actions_on(screen_id: str) -> list[Action]:

@@ -127,7 +127,13 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     closes. It is not answered, since what it meant is gone.
     """
 
-    _ENDING = (events.ScreenSuspend, events.Unmount, messages.CloseMessages, messages.Prune)
+    _ENDING = (
+        events.Callback,
+        events.ScreenSuspend,
+        events.Unmount,
+        messages.CloseMessages,
+        messages.Prune,
+    )
     """What a closed dialog still has to hear, to go away."""
 
     _is_over = False
