@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from rich.style import Style
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -67,6 +68,23 @@ async def test_two_enters_in_the_palette_do_one_thing() -> None:
         assert not isinstance(app.screen, ActionPalette)
         await pilot.press("x")
         assert app.session.live.text == "xhello"
+
+
+async def test_a_click_on_a_command_that_has_gone_does_nothing() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 5)
+        commands = app.screen.query_one(OptionList)
+        late = Style.from_meta({"option": commands.option_count - 1})
+        await pilot.press(*"dark or light")
+        await until(pilot, lambda: commands.option_count == 1)
+        x, y = commands.region.offset
+        click = events.Click(commands, 0, 0, 0, 0, 1, False, False, False, x, y, late)
+        click._set_forwarded()
+        commands.post_message(click)
+        await settle(pilot)
+        assert isinstance(app.screen, ActionPalette)
 
 
 def question() -> Dialog[Any]:

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.app import ComposeResult
+from textual.command import (
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+    SearchIcon,
+)
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.events import Click
+from textual.widgets import LoadingIndicator
 
 from tokviz.tui.actions import PREFIX, Action, declared_by, key_label
 from tokviz.tui.dialogs.base import Modal
@@ -17,6 +30,25 @@ class ActionPalette(CommandPalette, Modal[None]):
     """The command palette in the look of our own dialogs."""
 
     CSS_PATH = "command_palette.tcss"
+
+    def compose(self) -> ComposeResult:
+        """Lay out the palette as Textual does, with a list that bears late clicks."""
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield SearchIcon()
+                yield CommandInput(placeholder=self._placeholder, select_on_focus=False)
+            with Vertical(id="--results"):
+                yield Commands()
+                yield LoadingIndicator()
+
+
+class Commands(CommandList):
+    """The commands that fit what is typed."""
+
+    def on_click(self, event: Click) -> None:
+        """Ignore a click on a row that has gone since."""
+        if event.style.meta.get("option", 0) >= self.option_count:
+            event.prevent_default()
 
 
 class ActionProvider(Provider):
