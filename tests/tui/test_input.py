@@ -87,6 +87,15 @@ async def test_a_click_on_a_command_that_has_gone_does_nothing() -> None:
         assert isinstance(app.screen, ActionPalette)
 
 
+async def test_the_palette_has_no_pages_where_there_is_no_room() -> None:
+    app = EarlyApp()
+    async with app.run_test(size=(1, 1)) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 5)
+        await pilot.press("pageup", "pagedown", "end", "escape")
+        assert len(app.screen_stack) == 1
+
+
 def question() -> Dialog[Any]:
     return ConfirmDialog("Title", "Do it?", "do it")
 

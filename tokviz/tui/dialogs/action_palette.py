@@ -50,6 +50,16 @@ class Commands(CommandList):
         if event.style.meta.get("option", 0) >= self.option_count:
             event.prevent_default()
 
+    def action_page_up(self) -> None:
+        """Go up a page, where there is room for a list."""
+        if self.scrollable_content_region:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Go down a page, where there is room for a list."""
+        if self.scrollable_content_region:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
 
 class ActionProvider(Provider):
     """Offers every action that can be done now in the command palette, with its key."""
