@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +23,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -196,3 +199,18 @@ async def test_once_the_app_ends_no_key_does_anything() -> None:
         press_at_once(app, "y", "alt+r", "ctrl+q", "f2", "enter")
         await until(pilot, lambda: app._exit)
         assert set(app._made) == {"tokens"}
+
+
+async def test_quitting_outlives_a_failed_save_and_waits_for_a_slow_one_all_ears() -> None:
+    app, goes_on = EarlyApp(), threading.Event()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        saving = partial(app.run_worker, group="save", thread=True, exit_on_error=False)
+        saving(lambda: 1 // 0)
+        saving(lambda: goes_on.wait(20))
+        await pilot.press("ctrl+q", "f1")
+        assert isinstance(app.screen, HelpDialog)
+        assert not app._exit
+        await pilot.press("escape", "ctrl+q")
+        goes_on.set()
+        await until(pilot, lambda: app._exit)

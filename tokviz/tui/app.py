@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from textual.content import Content
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.worker import WorkerFailed
+from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.session import Asked, Session
@@ -277,9 +278,13 @@ class TokvizApp(App[None]):
 
         They come back at the next start all the same.
         """
-        await self.workers.wait_for_complete(
-            [worker for worker in self.workers if worker.group == "save"]
-        )
+        # Not in the app's own task, which would hear no key while a slow disk writes.
+        self.run_worker(self._quit(), group="quit", exclusive=True)
+
+    async def _quit(self) -> None:
+        for saving in [worker for worker in self.workers if worker.group == "save"]:
+            with suppress(WorkerFailed, WorkerCancelled):
+                await saving.wait()
         if self._question is None or self._question is not self.screen:
             made = [screen for screen in self._made.values() if screen.is_mounted]
             names = [name for screen in made for name in screen.unsaved()]
