@@ -201,6 +201,15 @@ async def test_once_the_app_ends_no_key_does_anything() -> None:
         assert set(app._made) == {"tokens"}
 
 
+async def test_input_after_the_last_screen_has_gone_does_nothing() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+    await app.on_event(events.Key("x", "x"))
+    await app.on_event(events.MouseMove(None, 1, 1, 0, 0, 0, False, False, False))
+    assert not app._waiting
+
+
 async def test_quitting_outlives_a_failed_save_and_waits_for_a_slow_one_all_ears() -> None:
     app, goes_on = EarlyApp(), threading.Event()
     async with app.run_test() as pilot:

@@ -111,8 +111,10 @@ class TokvizApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Let input wait until what it is meant for is there, and drop it once that is gone."""
         if isinstance(event, events.InputEvent | events.Paste):
+            if self._exit or not self.screen_stack:
+                return
             # What no widget wanted comes back, forwarded by then, from the screen that it was for.
-            if self._exit or event.__dict__.get("aimed_at", self.screen) is not self.screen:
+            if event.__dict__.get("aimed_at", self.screen) is not self.screen:
                 return
             if not event.is_forwarded:
                 if self._waiting or not self._is_ready():
