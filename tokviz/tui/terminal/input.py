@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
@@ -19,6 +20,10 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
+_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])(?=.)", re.DOTALL)
+"""Behind Alt with a key where more follows: Textual's parser would take both for letters."""
+
+
 class KeyParser(XTermParser):
     """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
 
@@ -30,7 +35,11 @@ class KeyParser(XTermParser):
         if not data:  # to Textual's parser this is the end of the input
             return
         try:
-            yield from super().feed(data)
+            first, *others = _AFTER_ALT.split(data)
+            yield from super().feed(first)
+            for part in others:
+                yield from self.flush()
+                yield from super().feed(part)
         except (ValueError, OverflowError):  # a code point out of range
             self._gen = self.parse(self._tokens.append)
             self._awaiting = next(self._gen)
