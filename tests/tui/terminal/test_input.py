@@ -100,6 +100,12 @@ def test_no_input_is_an_exception(reads: list[bytes]) -> None:
     parse(*reads)
 
 
+def test_alt_keys_in_reads_close_together_are_keys_and_no_text() -> None:
+    parser = TerminalParser()
+    messages = [*parser.feed(b"\x1bh"), *parser.feed(b"\x1br"), *parser.feed(b"x")]
+    assert [getattr(message, "key", "") for message in messages] == ["alt+h", "alt+r", "x"]
+
+
 def test_alt_keys_in_one_read_are_keys_and_no_text() -> None:
     parser = TerminalParser()
     data = b"\x1bh\x1br\x1b[A\x1bhx\x1br\x1bOP\x1bv"

@@ -20,8 +20,8 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
-_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])(?=.)", re.DOTALL)
-"""Behind Alt with a key where more follows: Textual's parser would take both for letters."""
+_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])")
+"""Behind Alt with a key. If more followed, Textual's parser would take both for letters."""
 
 
 class KeyParser(XTermParser):
@@ -35,11 +35,12 @@ class KeyParser(XTermParser):
         if not data:  # to Textual's parser this is the end of the input
             return
         try:
-            first, *others = _AFTER_ALT.split(data)
-            yield from super().feed(first)
-            for part in others:
-                yield from self.flush()
+            *with_alt, rest = _AFTER_ALT.split(data)
+            for part in with_alt:
                 yield from super().feed(part)
+                yield from self.flush()
+            if rest:
+                yield from super().feed(rest)
         except (ValueError, OverflowError):  # a code point out of range
             self._gen = self.parse(self._tokens.append)
             self._awaiting = next(self._gen)
