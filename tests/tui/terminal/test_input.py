@@ -55,12 +55,6 @@ def test_arrow_key_split_over_reads() -> None:
     assert shown(parse(b"\x1b", b"[", b"A")) == ["up"]
 
 
-def test_alt_and_a_letter_right_before_another_key_types_nothing() -> None:
-    assert shown(parse(b"\x1bo\x1b[B\r")) == ["alt+o", "down", "enter"]
-    assert shown(parse(b"\x1bo", b"\x1b", b"[Bx")) == ["alt+o", "down", "x"]
-    assert shown(parse(b"\x1b\x1bo\x1b")) == ["escape", "alt+o", "escape"]
-
-
 def test_unterminated_paste_is_delivered_after_a_while() -> None:
     parser = TerminalParser()
     assert list(parser.feed(PASTE_START + b"abc")) == []
@@ -104,3 +98,16 @@ BYTES_OF_INTEREST = st.sampled_from([bytes([byte]) for byte in b"\x1b[M<09;ut~\x
 @given(st.lists(st.lists(BYTES_OF_INTEREST).map(b"".join) | st.binary()))
 def test_no_input_is_an_exception(reads: list[bytes]) -> None:
     parse(*reads)
+
+
+def test_alt_keys_in_reads_close_together_are_keys_and_no_text() -> None:
+    parser = TerminalParser()
+    messages = [*parser.feed(b"\x1bh"), *parser.feed(b"\x1br"), *parser.feed(b"x")]
+    assert [getattr(message, "key", "") for message in messages] == ["alt+h", "alt+r", "x"]
+
+
+def test_alt_keys_in_one_read_are_keys_and_no_text() -> None:
+    parser = TerminalParser()
+    data = b"\x1bh\x1br\x1b[A\x1bhx\x1br\x1bOP\x1bv"
+    keys = [getattr(message, "key", "") for message in (*parser.feed(data), *parser.wait(1.0))]
+    assert keys == ["alt+h", "alt+r", "up", "alt+h", "x", "alt+r", "f1", "alt+v"]

@@ -20,7 +20,8 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
-_BEFORE_ESCAPE = re.compile("(?=\x1b)")
+_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])")
+"""Behind Alt with a key. If more followed, Textual's parser would take both for letters."""
 
 
 class KeyParser(XTermParser):
@@ -31,13 +32,15 @@ class KeyParser(XTermParser):
 
     def feed(self, data: str) -> Iterator[Message]:
         """Parse characters. Those of a malformed report are dropped, and the rest of `data`."""
+        if not data:  # to Textual's parser this is the end of the input
+            return
         try:
-            for part in _BEFORE_ESCAPE.split(data):
-                if part[:1] == "\x1b":
-                    # What has not ended is keys. Textual would type Alt+O before an arrow as "^o".
-                    yield from self.flush()
-                if part:  # nothing is the end of the input to Textual's parser
-                    yield from super().feed(part)
+            *with_alt, rest = _AFTER_ALT.split(data)
+            for part in with_alt:
+                yield from super().feed(part)
+                yield from self.flush()
+            if rest:
+                yield from super().feed(rest)
         except (ValueError, OverflowError):  # a code point out of range
             self._gen = self.parse(self._tokens.append)
             self._awaiting = next(self._gen)
