@@ -18,12 +18,19 @@ from types import ModuleType
 import tokviz.tui
 
 PRIVATE = """
+textual._compositor:Compositor
+textual._compositor:Compositor._full_map
+textual._compositor:CompositorMap
+textual._compositor:ReflowResult
 textual._parser:ParseError
 textual._parser:Parser._awaiting
 textual._parser:Parser._gen
 textual._parser:Parser._timeout_time
 textual._parser:Parser._tokens
 textual._xterm_parser:XTermParser
+textual.app:App._notifications
+textual.app:App._refresh_notifications
+textual.app:App._unnotify
 textual.document._document:Document
 textual.document._document:Document._lines
 textual.document._document:Document._newline
@@ -49,7 +56,6 @@ textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
-textual.screen:Screen._refresh_layout
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
 textual.widget:Widget._dirty_regions
@@ -65,6 +71,7 @@ textual.widget:Widget._styles_cache
 textual.widgets._input:Input._on_paste
 textual.widgets._text_area:TextArea._delete_cursor_line
 textual.widgets._text_area:TextArea._delete_via_keyboard
+textual.widgets._text_area:TextArea._on_key
 textual.widgets._text_area:TextArea._on_mouse_move
 textual.widgets._text_area:TextArea._on_paste
 textual.widgets._text_area:TextArea._redo_batch
@@ -75,6 +82,8 @@ textual.widgets._text_area:TextArea._selecting
 textual.widgets._text_area:TextArea._set_document
 textual.widgets._text_area:TextArea._undo_batch
 textual.widgets._text_area:TextArea._watch_language
+textual.widgets._toast:Toast
+textual.widgets._toast:ToastRack
 """
 """`module:name` or `module:Class.attribute`, a line each."""
 

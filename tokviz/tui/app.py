@@ -41,6 +41,9 @@ from tokviz.tui.widgets.turns import neighbour
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
 
+ESCAPE_SECONDS = 0.5
+"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
+
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
@@ -92,6 +95,7 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
+        self._escaped = float("-inf")
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
@@ -216,12 +220,22 @@ class TokvizApp(App[None]):
         super()._refresh_notifications()
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep the sentences away from what the user does."""
+        """Keep the sentences away from what the user does; drop an Esc too many."""
+        if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
+            return
         if isinstance(event, events.InputEvent):
             self._toasts.notice(event, self.screen)
         await super().on_event(event)
         if isinstance(event, events.InputEvent) and len(self._notifications):
             self.call_after_refresh(lambda: self._toasts.place(self.screen))
+
+    def _is_too_many(self, escape: events.Key) -> bool:
+        """Tell whether an Esc comes right behind one in a dialog, which is not there any more."""
+        is_soon = escape.time - self._escaped < ESCAPE_SECONDS
+        is_in_dialog = len(self.screen_stack) > 1
+        if is_soon or is_in_dialog:
+            self._escaped = escape.time
+        return is_soon and not is_in_dialog
 
     # -- what can be done everywhere
 
