@@ -126,4 +126,4 @@ async def test_choices_that_cannot_be_written_are_told_once(tmp_path: Path) -> N
             app._save_settings()
             await settle(pilot)
         (notice,) = app._notifications
-        assert notice.message.startswith("Your settings are not saved.")
+        assert notice.message.startswith("Your settings are not saved: ")
