@@ -16,7 +16,7 @@ from tokviz.jobs.train_client import LIMITS
 from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import Source, source_at_hand, source_named
-from tokviz.sentences import why
+from tokviz.sentences import counted, why
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -146,7 +146,7 @@ class Opening(Controller):
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}…", "plain")]
         elif opened is not None:
-            words.append((f" ({opened.replay.n_merges:,} merges)", "plain"))
+            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
 
