@@ -17,14 +17,14 @@ MAX_JSON_VALUES = 8_000_000
 
 
 class JsonFileError(InputFileError):
-    """A file that can be read, but is no strict JSON."""
+    """A file that can be read, but is not strict JSON."""
 
 
 def read_json(path: str | PathLike[str], *, limit: int = MAX_JSON_BYTES) -> Any:
     """Read a JSON file of at most `limit` bytes.
 
     Raises:
-        JsonFileError: If it is no strict JSON: it names the line and column, or the key that is
+        JsonFileError: If it is not strict JSON: it names the line and column, or the key that is
             there twice.
         InputFileError: If it cannot be read.
     """
@@ -52,12 +52,12 @@ def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
     except _DuplicateKeyError as error:
         raise JsonFileError(path, f"has the key {error.key!r} twice: remove one") from None
     except json.JSONDecodeError as error:
-        reason = f"line {error.lineno}, column {error.colno}: is no JSON: {error.msg}"
+        reason = f"line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
         raise JsonFileError(path, reason) from None
     except RecursionError:
         raise JsonFileError(path, "is nested too deeply") from None
     except ValueError as error:
-        raise JsonFileError(path, f"is no JSON: {error}") from None
+        raise JsonFileError(path, f"is not JSON: {error}") from None
 
 
 class _DuplicateKeyError(ValueError):
@@ -78,4 +78,4 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a number in JSON")

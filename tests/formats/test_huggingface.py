@@ -93,7 +93,7 @@ def changed(**model):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is no JSON"),
+        ("", "is not JSON"),
         ("[" * 100_000, "is nested too deeply"),
         ("[]", "its key 'model' is not an object"),
         ("{}", "its key 'model' is not an object"),

@@ -78,7 +78,7 @@ def test_no_merges_are_no_error():
         (b'[["a", "b"], ["a"]]', "item 1: ['a'] is not a pair"),
         (b'[["a", "b"], [[97], [98]]]', "item 1: is not written as item 0 is"),
         (b"[[[97], [256]]]", "item 0: [[97], [256]] is not a pair"),
-        (b'["a b",', "is no JSON"),
+        (b'["a b",', "is not JSON"),
         (b"[" * 100_000, "nested too deeply"),
         (b"(b'a', b'b')\n(b'a', __import__('os'))\n", "line 2:"),
         (b"(" * 100_000, "line 1:"),

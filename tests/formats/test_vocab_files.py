@@ -131,6 +131,16 @@ def test_what_is_wrong_names_file_and_place(vocab, merges, words, tmp_path):
     assert str(tmp_path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [('{"a":', "line 1, column 6: is not JSON"), ('{"a": "b"}', "not a tokenizer's")],
+)
+def test_json_that_is_cut_off_or_another_is_not_said_to_lack_merges(content, words, tmp_path):
+    (tmp_path / "vocab.json").write_text(content)
+    with pytest.raises(tokviz.InputFileError, match=words):
+        tokviz.load(tmp_path / "vocab.json")
+
+
 def test_a_vocabulary_alone_says_what_is_missing(tmp_path):
     (tmp_path / "vocab.json").write_text('{"a": 0}')
     with pytest.raises(tokviz.InputFileError, match=r"without its merges: put merges\.txt beside"):

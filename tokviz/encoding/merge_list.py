@@ -91,7 +91,7 @@ class MergeListModel:
             if not (left in id_of and right in id_of and product in id_of):
                 missing = next(token for token in (left, right, product) if token not in id_of)
                 raise VocabularyError(
-                    f"merge {index} ({left!r} + {right!r}): {missing!r} is no token"
+                    f"merge {index} ({left!r} + {right!r}): {missing!r} is not a token"
                 )
 
     def token(self, token_id: int) -> bytes | None:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from tokviz.errors import InputFileError
 from tokviz.files import StrPath, input_error
 from tokviz.formats.minbpe import MAGIC as MINBPE
+from tokviz.json_file import read_json
 
 Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
 
@@ -255,6 +256,11 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
         if name in names and name != place.name:
             other = place.parent / name
             return Found("vocab", place, other) if kind == "vocab" else Found("vocab", other, place)
+    if kind == "vocab":
+        # What is cut off, or no vocabulary at all, lacks more than its merges.
+        ids = read_json(place).values()
+        if not all(isinstance(token_id, int) for token_id in ids):
+            raise InputFileError(path, "is JSON, but not a tokenizer's")
     missing = "merges: put merges.txt" if kind == "vocab" else "vocabulary: put vocab.json"
     what = "a vocabulary" if kind == "vocab" else "a list of merges"
     raise InputFileError(path, f"is {what} without its {missing} beside it")

@@ -129,7 +129,6 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
         await pilot.press("ctrl+b", "down", "d")
         await settle(pilot)
         assert [left.text() for left in screen.recovery.leftovers] == ["three", "one"]
-        await pilot.press("ctrl+b")
         assert isinstance(app.screen, UnsavedDialog)
         await pilot.press("escape")
         assert len(screen.recovery.leftovers) == 2
@@ -137,6 +136,19 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
         await settle(pilot)
         assert screen.live.text == "one"
         assert "3 B" not in bar_of(screen), "the one that is left is longer"
+
+
+async def test_a_d_for_each_discards_them_all_and_none_goes_to_the_text() -> None:
+    for text in ("one", "two", "three"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        await pilot.press("ctrl+b", "d", "d", "d")
+        await settle(pilot)
+        assert app.screen is screen
+        assert journals() == []
+        assert "d" not in screen.live.text
 
 
 async def test_two_sessions_do_not_offer_the_same() -> None:

@@ -15,7 +15,7 @@ from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
-from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
+from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
@@ -358,7 +358,7 @@ async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book:
         trainers[0].on_report(1, REPORT)
         await pilot.pause()
         text = shown(app)
-        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 ×"):
+        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 times"):
             assert said in text
 
 
@@ -368,6 +368,23 @@ async def begin(pilot: Pilot[None], book: Path, trainers: list[FakeTrainer]) -> 
     trainers[0].on_report(1, REPORT)
     await pilot.pause()
     return screen
+
+
+@pytest.mark.parametrize("height", [34, 60])
+async def test_the_curve_of_a_result_is_not_cut(
+    height: int, trainers: list[FakeTrainer], book: Path
+) -> None:
+    seconds = {name: 9.0 for name in ("reading", "compiling", "merging", "saving", "comparing")}
+    held_out = HeldOut(20_000, {"new": 2.5, "gpt2": 4.0, "cl100k_base": 4.5})
+    app = make_app()
+    async with app.run_test(size=(120, height)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        summary = SUMMARY._replace(seconds_by_phase=seconds, held_out=held_out)
+        trainers[0].on_done(1, summary)
+        await settle(pilot)
+        curve = screen.query_one("#final-curve")
+        assert curve.size.height >= 6
+        assert screen.query_one("#result").region.contains_region(curve.region)
 
 
 async def test_esc_asks_and_what_is_discarded_leaves_nothing(
@@ -386,7 +403,12 @@ async def test_esc_asks_and_what_is_discarded_leaves_nothing(
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is screen and screen.state.phase == "running", "a second Esc is harmless"
-        await pilot.press("escape", *"discard", "enter")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen is screen, "nor is a third one"
+        await pilot.click("#stop")
+        await settle(pilot)
+        await pilot.press(*"discard", "enter")
         await pilot.pause()
         assert trainers[0].cancelled and screen.state.phase == "form"
         assert screen.form.values == before

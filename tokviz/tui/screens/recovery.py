@@ -184,6 +184,9 @@ class Recovery(Controller):
         def answered(answer: tuple[int, bool]) -> None:
             number, is_wanted = answer
             (self._take if is_wanted else self._discard)(self.leftovers[number])
+            if not is_wanted and self.leftovers:
+                # One who discards goes on: a second D must not go to the text.
+                self.list_unsaved()
 
         self.ask(UnsavedDialog(list(zip(titles, self.leftovers, strict=True))), answered)
 
