@@ -13,10 +13,10 @@ from os import fspath
 
 from tokviz import bytetext
 from tokviz.encoding.model import Merge
-from tokviz.encoding.ranks import ListedRanks
 from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
+from tokviz.formats.packed import pack_merges, pack_ranks
 from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -89,18 +89,20 @@ def build(draft: Draft, name: str) -> Tokenizer:
             raise InputFileError(draft.path, str(finding))
     try:
         if draft.merges is None:
-            ranks = {token: token_id for token_id, token in draft.tokens}
             tokenizer = Tokenizer.from_ranks(
-                ListedRanks(ranks),
+                pack_ranks(draft.tokens),
                 dict(draft.specials),
                 split_pattern=draft.split_pattern,
                 name=name,
             )
         else:
-            tokenizer = Tokenizer(
-                dict(draft.tokens),
-                draft.merges,
-                SpecialTokens(dict(draft.specials), draft.late, draft.uncalled),
+            specials = SpecialTokens(dict(draft.specials), draft.late, draft.uncalled)
+            special = {(token_id, text.encode()) for text, token_id in draft.specials}
+            tokenizer = Tokenizer.from_merges(
+                pack_merges(
+                    (token for token in draft.tokens if token not in special), draft.merges
+                ),
+                specials,
                 split_pattern=draft.split_pattern,
                 ignore_merges=draft.ignore_merges,
                 name=name,

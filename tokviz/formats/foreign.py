@@ -16,17 +16,18 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
-from tokviz.child.limits import Limits
-from tokviz.encoding.merge_list import MergeListModel
+from tokviz.encoding.merge_list import ListedMerges, MergeListModel
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
+from tokviz.formats.budget import Budget
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
-from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library import LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import FileFinding, Report
+from tokviz.formats.self_check import check
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenization, Tokenizer, spans_of
 
@@ -47,7 +48,7 @@ class ForeignTokenizer(Tokenizer):
         reason: str,
         *,
         name: str,
-        limits: Limits = LIMITS,
+        limits: Budget | None = None,
     ) -> None:
         """Load a `tokenizer.json` in the library.
 
@@ -56,7 +57,7 @@ class ForeignTokenizer(Tokenizer):
             content: What it holds.
             reason: Why the library is needed.
             name: A name to show.
-            limits: What the child may use.
+            limits: What the child may use to load it; that of the file's size if None.
 
         Raises:
             InputFileError: If the file cannot be read, or the library does not take it or dies of
@@ -82,7 +83,7 @@ class ForeignTokenizer(Tokenizer):
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
         uncalled = [str(token.get("content")) for token in added if not token.get("special")]
         known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
-        self._set(MergeListModel(ordinary, [], pattern), known, pattern, name)
+        self._set(MergeListModel(ListedMerges(ordinary, []), pattern), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
@@ -94,6 +95,18 @@ class ForeignTokenizer(Tokenizer):
         self.load_report = Report(fspath(path)).joined(
             list(_notes(content, reason, normalizers, sorted(known.uncalled)))
         )
+
+    @classmethod
+    def checked(cls, path: StrPath, content: Json, reason: str, *, name: str) -> ForeignTokenizer:
+        """Load and check it, on the budget of a file of its size.
+
+        Raises:
+            InputFileError: See `ForeignTokenizer`.
+        """
+        made = cls(path, content, reason, name=name)
+        check(made)
+        made._library.trust()
+        return made
 
     def close(self) -> None:
         """End the child process; the tokenizer cannot encode any more."""

@@ -20,9 +20,12 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import StrPath, read_file
+from tokviz.formats.budget import Budget, budget
 from tokviz.json_file import MAX_JSON_BYTES
 
-LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
+_BYTES_A_CHAR = 128
+_CHARS_A_SECOND = 200_000
+"""What the library's result takes for a text, and how fast it is at the least."""
 
 PATIENCE_SECONDS = 60.0
 """How long the library may take for one call: some 50 MB of text."""
@@ -70,10 +73,12 @@ class LibraryTokenizer:
         self,
         path: StrPath,
         *,
-        limits: Limits = LIMITS,
+        limits: Budget | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         """Take the file; the child starts with the first call.
+
+        What the child does until `trust` is called has to do with what `limits` allow.
 
         Raises:
             InputFileError: If the file cannot be read.
@@ -81,9 +86,17 @@ class LibraryTokenizer:
         self._path = os.path.abspath(path)
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
-        self._jobs = JobClient("foreign_tokenizer", limits=limits, patience=patience)
+        self._budget = limits or budget(len(data))
+        # The job counts its processor time itself: loading and checking have one budget.
+        memory = Limits(memory_mb=self._budget.memory_mb, cpu_seconds=None)
+        self._trusted = False
+        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=patience)
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
+
+    def trust(self) -> None:
+        """Let every later call take as much as its text needs."""
+        self._trusted = True
 
     def facts(self) -> LibraryFacts:
         """Load the file in the child and read its vocabulary.
@@ -109,7 +122,9 @@ class LibraryTokenizer:
             JobError: If the library fails, or the child dies of it.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        body = self._ask({"do": "encode", "text": seen, "specials": specials})
+        body = self._ask(
+            {"do": "encode", "text": seen, "specials": specials, **self._allowed(len(seen))}
+        )
         return LibraryEncoding(
             *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
         )
@@ -120,12 +135,21 @@ class LibraryTokenizer:
         Raises:
             JobError: If the library fails, or the child dies of it.
         """
-        text: str = self._ask({"do": "decode", "ids": pack_numbers(ids)})["text"]
+        request = {"do": "decode", "ids": pack_numbers(ids), **self._allowed(len(ids))}
+        text: str = self._ask(request)["text"]
         return text
 
     def close(self) -> None:
         """End the child; later calls fail. Safe to call twice."""
         self._jobs.close()
+
+    def _allowed(self, n_chars: int) -> Body:
+        if not self._trusted:
+            return {"cpu_seconds": None, "memory_mb": None}
+        return {
+            "cpu_seconds": self._budget.cpu_seconds + n_chars // _CHARS_A_SECOND,
+            "memory_mb": self._budget.memory_mb + (n_chars * _BYTES_A_CHAR >> 20),
+        }
 
     def _ask(self, body: Body) -> Any:
         try:
@@ -144,6 +168,7 @@ class LibraryTokenizer:
             "path": self._path,
             "sha256": self._checksum,
             "vocabulary": body is None,
+            "cpu_seconds": self._budget.cpu_seconds,
         }
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:

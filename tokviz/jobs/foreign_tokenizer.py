@@ -14,6 +14,9 @@ The library keeps two kinds of added tokens apart, and can leave only those that
 to the text. So all are called special here but white space; the file as it is makes a second
 tokenizer when somebody asks for the library's own way.
 
+Each request says how much processor time it may take, `cpu_seconds`, null for what is left of the
+one before, and `memory_mb`, if it may have more memory than the process began with.
+
 Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
 the tokens of a text are asked for, not what a model is fed.
 """
@@ -29,6 +32,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from tokviz.child.limits import allow_cpu, allow_memory
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError
 from tokviz.files import read_file
@@ -46,6 +50,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         JobError: If the library does not take the file, or fails on a text.
     """
+    allow_cpu(request["cpu_seconds"])
+    allow_memory(request.get("memory_mb"))
     match request["do"]:
         case "load":
             state["loaded"] = _Loaded(request["path"], request["sha256"])
