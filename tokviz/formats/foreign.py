@@ -16,7 +16,7 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
-from tokviz.encoding.merge_list import ListedMerges, MergeListModel
+from tokviz.encoding.merge_list import MergeListModel
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
@@ -26,6 +26,7 @@ from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
+from tokviz.formats.packed import pack_merges
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
 from tokviz.pretokenize.patterns import SplitPattern
@@ -68,22 +69,26 @@ class ForeignTokenizer(Tokenizer):
             facts = self._library.facts()
         except JobError as error:
             self._library.close()
-            raise InputFileError(path, f"{error} ({reason})") from None
+            words = self._library.budget.why(error) if error.over else str(error)
+            raise InputFileError(path, f"{words} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
         spelled = _Spelling(content)
         special_ids = set(specials.values())
-        ordinary = {
-            token_id: spelled.bytes_of(text)
-            for text, token_id in facts.vocabulary.items()
-            if token_id not in special_ids
-        }
+        ordinary = pack_merges(
+            (
+                (token_id, spelled.bytes_of(text))
+                for text, token_id in facts.vocabulary
+                if token_id not in special_ids
+            ),
+            [],
+        )
         self._byte_level = spelled.byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
         uncalled = [str(token.get("content")) for token in added if not token.get("special")]
         known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
-        self._set(MergeListModel(ListedMerges(ordinary, []), pattern), known, pattern, name)
+        self._set(MergeListModel(ordinary, pattern), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]

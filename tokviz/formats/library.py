@@ -10,7 +10,7 @@ import hashlib
 import os
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,12 +58,12 @@ class LibraryFacts:
     Attributes:
         version: Of the library.
         specials: Text and id of the added tokens; without white space that is not called special.
-        vocabulary: Every token's text → id, with the added tokens.
+        vocabulary: Every token's text and id, with the added tokens; to be read once.
     """
 
     version: str
     specials: list[tuple[str, int]]
-    vocabulary: dict[str, int]
+    vocabulary: Iterable[tuple[str, int]]
 
 
 class LibraryTokenizer:
@@ -86,9 +86,9 @@ class LibraryTokenizer:
         self._path = os.path.abspath(path)
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
-        self._budget = limits or budget(len(data))
+        self.budget = limits or budget(len(data))
         # The job counts its processor time itself: loading and checking have one budget.
-        memory = Limits(memory_mb=self._budget.memory_mb, cpu_seconds=None)
+        memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False
         self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=patience)
         # The child ends with the last one who could ask it.
@@ -105,9 +105,11 @@ class LibraryTokenizer:
             JobError: If the library does not take the file, or the child dies of it.
         """
         first, *parts = self._call(None)
-        vocabulary: dict[str, int] = {}
-        for part in parts:
-            vocabulary.update(zip(part["texts"], unpack_numbers(part["ids"]), strict=True))
+        vocabulary = (
+            entry
+            for part in parts
+            for entry in zip(part["texts"], unpack_numbers(part["ids"]), strict=True)
+        )
         specials = [(text, token_id) for text, token_id in first["specials"]]
         return LibraryFacts(first["version"], specials, vocabulary)
 
@@ -147,8 +149,8 @@ class LibraryTokenizer:
         if not self._trusted:
             return {"cpu_seconds": None, "memory_mb": None}
         return {
-            "cpu_seconds": self._budget.cpu_seconds + n_chars // _CHARS_A_SECOND,
-            "memory_mb": self._budget.memory_mb + (n_chars * _BYTES_A_CHAR >> 20),
+            "cpu_seconds": self.budget.cpu_seconds + n_chars // _CHARS_A_SECOND,
+            "memory_mb": self.budget.memory_mb + (n_chars * _BYTES_A_CHAR >> 20),
         }
 
     def _ask(self, body: Body) -> Any:
@@ -168,7 +170,7 @@ class LibraryTokenizer:
             "path": self._path,
             "sha256": self._checksum,
             "vocabulary": body is None,
-            "cpu_seconds": self._budget.cpu_seconds,
+            "cpu_seconds": self.budget.cpu_seconds,
         }
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:

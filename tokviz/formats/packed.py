@@ -92,8 +92,17 @@ class PackedRanks:
         """Give the bytes of a rank below `n_tokens`; none if no token has it."""
         if self.sparse_ids is None:
             return self.at(rank)
+        index = self.place(rank)
+        return b"" if index is None else self.at(index)
+
+    def place(self, rank: int) -> int | None:
+        """Find a rank's place among all tokens, None if no token has it."""
+        if not 0 <= rank < self.n_tokens:
+            return None
+        if self.sparse_ids is None:
+            return rank
         index = bisect_left(self.sparse_ids, rank)
-        return self.at(index) if self.sparse_ids[index] == rank else b""
+        return index if self.sparse_ids[index] == rank else None
 
     def at(self, index: int) -> bytes:
         """Give the bytes of a token by its place among all tokens."""
@@ -195,7 +204,8 @@ class PackedMerges:
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
-        return self.tokens.token(token_id) or None if 0 <= token_id < self.tokens.n_tokens else None
+        index = self.tokens.place(token_id)
+        return None if index is None else self.tokens.at(index)
 
     def merge(self, rank: int) -> Merge:
         """Give a merge by its index."""
