@@ -1,5 +1,6 @@
 """Files that are made to break a program which reads them, each with how it is read."""
 
+# ruff: noqa: E501  a table, a file a line
 from __future__ import annotations
 
 import gzip

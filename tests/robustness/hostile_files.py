@@ -154,7 +154,7 @@ def _corpus(path: str | None) -> str:
 
     if path is None:
         return ""
-    return f"{sum(len(block.text) for block in Corpus(Path(path)).text_blocks())} characters"
+    return f"{sum(len(block.data) for block in Corpus(Path(path)).text_blocks())} bytes"
 
 
 _READ = {"tokenizer": _tokenizer, "template": _template, "rows": _rows, "corpus": _corpus}
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
                     f"{cost.child_mb:8.0f} {faults} {cost.end[-110:]}",
                     flush=True,
                 )
-    faulty = sum(bool(cost.faults(asked.seconds)) for cost in costs)
+    faulty = sum(len(cost.faults(asked.seconds)) > 0 for cost in costs)
     print(
         f"{len(costs)} files, {sum(cost.died for cost in costs)} deaths, {faulty} beyond a limit; "
         f"at most {max(cost.seconds for cost in costs):.1f} s, the app "

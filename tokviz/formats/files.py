@@ -16,7 +16,7 @@ from tokviz.formats.run import load_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.formats.vocab_files import read_combined, read_vocab_and_merges
-from tokviz.json_file import read_json
+from tokviz.json_file import located, read_json
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -51,8 +51,13 @@ def load_here(path: StrPath, split_pattern: str | SplitPattern | None = None) ->
         PatternError: See `load_path`.
     """
     found = find(os.path.expanduser(path))
-    with no_collecting():
-        tokenizer = _load(found, split_pattern, fspath(path))
+    try:
+        with no_collecting():
+            tokenizer = _load(found, split_pattern, fspath(path))
+    except NeedsLibraryError:
+        raise
+    except InputFileError as error:
+        raise located(error) from None
     check(tokenizer)
     return tokenizer
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
@@ -151,7 +152,21 @@ def _made(content: dict[str, Any]) -> Any:
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library does not take it: {str(error)[:300]}") from None
+        raise JobError(f"Hugging Face's library does not take it: {_in_words(error)}") from None
+
+
+_UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
+_PLACE = re.compile(r" at line \d+ column \d+$")
+_NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
+
+
+def _in_words(error: Exception) -> str:
+    """Say what the library means; the places that it names are not those of the file."""
+    words = _PLACE.sub("", str(error))[:300]
+    if unknown := _UNKNOWN_KIND.search(words):
+        part = _NAMES.get(unknown[1], unknown[1].lower())
+        return f"its `{part}` is of a kind, or has fields, that the library does not know"
+    return words.replace("Oniguruma error:", "a regex in it does not work:")
 
 
 def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
