@@ -166,7 +166,8 @@ _MOST_LOCATED = 10_000_000
 """Bytes of a file in which a place is looked for: that takes a second."""
 
 _JSON_PLACE = re.compile(
-    r"""(?P<place>(?:(?P<keys>[a-z_.]+)\[|item |key )(?P<key>\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]?): """
+    r"(?P<place>(?:(?P<keys>[a-z_.]+)\[|item |key )"
+    r"""(?P<key>\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]?): """
 )
 
 _MOST_DIGITS = 4300

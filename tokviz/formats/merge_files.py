@@ -103,12 +103,7 @@ def in_spelling(sides: Sequence[Sides]) -> list[Merge]:
             continue
         if _is_closed(merges):
             return merges
-    merges = list(_spelled(sides, from_characters))
-    if merges and not any(len(left) == len(right) == 1 for left, right in merges):
-        left, right = sides[0]
-        reason = "this is not a list of merges, of which the first join two single bytes"
-        raise MergeError(0, f"{left!r} + {right!r}: {reason}")
-    return merges
+    return list(_spelled(sides, from_characters))
 
 
 def _spelled(sides: Iterable[Sides], spelling: Spelling) -> Iterator[Merge]:

@@ -76,6 +76,10 @@ def read_vocab_and_merges(
     merges = read_merges(merges_path)
     if not merges and len(content) > 256:
         raise InputFileError(merges_path, "holds no merges, yet the vocabulary has longer tokens")
+    if merges and not any(len(left) == len(right) == 1 for left, right in merges):
+        first = " + ".join(repr(side)[:40] for side in merges[0])
+        reason = f"is not a list of merges: none joins two single bytes, the first {first}"
+        raise InputFileError(merges_path, reason)
     sidecar = read_sidecar(vocab_path) if find_specials else None
     return _draft(
         content,
