@@ -148,7 +148,7 @@ def located(error: InputFileError) -> InputFileError:
         return error
     steps = [*(place["keys"] or "").split("."), ast.literal_eval(place["key"])]
     steps = [step for step in steps if step != ""]
-    for position, part, stack, _ in _walk(text):
+    for position, _, stack, _ in _walk(text):
         if len(stack) == len(steps) and all(map(_is_step, stack, steps)):
             place_in_file = f"{_place(text, position)} ({place['place']})"
             reason = place_in_file + error.reason[place.end("place") :]

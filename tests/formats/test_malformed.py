@@ -13,6 +13,7 @@ from tokviz.formats.byte_level import to_characters
 
 RANKS = b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range(256))
 BYTES = {to_characters(bytes([byte])): byte for byte in range(256)}
+MODEL = {"type": "BPE", "merges": [], "vocab": BYTES}
 CHOOSE = (
     "choose a tokenizer.json, a .tiktoken file, vocab.json with merges.txt beside it, a minbpe "
     ".model, or the folder of a training"
@@ -26,10 +27,9 @@ def hf(model=None, **parts):
         "normalizer": None,
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
         "decoder": {"type": "ByteLevel"},
-        "model": {"type": "BPE", "merges": [], "vocab": BYTES},
     }
     content |= parts
-    content["model"] |= model or {}
+    content["model"] = MODEL | (model or {})
     return json.dumps(content, indent=1, ensure_ascii=False).encode()
 
 

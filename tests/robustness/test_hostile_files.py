@@ -14,7 +14,7 @@ from tokviz.formats.apart import load
 QUICK = (
     "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",
     "deep pre-tokenizers", "doubling merges", "long tokens", "many values", "padding",
-    "rows in a gzip bomb", "tokens of one CRC", "a template that doubles", "a corpus cut off",
+    "tokens of one CRC", "a template that doubles", "a corpus cut off",
 )  # fmt: skip
 NAMES = tuple(random.Random(12).sample(QUICK, 4))
 
