@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ CHOOSE = (
 
 def hf(model=None, **parts):
     """Make a `tokenizer.json` of the 256 bytes, a value a line."""
-    content = {
+    content: dict[str, Any] = {
         "added_tokens": [],
         "normalizer": None,
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
