@@ -113,7 +113,7 @@ def test_one_file_with_both_is_read(tmp_path):
         (None, "a b\nzz z\n", "merge 2: the part b'zz' is not a token"),
         (None, "a b\na b c\n", "line 2: 'a b c' is not a merge"),
         ({"a": "b"}, "", "key 'a': 'b' is not a token id"),
-        ({"0": [256]}, "", "key 0: is not a list of bytes"),
+        ({"0": [256]}, "", "key '0': is not a list of bytes"),
         ({"0": "a", "1": "a"}, "", "b'a' is a token already"),
         ({"a": -1}, "", "the id -1 is negative"),
         ({"a": 10**9}, "", "the id 1,000,000,000 is beyond the limit"),

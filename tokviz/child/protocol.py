@@ -86,7 +86,9 @@ def restore_error(job: str, described: Body) -> TokvizError:
     if described.get("name") == "PatternError":
         return PatternError(described["pattern"], described["reason"], described["position"])
     if described.get("name") == "MemoryError":
-        return JobError(f"the {job} job needs more memory than it may have")
+        error = JobError(f"the {job} job needs more memory than it may have")
+        error.over = "memory"
+        return error
     return JobError(f"the {job} job failed: {described.get('text')}")
 
 

@@ -127,7 +127,8 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     One from a file or folder gets its path for a name, so that whoever reads the name in the output
     can load it again.
     """
-    from tokviz.formats.registry import is_builtin, load
+    from tokviz.formats.apart import load
+    from tokviz.formats.registry import is_builtin
 
     asked = tokenizer_name(arguments)
     tokenizer = load(asked, split_pattern=arguments.split_pattern)

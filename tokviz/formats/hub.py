@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 from tokviz.formats.files import load_path
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -44,12 +45,20 @@ _REASONS = {
 """What the errors of `huggingface_hub` mean; the first that fits counts."""
 
 
-def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+Loader = Callable[[StrPath, str | SplitPattern | None], Tokenizer]
+
+
+def load_from_hub(
+    address: str,
+    split_pattern: str | SplitPattern | None = None,
+    load_file: Loader = load_path,
+) -> Tokenizer:
     """Load a tokenizer from the Hub, or from the cache of an earlier time.
 
     Args:
         address: `hf:org/name`, or with `@` and a branch, tag or commit.
         split_pattern: See `tokviz.load`.
+        load_file: Loads what was fetched.
 
     Raises:
         InputFileError: If the address makes no sense, the repository or revision does not exist, is
@@ -59,7 +68,7 @@ def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None)
     if match is None or _climbs(match[1]) or _climbs(match[2] or ""):
         raise InputFileError(address, _NO_ADDRESS)
     files = _fetch(address, match[1], match[2])
-    tokenizer = load_path(files[0], split_pattern)
+    tokenizer = load_file(files[0], split_pattern)
     tokenizer.name = address
     tokenizer.source = tokenizer.source.replace(str(files[0]), address, 1)
     return tokenizer

@@ -6,12 +6,13 @@ from os import fspath
 
 from tokviz.errors import JobError, PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
+from tokviz.formats.apart import load
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
 from tokviz.formats.recognise import Found, find
-from tokviz.formats.registry import HUB_PREFIX, is_builtin, load
+from tokviz.formats.registry import HUB_PREFIX, is_builtin
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.pretokenize.patterns import SplitPattern

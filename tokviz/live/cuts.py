@@ -4,17 +4,19 @@ A cut is safe if the split pattern forces a piece boundary there whatever stands
 (`SplitPattern.safe_cut`), and if no special token reaches across it. Both depend on few characters
 beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` characters of it.
 
+>>> from tokviz.encoding.specials import pattern_of_specials
 >>> from tokviz.pretokenize.patterns import get_split_pattern
->>> rule = CutRule(get_split_pattern("gpt2").safe_cut, re.compile(r"a b"), longest_special=3)
+>>> specials = pattern_of_specials(["a b"])
+>>> rule = CutRule(get_split_pattern("gpt2").safe_cut, specials, longest_special=3)
 >>> rule.split("x y a b c d", target=1)
 ['x', ' y', ' a b', ' c', ' d']
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from tokviz.encoding.specials import Pattern
 from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut
 from tokviz.tokenizer import Tokenizer
 
@@ -32,7 +34,7 @@ class CutRule:
     __slots__ = ("_safe_cut", "_specials", "reach")
 
     def __init__(
-        self, safe_cut: str | None, specials: re.Pattern[str] | None, longest_special: int
+        self, safe_cut: str | None, specials: Pattern | None, longest_special: int
     ) -> None:
         """Take the rule of the split pattern and the special tokens.
 

@@ -16,7 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin, load
+from tokviz.formats.apart import load
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
