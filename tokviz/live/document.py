@@ -50,8 +50,8 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. (With a remote tokenizer, where that is so after every key, the tokens of before
-        lend it their hues.) Several tokens share a character whose bytes they divide.
+        lo and hi. (Where that is so after every key, as it is with a remote tokenizer and in a long
+        run of spaces, the tokens of before lend it their hues.) Several tokens share a character whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -66,7 +66,7 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None and chunk.runs and self._is_remote:
+            if tokens is None and chunk.runs:
                 spans += remembered_spans(chunk, first_char, last_char, char)
             elif tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))
