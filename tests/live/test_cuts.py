@@ -62,3 +62,7 @@ def test_an_empty_text_is_one_empty_part() -> None:
 
 def test_cuts_are_sought_in_the_given_range_only() -> None:
     assert SPACES.split("x x x x x x", 1, 2, 7) == ["x x", " x", " x x x"]
+
+
+def test_a_long_text_that_follows_gets_no_more_than_it_must() -> None:
+    assert SPACES.split("x x x x x x", 99, 2, 8) == ["x x", " x x", " x x"]

@@ -15,7 +15,7 @@ from itertools import accumulate
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
-from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, parts_of
+from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
 from tokviz.live.cuts import cut_rule
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
@@ -230,7 +230,7 @@ class ChunkedText:
             for chunk in new:
                 self._encode_now(self._backlog, chunk)
         else:
-            self._backlog.add_first(new)
+            self._backlog.add_edited(new)
 
     def _edited(self, old: list[Chunk], start: int, end: int, inserted: str) -> list[Chunk]:
         """Make the chunks that an edit makes of others.
@@ -275,7 +275,7 @@ class ChunkedText:
                 return True
             now = time.perf_counter()
             if now >= turn_ends:
-                time.sleep(0)  # let the other thread have the interpreter
+                give_way()
                 turn_ends = now + TURN_SECONDS
             if now >= deadline:
                 return False

@@ -7,6 +7,7 @@ edit makes of a long one has all parts in common with it but those at the edit.
 
 from __future__ import annotations
 
+import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 _SLICE = 16_384
 """Tokens handled in one go: other threads get their turn in between."""
+
+
+def give_way() -> None:
+    """Let another thread have the interpreter; with a sleep of no length this one would keep it."""
+    time.sleep(0.0001)
 
 
 class TokenLengths(dict[int, int]):
@@ -79,6 +85,7 @@ class ChunkTokens:
         self.counts = Counter()
         for first in range(0, len(self.ids), _SLICE):
             self.counts.update(self.ids[first : first + _SLICE])
+            give_way()
 
     def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
         """Take some of the tokens with their hues, to lie between other borders."""
@@ -99,6 +106,8 @@ def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
     for first in range(0, len(ids), _SLICE):
         sizes = map(lengths.__getitem__, ids[first : first + _SLICE])
         borders.extend(islice(accumulate(sizes, initial=borders[-1]), 1, None))
+        if len(borders) <= len(ids):
+            give_way()
     return borders
 
 

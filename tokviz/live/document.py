@@ -31,7 +31,7 @@ class LiveDocument(ChunkedText):
     Offsets are characters (code points) of the byte text unless a name says `byte`; a token index
     counts the tokens that are known. Tokens become known when they are asked for (`tokens_in`,
     `token_index_at`, `ensure`), when a short edit makes them, and by `encode_pending`, the one
-    method for a worker thread. Asking never encodes a chunk of more than 32 K characters.
+    method for a worker thread. Asking never encodes a chunk of more than 8 K characters.
 
     An index is good until the text changes or more tokens become known. Questions by index or id
     make none known, nor do they take in what a worker has encoded: after `tokens_in` or `n_tokens`
