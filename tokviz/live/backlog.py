@@ -26,7 +26,7 @@ LARGE = 8 * 1024
 """Chunks of more characters than this are encoded by a worker only, and all chunks if remotely."""
 
 
-REST_SECONDS = 0.1
+REST_SECONDS = 0.25
 """So long no edit must come before a worker encodes a long chunk: after every key it would be anew."""
 
 
