@@ -64,5 +64,6 @@ def test_cuts_are_sought_in_the_given_range_only() -> None:
     assert SPACES.split("x x x x x x", 1, 2, 7) == ["x x", " x", " x x x"]
 
 
-def test_a_long_text_that_follows_gets_no_more_than_it_must() -> None:
-    assert SPACES.split("x x x x x x", 99, 2, 8) == ["x x", " x x", " x x"]
+def test_the_last_cut_is_the_last_in_its_range() -> None:
+    assert SPACES.last_cut("x x x x x x", 2, 8) == 7
+    assert SPACES.last_cut("x x x x x x", 8, 9) is None

@@ -27,7 +27,7 @@ LARGE = 8 * 1024
 
 
 REST_SECONDS = 0.25
-"""So long no edit must come before a worker encodes a long chunk: after every key it would be anew."""
+"""So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
 
 
 class Backlog:

@@ -238,7 +238,8 @@ class ChunkedText:
         Parts far from the edit are taken as they are, and no cut is looked for in them: they belong
         to a chunk in which there was none.
         """
-        margin = self._chunk_target + self._cuts.reach
+        reach = self._cuts.reach
+        margin = self._chunk_target + reach
         parts = [part for chunk in old for part in chunk.parts]
         starts = list(accumulate((part.n_chars for part in parts), initial=0))
         first = max(bisect_right(starts, start - margin) - 1, 0)
@@ -248,9 +249,13 @@ class ChunkedText:
         pieces = self._cuts.split(
             text,
             self._chunk_target,
-            self._cuts.reach if first else None,
-            len(text) - self._cuts.reach if last < len(parts) else None,
+            reach if first else None,
+            len(text) - reach if last < len(parts) else None,
         )
+        if last < len(parts):
+            # A long text follows, which is to get no more than it must.
+            cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
+            pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
         new = [self._parts(piece) for piece in pieces]
         new[0] = parts[:first] + new[0]
         new[-1] = new[-1] + parts[last:]

@@ -51,10 +51,9 @@ class CutRule:
 
         Args:
             text: Any text; an empty one is one empty part.
-            target: No part is shorter, but for the last two and, if `first` is given, the first.
+            target: No part is shorter, but for the last and, if `first` is given, the first.
             first: The first place to look for a cut.
-            last: The place behind the last one, where a long text follows, which gets no more than
-                it must; None if none follows, and the last part is to have a fair length.
+            last: The place behind the last one; None if the last part is to have a fair length.
         """
         at = target if first is None else first
         end = len(text) - target // 2 if last is None else last
@@ -67,16 +66,15 @@ class CutRule:
             parts.append(text[start:cut])
             start = cut
             at = start + target
-        if last is not None:
-            # What follows the text is long: the least that is possible is left to it.
-            tail, at = start, max(start + 1, first or 0)
-            while cut := self._next_cut(text, at, last):
-                tail, at = cut, cut + 1
-            if tail > start:
-                parts.append(text[start:tail])
-                start = tail
         parts.append(text[start:])
         return parts
+
+    def last_cut(self, text: str, first: int, last: int) -> int | None:
+        """Find the last safe cut from `first` on and before `last`, looking at every one."""
+        found = None
+        while cut := self._next_cut(text, first, last):
+            found, first = cut, cut + 1
+        return found
 
     def _next_cut(self, text: str, at: int, end: int) -> int | None:
         """Find the first safe cut from `at` on and before `end`."""

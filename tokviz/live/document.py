@@ -51,7 +51,8 @@ class LiveDocument(ChunkedText):
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
         lo and hi. (Where that is so after every key, as it is with a remote tokenizer and in a long
-        run of spaces, the tokens of before lend it their hues.) Several tokens share a character whose bytes they divide.
+        run of spaces, the tokens of before lend it their hues.) Several tokens share a character
+        whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
