@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import islice
 from threading import Lock
 from typing import Protocol
@@ -31,6 +33,7 @@ MOST_TOKENS_OF_TIKTOKEN = 1_000_000
 _LONG_WHITE_SPACE = re.compile(r"\s{100000}")
 _LONGEST_SAFE_TEXT = 100_000
 _CACHED_PIECES = 65_536
+_ONE_PIECE = r"[\s\S]+"
 
 
 class RankSource(Protocol):
@@ -221,7 +224,6 @@ class _Core:
 
     Attributes:
         encode: Encodes text that tiktoken can split; None if it cannot split by this pattern.
-        encode_piece: Encodes the bytes of one piece.
     """
 
     def __init__(self, tokens: list[bytes], pattern: SplitPattern) -> None:
@@ -230,16 +232,27 @@ class _Core:
         # Only patterns that are known to leave no gap may be left to tiktoken, which would drop
         # the text in the gaps. One piece of any length needs no regex at all.
         by_tiktoken = pattern.gapless and pattern.name != "none"
-        encoding = tiktoken.Encoding(
-            "tokviz",
-            pat_str=pattern.regex if by_tiktoken else r"[\s\S]",
-            mergeable_ranks={token: rank for rank, token in enumerate(tokens) if token},
-            special_tokens={},
-        )
+        ranks = {token: rank for rank, token in enumerate(tokens) if token}
+
+        def encoding(regex_text: str) -> tiktoken.Encoding:
+            return tiktoken.Encoding(
+                "tokviz", pat_str=regex_text, mergeable_ranks=ranks, special_tokens={}
+            )
+
+        by_pieces = encoding(pattern.regex if by_tiktoken else _ONE_PIECE)
         self.encode: Callable[[str], list[int]] | None = (
-            encoding.encode_ordinary if by_tiktoken else None
+            by_pieces.encode_ordinary if by_tiktoken else None
         )
-        self.encode_piece: Callable[[bytes], list[int]] = encoding._encode_single_piece
+        self._encode_single_piece: Callable[[bytes], list[int]] = by_pieces._encode_single_piece
+        self._one_piece = cache(lambda: encoding(_ONE_PIECE) if by_tiktoken else by_pieces)
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Encode the bytes of one piece."""
+        if len(piece) > SHORT_TEXT:
+            # The other function keeps the interpreter from all threads meanwhile.
+            with suppress(UnicodeDecodeError):
+                return self._one_piece().encode_ordinary(piece.decode())
+        return self._encode_single_piece(piece)
 
 
 def _beyond_tiktoken(text: str) -> bool:

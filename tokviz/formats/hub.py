@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,7 @@ def _file(repository: str, name: str, revision: str | None) -> Path:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Keep the library's own lines and bars from the terminal: tokviz says what went wrong."""
-    from huggingface_hub import utils
-
+    utils: Any = import_module("huggingface_hub.utils")
     verbosity, bars = utils.logging.get_verbosity(), not utils.are_progress_bars_disabled()
     utils.logging.set_verbosity(utils.logging.CRITICAL)
     if bars:
