@@ -18,7 +18,7 @@ from typing import Any
 
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message, unpack_numbers
-from tokviz.child.runner import JobClient, JobDroppedError
+from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
@@ -62,6 +62,8 @@ def check(regex_text: str) -> bool:
         _call(lambda memory: [request], answers)
     except JobDroppedError:
         raise
+    except JobTimeoutError:
+        raise PatternError(regex_text, "takes too long to compile") from None
     except JobError as error:
         raise PatternError(regex_text, f"cannot be compiled: {error}") from None
     return bool(answers[0]["matches_empty"])
@@ -113,6 +115,8 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
         _call(requests, answers)
     except JobDroppedError:
         raise
+    except JobTimeoutError as error:
+        died = f"takes longer than {error.seconds:g} s for one piece"
     except JobError as error:
         died = str(error)
     steps = [_as_progress(answer) for answer in answers if "ends" in answer]
