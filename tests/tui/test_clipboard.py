@@ -14,7 +14,7 @@ from textual.app import App
 from tokviz.errors import OutputFileError
 from tokviz.tui import clipboard
 from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copy
-from tokviz.tui.screens.copying import sentence
+from tokviz.tui.screens.copying import copied
 
 DESKTOP = {"DISPLAY": ":0"}
 
@@ -169,7 +169,7 @@ def test_what_is_not_known_of_a_copy_is_said_and_the_file_is_named(
     tmp_path: Path, environment: dict[str, str], method: str
 ) -> None:
     result, _ = run_copy(tmp_path, "1 2 3", environment, Desktop())
-    said = sentence(result, "3 token ids")
+    said = copied(result, "3 token ids")
     assert result.method == method
     assert said.startswith("Copied 3 token ids. ")
     assert "on the clipboard" in said
@@ -179,4 +179,4 @@ def test_what_is_not_known_of_a_copy_is_said_and_the_file_is_named(
 
 def test_a_copy_that_arrived_says_no_more(tmp_path: Path) -> None:
     result, _ = run_copy(tmp_path, "1 2 3", DESKTOP, Desktop())
-    assert sentence(result, "3 token ids") == "Copied 3 token ids."
+    assert copied(result, "3 token ids") == "Copied 3 token ids."

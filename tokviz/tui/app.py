@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.content import Content
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.worker import WorkerCancelled, WorkerFailed
 
+from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.session import Asked, Session, SettingsChanged
 from tokviz.tui.actions import (
     LEADER,
@@ -29,8 +35,10 @@ from tokviz.tui.actions import (
     doable,
 )
 from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.messages import Begun
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import in_thread
@@ -78,14 +86,26 @@ class TokvizApp(App[None]):
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
-    def __init__(self, session: Session, *, driver_class: type[Driver] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        driver_class: type[Driver] | None = None,
+        errors: ErrorLog | None = None,
+    ) -> None:
         """Take what the app is about.
 
         Args:
             session: The text, the tokenizer, the settings, and what is to be shown first.
             driver_class: The driver for this terminal, None for Textual's own choice.
+            errors: Remembers unexpected errors, which the app then outlives; without it the first
+                one ends the app, as tests want it.
         """
         super().__init__(driver_class=driver_class)
+        self._errors = errors
+        self._last_error: Unexpected | None = None
+        self._waiting: deque[events.Event] = deque()
+        self._passing: str | None = None
         self.session = session
         session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
         self._screens_known = False
@@ -105,6 +125,93 @@ class TokvizApp(App[None]):
             # styles once more, after they have been parsed with the colours of that default.
             self.set_reactive(App.theme, DARK)
             self.stylesheet.set_variables(self.get_css_variables())
+
+    # -- input
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let input wait until what it is meant for is there, and drop it once that is gone."""
+        if isinstance(event, events.InputEvent | events.Paste):
+            if self._exit or not self.screen_stack:
+                return
+            # What no widget wanted comes back, forwarded by then, from the screen that it was for.
+            if event.__dict__.get("aimed_at", self.screen) is not self.screen:
+                return
+            if not event.is_forwarded:
+                if self._waiting or not self._is_ready():
+                    self._waiting.append(event)
+                    return
+                event.__dict__["aimed_at"] = self.screen
+        await self._take(event)
+
+    def _is_ready(self) -> bool:
+        screen = self.screen
+        return not isinstance(screen, TokvizScreen) or screen.has_begun
+
+    async def on_begun(self, message: Begun) -> None:
+        """Take the input that waited, one by one: the next may have to wait for what this does."""
+        if self._waiting and self._is_ready() and not self._exit:
+            event = self._waiting.popleft()
+            event.__dict__["aimed_at"] = self.screen
+            await self._take(event)
+            self.post_message(message)
+
+    async def _take(self, event: events.Event) -> None:
+        is_input = isinstance(event, events.InputEvent)
+        if is_input:
+            self._toasts.notice(event, self.screen)
+        try:
+            await super().on_event(event)
+        except Exception as error:
+            if self._errors is None:
+                raise
+            self._handle_exception(error)
+        if is_input and len(self._notifications):
+            self.call_after_refresh(self._place_toasts)
+
+    # -- errors
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Say that something went wrong, and go on; end if it is the second time or the start.
+
+        What is typed is safe: it is written down at once, and once more at the end.
+        """
+        if self._errors is None or self._exit:
+            super()._handle_exception(error)
+            return
+        noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
+        if not self.screen_stack or not self._is_ready():
+            super()._handle_exception(error)
+        elif noted.times > 1:
+            where = f" The whole error is in {noted.file}." if noted.file else ""
+            words = f"tokviz ended, since this went wrong twice: {noted.summary}.{where}"
+            self.exit(return_code=1, message=Text(words))
+        else:
+            self._last_error = noted
+            for screen in self._made.values():
+                screen.keep()
+            self._show_error(noted)
+
+    def _show_error(self, noted: Unexpected) -> None:
+        where = f" It is in {noted.file} too." if noted.file else ""
+        text = Content.from_markup(
+            "$summary. Your text is safe. [@click=app.copy_error]Copy the whole error[/]$where",
+            summary=noted.summary,
+            where=where,
+        )
+        self.notify(text.markup, title="Unexpected error", severity="error", timeout=30)
+
+    @action("Copy the last unexpected error", section="App")
+    def action_copy_error(self) -> None:
+        """What went wrong, with its place in the program, for a report."""
+        if self._last_error is None:
+            self.notify("Nothing went wrong so far.")
+        else:
+            self.run_worker(self._copy_error(self._last_error.trace), exit_on_error=True)
+
+    async def _copy_error(self, trace: str) -> None:
+        from tokviz.tui.clipboard import copy
+
+        self.notify(copied(await copy(self, trace), "the error"), markup=False)
 
     # -- screens
 
@@ -162,6 +269,12 @@ class TokvizApp(App[None]):
         if len(self.screen_stack) > 1:
             # A dialog waits for its answer.
             return
+        following = self._waiting[0] if self._waiting else None
+        if isinstance(following, events.Key) and following.key in _SCREEN_KEYS:
+            # To make a screen takes long. One that is left at once is not worth it.
+            self._passing = screen_id
+            return
+        self._passing = None
         if not self._screens_known:
             for kind in SCREENS:
                 self.add_mode(kind.id, partial(self._make_screen, kind.id))
@@ -180,7 +293,7 @@ class TokvizApp(App[None]):
     def action_next_screen(self) -> None:
         """Go to the next screen. What this one does goes on."""
         ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self.current_mode))
+        self.action_show_screen(neighbour(ids, self._passing or self.current_mode))
 
     # -- the look
 
@@ -210,18 +323,13 @@ class TokvizApp(App[None]):
                 self._unnotify(standing, refresh=False)
         super().notify(message, **options)
 
-    def _refresh_notifications(self) -> None:
+    def _place_toasts(self) -> None:
         if self.is_running and self.screen_stack:
             self._toasts.place(self.screen)
-        super()._refresh_notifications()
 
-    async def on_event(self, event: events.Event) -> None:
-        """Keep the sentences away from what the user does."""
-        if isinstance(event, events.InputEvent):
-            self._toasts.notice(event, self.screen)
-        await super().on_event(event)
-        if isinstance(event, events.InputEvent) and len(self._notifications):
-            self.call_after_refresh(lambda: self._toasts.place(self.screen))
+    def _refresh_notifications(self) -> None:
+        self._place_toasts()
+        super()._refresh_notifications()
 
     # -- what can be done everywhere
 
@@ -261,9 +369,13 @@ class TokvizApp(App[None]):
 
         The changes come back at the next start all the same.
         """
-        await self.workers.wait_for_complete(
-            [worker for worker in self.workers if worker.group == "save"]
-        )
+        # Not in the app's own task, which would hear no key while a slow disk writes.
+        self.run_worker(self._quit(), group="quit", exclusive=True)
+
+    async def _quit(self) -> None:
+        for saving in [worker for worker in self.workers if worker.group == "save"]:
+            with suppress(WorkerFailed, WorkerCancelled):
+                await saving.wait()
         if self._question is None or self._question is not self.screen:
             made = [screen for screen in self._made.values() if screen.is_mounted]
             for screen in made:
@@ -304,6 +416,13 @@ class TokvizApp(App[None]):
 
 APP_ACTIONS: list[Action] = declared_by(TokvizApp)
 """What can be done on every screen."""
+
+_SCREEN_KEYS = {
+    key
+    for found in APP_ACTIONS
+    for key in found.keys
+    if found.method in ("show_screen", "next_screen")
+}
 
 
 def actions_on(screen_id: str) -> list[Action]:

@@ -72,3 +72,7 @@ class Notice(Message):
         super().__init__()
         self.text = text
         self.severity = severity
+
+
+class Begun(Message, bubble=False):
+    """A screen shows what it begins with: it can take input."""

@@ -54,10 +54,14 @@ def run(
         # better happen before there is something to type into.
         Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
 
+    from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
+    from tokviz.tui.handlers import outlive_errors
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app
 
-    exit_process(run_app(TokvizApp(session, driver_class=driver_class())))
+    outlive_errors()
+    app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
+    exit_process(run_app(app))
 
 
 def _session(

@@ -80,9 +80,7 @@ def in_thread(
         if done is not None:
             task.tell(hand_over, done, result)
 
-    return node.run_worker(
-        run, group=group, description=group, exclusive=exclusive, thread=True, exit_on_error=False
-    )
+    return node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
 
 
 def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:

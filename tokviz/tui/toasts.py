@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from textual import events
+from textual.errors import NoWidget
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets._toast import Toast, ToastRack
@@ -18,9 +21,10 @@ class Toasts:
     def notice(self, event: events.Event, screen: Screen[object]) -> None:
         """Remember which row the mouse acted on; a key acts where the keyboard is."""
         if isinstance(event, events.MouseDown):
-            under, _ = screen.get_widget_at(*event.screen_offset)
-            if not isinstance(under, Toast):
-                self._clicked = event.screen_y
+            with suppress(NoWidget):
+                under, _ = screen.get_widget_at(*event.screen_offset)
+                if not isinstance(under, Toast):
+                    self._clicked = event.screen_y
         elif isinstance(event, events.Key | events.Paste):
             self._clicked = None
 

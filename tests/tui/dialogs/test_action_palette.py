@@ -24,7 +24,7 @@ def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(Compiling, "begin", lambda self: None)
     runs = tmp_path / "runs"
     tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
-    monkeypatch.setattr("tokviz.tui.dialogs.action_palette.runs_folder", lambda: runs)
+    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)
     return runs
 
 

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz import bytetext
+from tokviz.error_log import ErrorLog
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
@@ -524,6 +525,7 @@ async def test_quitting_while_tokens_are_made_is_possible_at_once() -> None:
 
 async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app("x" * 100_000)
+    app._errors = ErrorLog()
 
     def fail(seconds: float) -> bool:
         raise ValueError("the encoder broke")

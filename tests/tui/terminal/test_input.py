@@ -98,3 +98,16 @@ BYTES_OF_INTEREST = st.sampled_from([bytes([byte]) for byte in b"\x1b[M<09;ut~\x
 @given(st.lists(st.lists(BYTES_OF_INTEREST).map(b"".join) | st.binary()))
 def test_no_input_is_an_exception(reads: list[bytes]) -> None:
     parse(*reads)
+
+
+def test_alt_keys_in_reads_close_together_are_keys_and_no_text() -> None:
+    parser = TerminalParser()
+    messages = [*parser.feed(b"\x1bh"), *parser.feed(b"\x1br"), *parser.feed(b"x")]
+    assert [getattr(message, "key", "") for message in messages] == ["alt+h", "alt+r", "x"]
+
+
+def test_alt_keys_in_one_read_are_keys_and_no_text() -> None:
+    parser = TerminalParser()
+    data = b"\x1bh\x1br\x1b[A\x1bhx\x1br\x1bOP\x1bv"
+    keys = [getattr(message, "key", "") for message in (*parser.feed(data), *parser.wait(1.0))]
+    assert keys == ["alt+h", "alt+r", "up", "alt+h", "x", "alt+r", "f1", "alt+v"]

@@ -7,9 +7,22 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.app import ComposeResult
+from textual.command import (
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+    SearchIcon,
+)
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.events import Click
+from textual.widgets import LoadingIndicator
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.glyphs import safe
@@ -18,15 +31,45 @@ from tokviz.replay.request import ReplayRequest
 from tokviz.runs import Run, list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import Action, doable, key_label
+from tokviz.tui.dialogs.base import Modal
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
 """What would only show another list of what can be done."""
 
 
-class ActionPalette(CommandPalette):
+class ActionPalette(CommandPalette, Modal[None]):
     """The command palette in the look of our own dialogs."""
 
     CSS_PATH = "command_palette.tcss"
+
+    def compose(self) -> ComposeResult:
+        """Lay out the palette as Textual does, with a list that bears late clicks."""
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield SearchIcon()
+                yield CommandInput(placeholder=self._placeholder, select_on_focus=False)
+            with Vertical(id="--results"):
+                yield Commands()
+                yield LoadingIndicator()
+
+
+class Commands(CommandList):
+    """The commands that fit what is typed."""
+
+    def on_click(self, event: Click) -> None:
+        """Ignore a click on a row that has gone since."""
+        if event.style.meta.get("option", 0) >= self.option_count:
+            event.prevent_default()
+
+    def action_page_up(self) -> None:
+        """Go up a page, where there is room for a list."""
+        if self.scrollable_content_region:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Go down a page, where there is room for a list."""
+        if self.scrollable_content_region:
+            super().action_page_down()  # type: ignore[no-untyped-call]
 
 
 class ActionProvider(Provider):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
-from textual import events
+from textual import events, messages
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input, Static
@@ -119,7 +121,52 @@ def _width(hints: Sequence[Hint]) -> int:
 _GAP = "   "
 
 
-class Dialog(ModalScreen[ResultT], Generic[ResultT]):
+class Modal(ModalScreen[ResultT], Generic[ResultT]):
+    """What lies over a screen until it is answered, once.
+
+    Two keys can come in one read: the second one is on its way to the dialog that the first one
+    closes. It is not answered, since what it meant is gone.
+    """
+
+    _ENDING = (
+        events.Callback,
+        events.ScreenSuspend,
+        events.Unmount,
+        messages.CloseMessages,
+        messages.Prune,
+    )
+    """What a closed dialog still has to hear, to go away."""
+
+    _is_over = False
+    _late: tuple[ResultT | None] | None = None
+
+    def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
+        """Close with a result; only the first one counts.
+
+        One that comes while something lies above, such as from a thread, waits until that is gone.
+        """
+        if self._is_over or self._late is not None:
+            return AwaitComplete()
+        if self.app.screen is not self:
+            self._late = (result,)
+            return AwaitComplete()
+        self._is_over = True
+        return super().dismiss(result)
+
+    def on_screen_resume(self) -> None:
+        """Close now with the result that came while something lay above."""
+        if self._late is not None:
+            (result,), self._late = self._late, None
+            self.dismiss(result)
+
+    def _get_dispatch_methods(
+        self, method_name: str, message: Message
+    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
+        if not self._is_over or isinstance(message, self._ENDING):
+            yield from super()._get_dispatch_methods(method_name, message)
+
+
+class Dialog(Modal[ResultT], Generic[ResultT]):
     """A modal dialog in the middle of the screen, the whole screen where that is small.
 
     A subclass says what is inside with `compose_body`. It ends by `dismiss(result)`, or with None

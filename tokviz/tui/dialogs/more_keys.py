@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.tui.actions import Action, key_label
+from tokviz.tui.dialogs.base import Modal
 
 _GAP = "   "
 
 
-class MoreKeys(ModalScreen[int]):
+class MoreKeys(Modal[int]):
     """Lists second keys above the bottom line. Its result is the place of what was chosen.
 
     Any other key, or a click elsewhere, closes it, and nothing happens.

@@ -13,7 +13,6 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker, WorkerState
 
 from tokviz.session import (
     Asked,
@@ -26,7 +25,7 @@ from tokviz.session import (
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.messages import Notice
+from tokviz.tui.messages import Begun, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
 from tokviz.tui.sizes import size_classes
@@ -69,6 +68,8 @@ class TokvizScreen(Screen[None]):
             found.method: (found, self) for found in declared_by(type(self))
         }
         self._handlers: list[tuple[Handler, Controller]] = []
+        self.has_begun = False
+        """Whether it shows what it begins with, and can take input."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -130,6 +131,12 @@ class TokvizScreen(Screen[None]):
         self.fit(self.app.size)
         self.show_title()
         self.show_keys()
+        # After what a subclass does then.
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.has_begun = True
+        self.app.post_message(Begun())
 
     def on_unmount(self) -> None:
         """Hear of nothing any more."""
@@ -163,11 +170,6 @@ class TokvizScreen(Screen[None]):
         """Show what a widget, or work in the background, has to say."""
         message.stop()
         self.say(message.text, message.severity)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so if something in the background failed, rather than go on in silence."""
-        if event.state is WorkerState.ERROR:
-            self.say(f"Something went wrong in the background: {event.worker.error}", "error")
 
     def _change_palette(self) -> None:
         palette = palette_of(self.app)
@@ -203,6 +205,9 @@ class TokvizScreen(Screen[None]):
             The question, if there is one.
         """
         return None
+
+    def keep(self) -> None:
+        """Write down what the end of the app would lose; by default there is nothing."""
 
     # -- requests
 

@@ -26,7 +26,7 @@ class Copying(Controller):
 
     def copy(self, text: str, what: str) -> None:
         """Copy in the background, and say where the copy went."""
-        self.screen.run_worker(self._copy(text, what), group="copy", exit_on_error=False)
+        self.screen.run_worker(self._copy(text, what), group="copy")
 
     async def _copy(self, text: str, what: str) -> None:
         from tokviz.tui.clipboard import copy
@@ -36,10 +36,10 @@ class Copying(Controller):
         except TokvizError as error:
             self.say(f"Not copied. {error}", "error")
             return
-        self.say(sentence(result, what))
+        self.say(copied(result, what))
 
 
-def sentence(result: CopyResult, what: str) -> str:
+def copied(result: CopyResult, what: str) -> str:
     """Say where a copy went, and what is known of whether it arrived."""
     file = home_label(Path(result.file)) if result.file else ""
     kept = {

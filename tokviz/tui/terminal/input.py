@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
@@ -19,6 +20,10 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
+_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])")
+"""Behind Alt with a key. If more followed, Textual's parser would take both for letters."""
+
+
 class KeyParser(XTermParser):
     """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
 
@@ -30,7 +35,12 @@ class KeyParser(XTermParser):
         if not data:  # to Textual's parser this is the end of the input
             return
         try:
-            yield from super().feed(data)
+            *with_alt, rest = _AFTER_ALT.split(data)
+            for part in with_alt:
+                yield from super().feed(part)
+                yield from self.flush()
+            if rest:
+                yield from super().feed(rest)
         except (ValueError, OverflowError):  # a code point out of range
             self._gen = self.parse(self._tokens.append)
             self._awaiting = next(self._gen)

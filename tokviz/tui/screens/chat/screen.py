@@ -148,6 +148,10 @@ class ChatScreen(TokvizScreen):
         """Name what is not saved."""
         return self.files.safe.names()
 
+    def keep(self) -> None:
+        """Write down what is not saved."""
+        self.files.safe.keep()
+
     def on_unmount(self) -> None:
         """Keep what was not saved, and end what runs in the background."""
         self.files.safe.end()

@@ -172,6 +172,10 @@ class TokensScreen(TokvizScreen):
         """Name what is not saved."""
         return self.files.safe.names()
 
+    def keep(self) -> None:
+        """Write down what is not saved."""
+        self.files.safe.keep()
+
     def on_unmount(self) -> None:
         """End what runs in the background."""
         self.encoding.end()

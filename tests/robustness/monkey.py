@@ -1,0 +1,392 @@
+"""Look for crashes: a monkey at the keyboard and the mouse, at human pace and in bursts.
+
+    python tests/robustness/monkey.py 50000
+    python tests/robustness/monkey.py 300 --seed 7 --run 12
+
+Every run is an app of its own. A crash is printed with its seed, its run and the last actions: the
+second command does that run again. The figures at the end are crashes, the slowest answer (until
+the app and its screen have dealt with what came), and how memory grew from the second quarter of
+the runs to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import io
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+RUN_ACTIONS = 250
+LAST = 25
+"""Actions that are printed with a crash."""
+DEAF_SECONDS = 20.0
+"""Seconds without an answer after which the app counts as deaf."""
+
+TEXTS = (
+    "hello world", "x", " ", "\n\n\n", "\t", "1234567", "日本語のテキスト",
+    "👩‍👩‍👧‍👦 e\u0301\u200b\u202e", "\x1b[31m\x07\x9b", "a" * 3000, " " * 500,
+    "def f(x):\r\n    return x\r\n" * 40, "<|endoftext|>", "300", "[a-z]+", "(", ".", "/", "~/",
+)  # fmt: skip
+KEYS = (
+    *"abcxyz019 ./?", "enter", "enter", "enter", "escape", "escape", "tab", "shift+tab", "up",
+    "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "space",
+    "shift+right", "ctrl+home", "ctrl+end", "ctrl+right", "ctrl+p", "ctrl+a", "ctrl+z", "ctrl+y",
+    "f1",
+)  # fmt: skip
+SIZES = ((80, 24), (120, 40), (200, 60), (40, 12), (1, 1), (2, 2), (1000, 300), (20, 5), (300, 3))
+TOKENIZERS = ("gpt2", "cl100k_base", "o200k_base", "qwen2")
+
+
+class Crash(NamedTuple):
+    """A run that ended as no run should."""
+
+    run: int
+    number: int
+    what: str
+    last: tuple[str, ...]
+
+
+class Figures(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        actions: How many were done.
+        kinds: How many of which kind.
+        crashes: The runs that crashed.
+        slowest: The seconds of the slowest answer, and what was answered.
+        drift: By how much memory grew, 0.05 for 5 %.
+    """
+
+    actions: int
+    kinds: Counter[str]
+    crashes: list[Crash]
+    slowest: tuple[float, str]
+    drift: float
+
+
+class Monkey:
+    """Does random things to one app."""
+
+    def __init__(self, app: Any, pilot: Any, chance: random.Random, corpus: Path) -> None:
+        self.app, self.pilot, self.chance, self.corpus = app, pilot, chance, corpus
+        self.keys = (*KEYS, *_action_keys())
+        self.deeds: dict[str, tuple[int, Callable[[], Awaitable[str]]]] = {
+            "key": (30, self.key),
+            "burst": (20, self.burst),
+            "click": (15, self.click),
+            "wheel": (6, self.wheel),
+            "drag": (4, self.drag),
+            "paste": (5, self.paste),
+            "resize": (4, self.resize),
+            "screen": (8, self.screen),
+            "command": (8, self.command),
+            "tokenizer": (2, self.tokenizer),
+            "train": (1, self.train),
+        }
+
+    async def act(self) -> tuple[str, str]:
+        """Do one thing, and say of which kind and what."""
+        names = list(self.deeds)
+        weights = [weight for weight, _ in self.deeds.values()]
+        name = self.chance.choices(names, weights)[0]
+        return name, await self.deeds[name][1]()
+
+    async def answer(self) -> None:
+        """Wait until the app and its screen have dealt with everything that came before."""
+        for pump in (self.app, self.app.screen):
+            answered = asyncio.Event()
+            if pump.call_later(answered.set):
+                happens = (answered, self.app._monkey_ended, self.app._exception_event)
+                waits = [asyncio.ensure_future(event.wait()) for event in happens]
+                done, _ = await asyncio.wait(
+                    waits, timeout=DEAF_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                for wait in waits:
+                    wait.cancel()
+                # A dialog that closed meanwhile answers nothing any more.
+                if not done and (pump is self.app or pump.is_current):
+                    raise TimeoutError(f"deaf: no answer in {DEAF_SECONDS:.0f} s")
+
+    def press(self, *keys: str) -> None:
+        """Let keys arrive as if in one read."""
+        from textual import events
+        from textual.keys import key_to_character
+
+        for key in keys:
+            self.app.post_message(events.Key(key, key_to_character(key)).set_sender(self.app))
+
+    def mouse(self, kind: str, x: int, y: int, button: int = 1) -> None:
+        from textual import events
+
+        event = getattr(events, f"Mouse{kind}")
+        self.app.post_message(event(None, x, y, 0, 0, button, False, False, False, x, y))
+
+    def place(self) -> tuple[int, int]:
+        width, height = self.app.size
+        return self.chance.randrange(max(1, width)), self.chance.randrange(max(1, height))
+
+    async def key(self) -> str:
+        key = self.chance.choice(self.keys)
+        self.press(key)
+        return key
+
+    async def burst(self) -> str:
+        if self.chance.random() < 0.4:
+            keys = [self.chance.choice(self.keys)] * self.chance.randint(2, 6)
+        else:
+            keys = [self.chance.choice(self.keys) for _ in range(self.chance.randint(2, 14))]
+        self.press(*keys)
+        return " ".join(keys)
+
+    async def click(self) -> str:
+        x, y = self.place()
+        times = self.chance.choice((1, 1, 1, 2, 3))
+        button = self.chance.choice((1, 1, 1, 1, 3))
+        self.mouse("Move", x, y, 0)
+        for _ in range(times):
+            self.mouse("Down", x, y, button)
+            self.mouse("Up", x, y, button)
+        return f"{times} at {x},{y} button {button}"
+
+    async def wheel(self) -> str:
+        x, y = self.place()
+        kind = self.chance.choice(("ScrollDown", "ScrollUp"))
+        for _ in range(times := self.chance.randint(1, 20)):
+            self.mouse(kind, x, y, 0)
+        return f"{kind} {times} at {x},{y}"
+
+    async def drag(self) -> str:
+        start, end = self.place(), self.place()
+        self.mouse("Down", *start)
+        self.mouse("Move", *end)
+        if self.chance.random() < 0.9:
+            self.mouse("Up", *end)
+        return f"{start} to {end}"
+
+    async def paste(self) -> str:
+        from textual import events
+
+        text = self.chance.choice(TEXTS)
+        self.app.post_message(events.Paste(text))
+        return repr(text[:30])
+
+    async def resize(self) -> str:
+        from textual import events
+        from textual.geometry import Size
+
+        if self.chance.random() < 0.5:
+            size = Size(*self.chance.choice(SIZES))
+        else:
+            size = Size(self.chance.randint(1, 250), self.chance.randint(1, 80))
+        self.app._driver._size = size
+        self.app.post_message(events.Resize(size, size))
+        return f"{size.width}x{size.height}"
+
+    async def screen(self) -> str:
+        from tokviz.tui.screens.registry import SCREENS
+
+        screens = [self.chance.choice(SCREENS).id for _ in range(self.chance.choice((1, 1, 3, 11)))]
+        for screen_id in screens:
+            self.app.call_later(self.app.run_action, f"app.show_screen('{screen_id}')")
+        return " ".join(screens)
+
+    async def command(self) -> str:
+        """Find something in the command palette, and press Enter once or twice."""
+        from tokviz.tui.app import actions_on
+
+        title = self.chance.choice(actions_on(self.app.current_mode)).title
+        self.press("escape", "ctrl+p")
+        await self.answer()
+        self.press(*title.lower().replace(" ", "_").replace("_", " "))
+        await asyncio.sleep(self.chance.choice((0.0, 0.05, 0.3)))
+        self.press(*["enter"] * self.chance.randint(1, 3))
+        return title
+
+    async def tokenizer(self) -> str:
+        from tokviz.session import UseTokenizer
+
+        name = self.chance.choice(TOKENIZERS)
+        self.app.call_later(self.app.session.ask, UseTokenizer(name))
+        return name
+
+    async def train(self) -> str:
+        """Train on a small file, and do not wait for it."""
+        while len(self.app.screen_stack) > 1:
+            self.press("escape")
+            await self.answer()
+        self.app.action_show_screen("train")
+        await self.answer()
+        screen = self.app.screen
+        if getattr(screen, "SCREEN_ID", "") == "train" and screen.has_begun:
+            screen.form.add_sources([str(self.corpus)])
+            self.app.call_later(screen.run_action, "screen.start_training")
+        return self.corpus.name
+
+
+def _action_keys() -> Iterator[str]:
+    from tokviz.tui.app import actions_on
+    from tokviz.tui.screens.registry import SCREENS
+
+    keys = {key for kind in SCREENS for found in actions_on(kind.id) for key in found.keys}
+    # Chords are written with a space between their keys.
+    yield from sorted({key for chord in keys for key in chord.split()} - {"ctrl+q"})
+
+
+class Slowest:
+    """The slowest answer so far."""
+
+    def __init__(self) -> None:
+        self.seconds, self.what = 0.0, ""
+
+    def note(self, seconds: float, what: str) -> None:
+        if seconds > self.seconds:
+            self.seconds, self.what = seconds, what
+
+
+async def run(
+    seed: int, number: int, n_actions: int, kinds: Counter[str], slowest: Slowest, *, verbose: bool
+) -> Crash | None:
+    """Do one run: an app from its start to its end."""
+    import tokviz
+    from tokviz.session import Opened, Session
+    from tokviz.settings import Settings
+    from tokviz.tui.app import TokvizApp
+
+    chance = random.Random(f"{seed} {number}")
+    corpus = Path("corpus.txt")
+    corpus.write_text("the cat and the theme of the theory\n" * 200)
+    session = Session(
+        Opened(chance.choice(TEXTS)),
+        tokviz.load("gpt2"),
+        Settings(),
+        remember=chance.random() < 0.5,
+    )
+    app: Any = TokvizApp(session)
+    app._monkey_ended = asyncio.Event()
+    end, done = app.exit, deque[str](maxlen=LAST)
+
+    def exit(*arguments: Any, **options: Any) -> None:
+        app._monkey_ended.set()
+        end(*arguments, **options)
+
+    app.exit = exit
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            async with app.run_test(size=chance.choice(SIZES[:4])) as pilot:
+                monkey = Monkey(app, pilot, chance, corpus)
+                for index in range(n_actions):
+                    if app._exit or app._exception is not None:
+                        break
+                    started = time.perf_counter()
+                    kind, what = await monkey.act()
+                    done.append(f"{kind} {what}")
+                    if verbose:
+                        print(f"{number}.{index} {done[-1]}", flush=True)
+                    kinds[kind] += 1
+                    if chance.random() < 0.7:
+                        await monkey.answer()
+                        slowest.note(
+                            time.perf_counter() - started, f"run {number}, {index}: {done[-1]}"
+                        )
+                    if chance.random() < 0.3:  # at human pace
+                        await asyncio.sleep(chance.choice((0.02, 0.05, 0.2)))
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        trace = "".join(traceback.format_exception(error))
+        return Crash(number, sum(kinds.values()), trace, tuple(done))
+    if app.return_code:
+        return Crash(number, sum(kinds.values()), f"exit code {app.return_code}", tuple(done))
+    return None
+
+
+def search(seed: int, n_actions: int, only: int | None = None, verbose: bool = False) -> Figures:
+    """Do runs until there were enough actions."""
+    kinds, slowest, crashes = Counter[str](), Slowest(), list[Crash]()
+    memory: list[float] = []
+    number = 0 if only is None else only
+    while sum(kinds.values()) < n_actions:
+        before = sum(kinds.values())
+        crash = asyncio.run(
+            run(seed, number, min(RUN_ACTIONS, n_actions - before), kinds, slowest, verbose=verbose)
+        )
+        if crash is not None:
+            crashes.append(crash)
+            _print_crash(seed, crash)
+        gc.collect()
+        memory.append(_resident_bytes())
+        number += 1
+        if only is not None:
+            break
+    quarter = max(1, len(memory) // 4)
+    first, last = memory[quarter : 2 * quarter] or memory, memory[-quarter:]
+    drift = statistics.median(last) / statistics.median(first) - 1
+    return Figures(sum(kinds.values()), kinds, crashes, (slowest.seconds, slowest.what), drift)
+
+
+def _print_crash(seed: int, crash: Crash) -> None:
+    print(f"\nCRASH  seed {seed}, run {crash.run}, after {crash.number} actions in all")
+    print("\n".join(f"    {action}" for action in crash.last))
+    print(crash.what, flush=True)
+
+
+def _resident_bytes() -> float:
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * 4096 if pages.exists() else 1.0
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """Keep the user's folders, clipboard and network out of it."""
+    here, variables = os.getcwd(), dict(os.environ)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"):
+            os.environ[name] = folder
+        for name in ("DISPLAY", "WAYLAND_DISPLAY", "TOKVIZ_TOKENIZER"):
+            os.environ.pop(name, None)
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(variables)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Search, print the figures, and return 1 if something crashed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("actions", type=int)
+    parser.add_argument("--seed", type=int, help="the same one does the same (random)")
+    parser.add_argument("--run", type=int, help="only this run")
+    parser.add_argument("--verbose", action="store_true", help="print every action as it is done")
+    asked = parser.parse_args(arguments)
+    seed = random.randrange(2**32) if asked.seed is None else asked.seed
+    print(f"seed {seed}", flush=True)
+    with apart():
+        figures = search(seed, asked.actions, asked.run, asked.verbose)
+    print(f"{figures.actions:,} actions: {dict(figures.kinds)}")
+    print(f"{len(figures.crashes)} crashes")
+    print(f"slowest answer {figures.slowest[0]:.2f} s ({figures.slowest[1]})")
+    print(f"memory {figures.drift:+.1%}")
+    return int(bool(figures.crashes))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""A few actions of the monkey; the long run is `python tests/robustness/monkey.py 50000`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.robustness import monkey
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.screens.train.training import Compiling
+
+
+@pytest.fixture(autouse=True)
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+
+
+def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monkey, "RUN_ACTIONS", 20)
+    with monkey.apart():
+        figures = monkey.search(seed=3, n_actions=40)
+    assert figures.actions == 40
+    assert figures.crashes == []
+
+
+def test_a_crash_is_found_and_told_with_what_was_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(app: TokvizApp, screen_id: str) -> None:
+        raise ValueError("no screen")
+
+    monkeypatch.setattr(TokvizApp, "action_show_screen", fail)
+    with monkey.apart():
+        figures = monkey.search(seed=1, n_actions=40)
+    assert [crash.run for crash in figures.crashes]
+    told = capsys.readouterr().out
+    assert "CRASH  seed 1, run 0" in told
+    assert "ValueError: no screen" in told
+    assert figures.crashes[0].last[-1] in told

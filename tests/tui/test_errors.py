@@ -1,0 +1,129 @@
+"""An error that nobody expected is shown and written down; the app goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from textual import message_pump
+from textual.content import Content
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.error_log import FILE_NAME, ErrorLog
+from tokviz.folders import state_folder
+from tokviz.session import Opened, Session
+from tokviz.tui import clipboard, handlers
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.clipboard import CopyResult
+from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.widgets.editor import TokenEditor
+
+
+@pytest.fixture(autouse=True)
+def _outlived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_pump, "invoke", handlers._invoke)
+
+
+def make_app(remember: bool = False) -> TokvizApp:
+    session = Session(Opened("hello"), tokviz.load("gpt2"), remember=remember)
+    return TokvizApp(session, errors=ErrorLog())
+
+
+def raising(words: str) -> object:
+    def fails(*arguments: object) -> None:
+        raise ValueError(words)
+
+    return fails
+
+
+async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copies: list[str] = []
+
+    async def copy(app: object, text: str) -> CopyResult:
+        copies.append(text)
+        return CopyResult("clipboard", "")
+
+    monkeypatch.setattr(clipboard, "copy", copy)
+    monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising("[no] theme"))
+    app = make_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("f10")
+        await until(pilot, lambda: len(app._notifications))
+        [notice] = app._notifications
+        said = Content.from_markup(notice.message).plain
+        assert "ValueError: [no] theme (tokviz/tui/" in said
+        assert "test_errors.py:" in said
+        await pilot.press("x")
+        assert app.session.live.text == "xhello"
+        app.action_copy_error()
+        await settle(pilot)
+        assert copies[0].startswith("Traceback")
+        assert "[no] theme" in copies[0]
+    log = state_folder() / FILE_NAME
+    assert "ValueError: [no] theme" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+
+
+async def test_a_widget_whose_handler_raised_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        monkeypatch.setattr(TokenEditor, "on_resize", raising("no"), raising=False)
+        await pilot.resize_terminal(70, 20)
+        await until(pilot, lambda: app._last_error)
+        await pilot.press("x")
+        assert app.session.live.text == "xhello"
+
+
+async def test_an_error_in_a_thread_is_shown_too() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert isinstance(app.screen, TokensScreen)
+        app.screen.files.in_thread("work", lambda task: 1 // 0)
+        await until(pilot, lambda: app._last_error)
+        assert app._last_error is not None
+        assert "ZeroDivisionError" in app._last_error.summary
+        await pilot.press("x")
+        assert app.session.live.text == "xhello"
+
+
+async def test_the_second_error_of_a_place_ends_the_app_and_the_text_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising("no theme"))
+    app = make_app(remember=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("x", "f10")
+        await settle(pilot)
+        assert not app._exit
+        await pilot.press("y", "f10")
+        await asyncio.wait_for(until(pilot, lambda: app._exit), 20)
+    assert app.return_code == 1
+    kept = [file.read_bytes() for file in state_folder().rglob("autosave*")]
+    assert any(text.endswith(b"xyhello") for text in kept)
+
+
+async def test_an_error_before_the_first_frame_ends_the_app(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TokensScreen, "_started", raising("no start"))
+    app = make_app()
+    with pytest.raises(ValueError, match="no start"):
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: app._exception)
+
+
+def test_a_long_log_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tokviz.error_log.MAX_BYTES", 100)
+    errors = ErrorLog()
+    noted = [errors.note(ValueError(f"number {index}")) for index in range(9)]
+    assert [one.times for one in noted] == list(range(1, 10))
+    assert noted[0].file is not None
+    assert noted[0].file.stat().st_size < 400
+    assert "number 8" in noted[0].file.read_text()

@@ -1,0 +1,225 @@
+"""Keys that come together, too early, too late: as if they had come one by one, or nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from rich.style import Style
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+import tokviz
+from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session
+from tokviz.tui import app as app_module
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.action_palette import ActionPalette
+from tokviz.tui.dialogs.base import Dialog
+from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.help import HelpDialog
+from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.train.training import Compiling
+
+APP = Path(app_module.__file__)
+
+
+@pytest.fixture(autouse=True)
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+
+
+class EarlyApp(TokvizApp):
+    """Gets keys before there is anything on the screen."""
+
+    CSS_PATH: ClassVar[Any] = [APP.parent / path for path in TokvizApp.CSS_PATH]
+
+    def __init__(self, *keys: str) -> None:
+        super().__init__(Session(Opened("hello"), tokviz.load("gpt2"), remember=False))
+        self.early = keys
+
+    def on_load(self) -> None:
+        press_at_once(self, *self.early)
+
+
+def press_at_once(app: Any, *keys: str) -> None:
+    """Let keys arrive as if in one read."""
+    for key in keys:
+        app.post_message(
+            events.Key(key, "\r" if key == "enter" else key if len(key) == 1 else None)
+        )
+
+
+async def test_two_enters_in_the_palette_do_one_thing() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        themes: list[str] = []
+        app.theme_changed_signal.subscribe(app, lambda theme: themes.append(theme.name))
+        await pilot.press("ctrl+p", *"dark or light")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        press_at_once(app, "enter", "enter", "enter")
+        await settle(pilot)
+        assert len(themes) == 1
+        assert not isinstance(app.screen, ActionPalette)
+        await pilot.press("x")
+        assert app.session.live.text == "xhello"
+
+
+async def test_a_click_on_a_command_that_has_gone_does_nothing() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 5)
+        commands = app.screen.query_one(OptionList)
+        late = Style.from_meta({"option": commands.option_count - 1})
+        await pilot.press(*"dark or light")
+        await until(pilot, lambda: commands.option_count == 1)
+        x, y = commands.region.offset
+        click = events.Click(commands, 0, 0, 0, 0, 1, False, False, False, x, y, late)
+        click._set_forwarded()
+        commands.post_message(click)
+        await settle(pilot)
+        assert isinstance(app.screen, ActionPalette)
+
+
+async def test_the_palette_has_no_pages_where_there_is_no_room() -> None:
+    app = EarlyApp()
+    async with app.run_test(size=(1, 1)) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 5)
+        await pilot.press("pageup", "pagedown", "end", "escape")
+        assert len(app.screen_stack) == 1
+
+
+def question() -> Dialog[Any]:
+    return ConfirmDialog("Title", "Do it?", "do it")
+
+
+def choice() -> Dialog[Any]:
+    return PickDialog("Title", [Option("a", "A", "", ""), Option("b", "B", "", "")])
+
+
+def file() -> Dialog[Any]:
+    return OpenFileDialog(Path(__file__).parent)
+
+
+MAKERS: list[Callable[[], Dialog[Any]]] = [question, choice, InsertCharacterDialog, file]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("key", ["enter", "escape"])
+async def test_a_closed_dialog_takes_no_second_key(
+    make: Callable[[], Dialog[Any]], key: str
+) -> None:
+    below, dialog, app = question(), make(), EarlyApp()
+    answers: list[object] = []
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.push_screen(below)
+        await settle(pilot)
+        app.push_screen(dialog, answers.append)
+        await settle(pilot)
+        while not answers:
+            press_at_once(app, *[key] * 4)
+            await settle(pilot)
+            assert len(answers) <= 1
+        assert app.screen is below
+
+
+@pytest.mark.parametrize("make", MAKERS)
+async def test_a_dialog_is_answered_once(make: Callable[[], Dialog[Any]]) -> None:
+    app = DialogApp(make())
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.dialog.dismiss("first")
+        app.dialog.dismiss("second")
+        await settle(pilot)
+        assert app.result == "first"
+        assert len(app.screen_stack) == 1
+
+
+async def test_an_answer_from_below_waits_for_what_lies_above() -> None:
+    app, above = DialogApp(question()), question()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.push_screen(above)
+        await settle(pilot)
+        app.dialog.dismiss(True)
+        await settle(pilot)
+        assert (app.screen, app.result) == (above, NOT_CLOSED)
+        above.dismiss(False)
+        await settle(pilot)
+        assert (len(app.screen_stack), app.result) == (1, True)
+
+
+async def begun(pilot: Pilot[None]) -> None:
+    app = pilot.app
+    assert isinstance(app, TokvizApp)
+    await until(pilot, lambda: app._exit or (not app._waiting and app._is_ready()))
+    await pilot.pause()
+
+
+async def test_keys_before_the_first_frame_wait_for_it() -> None:
+    app = EarlyApp("f2", "a", "f2", "f2", "b", "f6", "alt+t", "f2", "c", "ctrl+p", "escape")
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        assert app.session.live.text == "abchello"
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_key_goes_to_the_screen_that_the_key_before_it_asked_for() -> None:
+    app = EarlyApp("alt+v", "q", "alt+k", "z")
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        assert app.session.live.text == "zhello"
+        await pilot.press("alt+v")
+        assert app.screen.field.value == "q"
+
+
+async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
+    app = EarlyApp("alt+h", "alt+r", "alt+y", "alt+v", "f11", "f11", "f11")
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        assert app.current_mode == "train"
+        assert set(app._made) == {"tokens", "train"}
+
+
+async def test_once_the_app_ends_no_key_does_anything() -> None:
+    app = EarlyApp("x", "ctrl+q")
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        press_at_once(app, "y", "alt+r", "ctrl+q", "f2", "enter")
+        await until(pilot, lambda: app._exit)
+        assert set(app._made) == {"tokens"}
+
+
+async def test_input_after_the_last_screen_has_gone_does_nothing() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+    await app.on_event(events.Key("x", "x"))
+    await app.on_event(events.MouseMove(None, 1, 1, 0, 0, 0, False, False, False))
+    assert not app._waiting
+
+
+async def test_quitting_outlives_a_failed_save_and_waits_for_a_slow_one_all_ears() -> None:
+    app, goes_on = EarlyApp(), threading.Event()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        saving = partial(app.run_worker, group="save", thread=True, exit_on_error=False)
+        saving(lambda: 1 // 0)
+        saving(lambda: goes_on.wait(20))
+        await pilot.press("ctrl+q", "f1")
+        assert isinstance(app.screen, HelpDialog)
+        assert not app._exit
+        await pilot.press("escape", "ctrl+q")
+        goes_on.set()
+        await until(pilot, lambda: app._exit)
