@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import tokviz
+from tests.tui.test_token_card import CardApp
 from tests.tui.waiting import settle, until
+from tokviz.live import LiveDocument
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
@@ -21,10 +23,14 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
 
 
-def app_with(text: str, tmp_path: Path) -> TokvizApp:
+def hostile(tmp_path: Path) -> tokviz.Tokenizer:
     path = tmp_path / "hostile.model"
     path.write_text("minbpe v1\n(?:z|z)*b| ?\\p{L}+|\\s+|[^\\s]\n0\n122 122\n", encoding="utf-8")
-    return TokvizApp(Session(Opened(text), tokviz.load(path), remember=False))
+    return tokviz.load(path)
+
+
+def app_with(text: str, tmp_path: Path) -> TokvizApp:
+    return TokvizApp(Session(Opened(text), hostile(tmp_path), remember=False))
 
 
 def screen_of(app: TokvizApp) -> TokensScreen:
@@ -56,13 +62,11 @@ async def test_the_other_tokens_are_shown_and_the_piece_is_named(tmp_path: Path)
 
 
 async def test_a_selection_is_explained_in_a_thread(tmp_path: Path) -> None:
-    app = app_with(f"{Z34}!", tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = screen_of(app)
-        await until(pilot, lambda: screen.live.complete)
-        screen.action_show_panel("token")
-        card = screen.query_one(TokenCard)
-        monkey = []
-        card.set_selection((0, 34))
-        await until(pilot, lambda: card._explained is not None)
-        assert card._explained is not None and "17 tokens" in str(card._explained[3])
+    live = LiveDocument(f"{Z34}!", hostile(tmp_path))
+    assert live.encode_pending(60) and live.complete
+    app = CardApp(live)
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.card.set_selection((0, 35))
+        assert app.card._explained is None
+        await until(pilot, lambda: app.card._explained is not None)
+        assert "takes longer than 1 s for one piece" in " ".join(app.lines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -20,6 +21,7 @@ from tokviz.explain.facts import (
 )
 from tokviz.explain.trace import Explanation, why_not_one_token
 from tokviz.pretokenize.tolerance import tolerant
+from tokviz.sentences import why
 from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.tasks import Task, in_thread
@@ -189,8 +191,12 @@ class TokenCard(RowsView):
             self.lay_out()
 
         def explain(task: Task) -> Explanation:
-            with tolerant():
-                return why_not_one_token(tok, data, parsed)
+            with tolerant() as stuck:
+                explanation = why_not_one_token(tok, data, parsed)
+            if not stuck:
+                return explanation
+            sentence = (why("A stretch of it is one piece", stuck[0]),)
+            return replace(explanation, sentences=(sentence, *explanation.sentences))
 
         def give_up(error: TokvizError) -> None:
             take(Explanation("split", ((f"That cannot be found out: {error}",),)))
