@@ -58,8 +58,8 @@ class BackgroundEncoding(Controller):
         if self._live.settled:
             told, self._told = self._told, "" if failure is None else str(failure)
             if self._told not in ("", told):
-                what = (
-                    "A stretch is one piece" if self._live.complete else "Some tokens are unknown"
-                )
-                self.say(why(what, self._told), "error")
+                if self._live.complete:
+                    self.say(why("A stretch is one piece", self._told), "warning")
+                else:
+                    self.say(why("Some tokens could not be worked out", self._told), "error")
         self.start()
