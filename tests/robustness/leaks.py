@@ -252,9 +252,7 @@ def _be_command(way: Way, stdin: int, terminal: int) -> None:
         os.setsid()
         for target, source in enumerate((stdin, terminal, terminal)):
             os.dup2(source, target)
-        os.environ.update(
-            {name: value for name, value in way.environment if "\0" not in value}
-        )
+        os.environ.update({name: value for name, value in way.environment if "\0" not in value})
         sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
@@ -275,13 +273,15 @@ def _be_command(way: Way, stdin: int, terminal: int) -> None:
         os._exit(code)
 
 
-def try_command_line(number: int, kit: Kit, chosen: Callable[[Way], bool]) -> Iterator[Found | None]:
+def try_command_line(
+    number: int, kit: Kit, chosen: Callable[[Way], bool]
+) -> Iterator[Found | None]:
     """Try a payload on the command line: one result for every way."""
     for way in filter(chosen, ways(kit)):
         code, output = run_command(way)
         told = f"{way.place}: {[ascii(one) for one in way.arguments]}"
         if code not in (0, 1, 2) or "Traceback" in output:
-            yield Found(number, told, f"crash, exit code {code}: {ascii(output[-1500:])}")
+            yield Found(number, told, f"crash, exit code {code}: {output[-1500:]!a}")
         found = leaks(output, kit.payload)
         yield Found(number, told, f"leak: {found!a}") if found else None
 
@@ -352,6 +352,7 @@ class Tour:
         from tokviz.tui.screens.registry import SCREENS
 
         kit, session = self.kit, app.session
+
         def fail() -> None:
             raise ValueError(kit.payload)
 

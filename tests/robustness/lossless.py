@@ -147,7 +147,7 @@ def do_round(seed: int, number: int) -> Iterator[Fault | None]:
             wrong = list(differences(live, slow))
         except Exception as error:
             wrong = [f"{type(error).__name__}: {error}"]
-        where = f"{tok.name!r}, {ascii(slow.text[:200])}"
+        where = f"{tok.name!r}, {slow.text[:200]!a}"
         yield Fault(number, edit, f"{', '.join(wrong)} of {where}") if wrong else None
 
 
