@@ -95,8 +95,10 @@ def cases(chance: random.Random) -> Iterator[tuple[str, Case]]:
     yield (
         "broken UTF-8",
         Case(
-            tuple(broken[chance.randrange(9) :][: chance.randint(1, 4)] for _ in range(30))
-            + (b"\xed\xa0\x80\xc0\xaf\xf8\x88\x80\x80\x80",)
+            (
+                *(broken[chance.randrange(9) :][: chance.randint(1, 4)] for _ in range(30)),
+                b"\xed\xa0\x80\xc0\xaf\xf8\x88\x80\x80\x80",
+            )
         ),
     )
     reports = (b"\x1b[M" + bytes(chance.choices(range(32, 256), k=3)) for _ in range(60))

@@ -3,10 +3,11 @@
     python tests/robustness/leaks.py --minutes 30
     python tests/robustness/leaks.py --seed 7 --payload 12
 
-Every payload (`payloads.py`) goes to every place where text comes in: names of files, texts, tokens,
-special tokens, patterns, roles, errors, the environment, pastes, corpora, names of trainings. With
-each of them every command of the command line runs on a terminal, and every action of every screen
-of the app is done, with a paste and Enter in what it opens. What the terminal receives is searched.
+Every payload (`payloads.py`) goes to every place where text comes in: names of files, texts,
+tokens, special tokens, patterns, roles, errors, the environment, pastes, corpora, names of
+trainings. With each of them every command of the command line runs on a terminal, and every action
+of every screen of the app is done, with a paste and Enter in what it opens. What the terminal
+receives is searched.
 Without `--minutes` all payloads are tried once. The figures at the end are leaks and crashes.
 """
 
@@ -27,7 +28,7 @@ import tempfile
 import time
 import traceback
 import tty
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -42,6 +43,8 @@ from tests.robustness.payloads import PAYLOADS, leaks  # noqa: E402
 DEADLINE_SECONDS = 120.0
 EVERYTHING = len(PAYLOADS)
 """The number of all payloads together as one."""
+WAIT_SECONDS = 0.3
+"""Seconds for what an action began in the background, before the next one is done."""
 SIZE = (120, 40)
 _CRASHED = 70
 
@@ -184,9 +187,11 @@ def ways(kit: Kit) -> Iterator[Way]:
     for path in kit.tokenizers[2:]:
         yield Way("decode --json", ["decode", kit.ids, "-t", path, "--json"])
         yield Way("chat by a tokenizer", ["chat", kit.chat, "--mask", "-t", path])
-    for options in (["--print"], ["--text", text], ["--at", "3"], ["--json"], ["--diff", kit.file],
-                    ["--diff", kit.run], ["--diff", "gpt2"], ["--at", text], ["--steps", text]):  # fmt: skip
-        yield Way(f"replay {options[0]}", ["replay", kit.run, *options])
+    replay = (["--text", text], ["--at", "3"], ["--json"], ["--diff", kit.file], ["--at", text],
+              ["--diff", kit.run], ["--diff", "gpt2"], ["--steps", text])  # fmt: skip
+    for options in replay:
+        yield Way(f"replay {options[0]}", ["replay", kit.run, "--print", *options])
+        yield Way(f"the app by replay {options[0]}", ["replay", kit.run, *options])
     for options in (["--mask"], ["--json"], ["--lint"], ["--lint", "--json"], ["--row", text],
                     ["--ignore", text], ["--max-tokens", text], ["--template", name]):  # fmt: skip
         yield Way(f"chat {options[0]}", ["chat", kit.chat, *options])
@@ -290,15 +295,17 @@ def try_command_line(
 
 
 _WHOLE = re.compile(r"\x07|\x1b\]52;c;[A-Za-z0-9+/=]*\x07|\x1b\]22;[a-z]*\x07|\x1b\[\?2026[hl]")
-"""What Textual writes by itself and alone: a bell, a copy, the mouse's shape, a frame's brackets."""
+"""What Textual writes by itself and alone: a bell, a copy, the mouse's shape, a frame's ends."""
 
 
 class Tour:
     """One run of the app that does every action of every screen."""
 
-    def __init__(self, kit: Kit) -> None:
-        """Take the files."""
-        self.kit, self.written, self.place = kit, list[tuple[str, str]](), "start"
+    def __init__(self, kit: Kit, screens: Collection[str]) -> None:
+        """Take the files, and the ids of the screens to go to; none means all."""
+        self.kit, self.screens = kit, screens
+        self.written = list[tuple[str, str]]()
+        self.place = "start"
 
     def write(self, driver: object, data: str) -> None:
         """Take what the terminal would receive."""
@@ -361,6 +368,8 @@ class Tour:
         app.notify(f"Said: {kit.payload}", markup=False)
         await self._settle(app, pilot)
         for kind in SCREENS:
+            if self.screens and kind.id not in self.screens:
+                continue
             self.place = kind.id
             await self._rest(app, pilot)
             app.action_show_screen(kind.id)
@@ -421,7 +430,7 @@ class Tour:
             await pilot.pause()
             if len(app.workers):
                 with contextlib.suppress(WorkerCancelled, WorkerFailed, TimeoutError):
-                    await asyncio.wait_for(app.workers.wait_for_complete(), 1.0)
+                    await asyncio.wait_for(app.workers.wait_for_complete(), WAIT_SECONDS)
 
 
 def events_key(key: str) -> Any:
@@ -437,9 +446,11 @@ def _doable(app: Any) -> Iterator[tuple[Any, Any]]:
     yield from doable(app, app.screen)
 
 
-def try_app(number: int, kit: Kit, chosen: Callable[[str], bool]) -> Iterator[Found | None]:
+def try_app(
+    number: int, kit: Kit, chosen: Callable[[str], bool], screens: Collection[str] = ()
+) -> Iterator[Found | None]:
     """Try a payload in the app: one result for every frame that was drawn."""
-    tour = Tour(kit)
+    tour = Tour(kit, screens)
     crash = asyncio.run(tour.run(chosen))
     if crash:
         yield Found(number, f"app: {tour.place}", f"crash: {crash}")
@@ -451,20 +462,15 @@ def try_app(number: int, kit: Kit, chosen: Callable[[str], bool]) -> Iterator[Fo
 # -- both
 
 
-def try_payload(
-    number: int, chance: random.Random, share: float = 1.0, *, in_app: bool = True
-) -> tuple[int, list[Found]]:
-    """Try a payload everywhere, or in a random share of the places: how often, and what is wrong."""
+def try_payload(number: int, chance: random.Random, share: float) -> tuple[int, list[Found]]:
+    """Try a payload everywhere, or in a random share of the places: how often, what is wrong."""
     chosen = lambda _: chance.random() < share  # noqa: E731
     n_done, wrong = 0, list[Found]()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         payload = "".join(PAYLOADS) if number == EVERYTHING else PAYLOADS[number]
         kit = Kit(Path(folder), payload)
         keep_run(kit)
-        tries = [try_command_line(number, kit, chosen)]
-        if in_app:
-            tries.append(try_app(number, kit, chosen))
-        for results in tries:
+        for results in (try_command_line(number, kit, chosen), try_app(number, kit, chosen)):
             for found in results:
                 n_done += 1
                 if found is not None:
