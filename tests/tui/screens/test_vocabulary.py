@@ -323,7 +323,7 @@ async def test_id_bytes_and_text_are_copied(monkeypatch: pytest.MonkeyPatch) -> 
         await pilot.press("alt+c")
         await settle(pilot)
         assert [text for text, _ in copied] == [str(THE), "20 74 68 65", " the"]
-        assert "These bytes are no text" in said(app)
+        assert "These bytes are not text" in said(app)
 
 
 # -- tokenizers
