@@ -76,7 +76,7 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
     [
         ({"corpus": ()}, "Add files"),
         ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
-        ({"vocab_size": "200"}, "257 tokens or more"),
+        ({"vocab_size": "200"}, "256 bytes and 1 special token: 257 tokens or more"),
         ({"vocab_size": "lots"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "300.5"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "20m"}, "too large"),
