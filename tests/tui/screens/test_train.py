@@ -408,7 +408,13 @@ async def test_the_curve_of_a_result_is_not_cut(
     app = make_app()
     async with app.run_test(size=(120, height)) as pilot:
         screen = await begin(pilot, book, trainers)
-        summary = SUMMARY._replace(seconds_by_phase=seconds, held_out=held_out)
+        summary = SUMMARY._replace(
+            seconds_by_phase=seconds,
+            held_out=held_out,
+            run_folder="/runs/" + "long name " * 5,
+            peak_memory_bytes=10**8,
+            n_invalid=3,
+        )
         trainers[0].on_done(1, summary)
         await settle(pilot)
         curve = screen.query_one("#final-curve")

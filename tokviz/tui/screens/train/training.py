@@ -35,7 +35,7 @@ from tokviz.tui.tasks import Task, later
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
 
-_COMPILING = "Compiling once for this computer. You can start meanwhile."
+COMPILING = "Compiling once for this computer. You can start meanwhile."
 
 
 class Training(Controller):
@@ -286,7 +286,7 @@ class Compiling(Controller):
 
         def hear(_run: int, body: dict[str, Any]) -> None:
             if body.get("compiling"):
-                self.say(_COMPILING)
+                self.say(COMPILING)
             if "problem" in body:
                 self.say(body["problem"], "warning")
 
