@@ -186,7 +186,7 @@ async def test_ctrl_t_lists_the_tokenizers_before_while_and_after_one_is_trained
         assert isinstance(app.screen, TokenizerPicker)
         await pilot.press(*"qwen2", "enter")
         await settle(pilot)
-        assert app.screen is screen
+        assert app.current_mode == "train" and screen.is_current
         assert "qwen2" in shown(app).splitlines()[0]
 
 
