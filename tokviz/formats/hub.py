@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
+from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +120,23 @@ def _file(repository: str, name: str, revision: str | None) -> Path:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Keep the library's own lines and bars from the terminal: tokviz says what went wrong."""
-    utils: Any = import_module("huggingface_hub.utils")
-    verbosity, bars = utils.logging.get_verbosity(), not utils.are_progress_bars_disabled()
-    utils.logging.set_verbosity(utils.logging.CRITICAL)
+    from huggingface_hub.utils import logging
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    verbosity, bars = logging.get_verbosity(), not are_progress_bars_disabled()
+    logging.set_verbosity(CRITICAL)
     if bars:
-        utils.disable_progress_bars()
+        disable_progress_bars()
     try:
         yield
     finally:
-        utils.logging.set_verbosity(verbosity)
+        logging.set_verbosity(verbosity)
         if bars:
-            utils.enable_progress_bars()
+            enable_progress_bars()
 
 
 def _reason(errors: Any, error: Exception) -> str:

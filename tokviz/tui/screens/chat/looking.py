@@ -51,9 +51,9 @@ class Looking(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        is_seen = self._views.display and bool(self._views.size.height)
+        is_away = self._is_short and not self._views.has_focus_within
         self._show_side()
-        if is_seen:
+        if not is_away:
             self._views.step(by)
 
     @actions(
