@@ -8,7 +8,7 @@ tiktoken's tables are built.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -60,38 +60,6 @@ class RankSource(Protocol):
     def tokens(self) -> list[bytes]:
         """List all tokens by rank; a gap is an empty one."""
         ...
-
-
-class ListedRanks:
-    """A rank vocabulary that was read from a file.
-
-    Attributes:
-        n_tokens: One more than the largest rank.
-    """
-
-    def __init__(self, ranks: Mapping[bytes, int]) -> None:
-        """Take every token's rank; no two may be equal."""
-        self._ranks = ranks
-        self.n_tokens = max(ranks.values(), default=-1) + 1
-        self._tokens = [b""] * self.n_tokens
-        for token, rank in ranks.items():
-            self._tokens[rank] = token
-
-    def ids(self) -> list[int]:
-        """List the ranks that tokens have, ascending."""
-        return [rank for rank, token in enumerate(self._tokens) if token]
-
-    def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank below `n_tokens`; none if no token has it."""
-        return self._tokens[rank]
-
-    def get(self, token: bytes) -> int | None:
-        """Find a token's rank, None if it is not in the vocabulary."""
-        return self._ranks.get(token)
-
-    def tokens(self) -> list[bytes]:
-        """List all tokens by rank; a gap is an empty one."""
-        return self._tokens
 
 
 class RankModel:

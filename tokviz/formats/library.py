@@ -107,7 +107,8 @@ class LibraryTokenizer:
         first, *parts = self._call(None)
         vocabulary = (
             entry
-            for part in parts
+            # Each part is let go when it has been read.
+            for part in iter(lambda: parts.pop() if parts else None, None)
             for entry in zip(part["texts"], unpack_numbers(part["ids"]), strict=True)
         )
         specials = [(text, token_id) for text, token_id in first["specials"]]

@@ -253,7 +253,7 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     """
     packed = pack_ranks(tokens)
     n = len(packed.ids())
-    index_of = {packed.at(index): index for index in range(n)}
+    index_of = {packed.at(index): index for index in range(n if merges else 0)}
     pairs = array("I")
     firsts = array("I", [NO_MERGE]) * n
     again = bytearray(n)

@@ -226,7 +226,11 @@ async def test_typed_path_is_loaded_before_the_dialog_ends(
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("bad.tiktoken", "line 2"), ("notes.txt", "no known"), ("none.json", "no such file")],
+    [
+        ("bad.tiktoken", "line 2"),
+        ("notes.txt", "is not a tokenizer"),
+        ("none.json", "no such file"),
+    ],
 )
 async def test_what_is_wrong_with_a_file_is_said_in_the_dialog(
     open_dialog: OpenDialog, places: Path, name: str, told: str
