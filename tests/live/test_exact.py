@@ -64,6 +64,8 @@ def test_tokens_after_every_edit_of_long_runs_equal_a_full_encode(name: str) -> 
         for _ in range(EDITS):
             offset, n_removed, inserted = random_edit(rng, len(slow.text))
             inserted = rng.choice([inserted, random_runs(rng), "", " ", "x", "7"])
+            if rng.random() < 0.5:
+                live.prepare_edit(rng.choice([inserted, inserted, inserted + "x"]))
             live.edit(offset, n_removed, inserted)
             slow.edit(offset, n_removed, inserted)
             assert_same(live, slow)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 import tokviz
+from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import token_palette
@@ -115,6 +117,31 @@ async def test_a_paste_with_line_feeds_is_exact():
         editor.post_message(Paste("one\r\ntwo\rthree\udce4"))
         await pilot.pause()
         assert editor.live.text == "one\r\ntwo\rthree\udce4"
+
+
+async def test_a_long_paste_is_prepared_in_a_thread_and_keys_wait_for_it(monkeypatch):
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_PASTE", 100)
+    text = "some words, 世界\n" + "x" * 90 + "\n\tlast line\n" * 200
+    async with editing("ab") as (editor, pilot):
+        threads = []
+        prepare = editor.live.prepare_edit
+
+        def noted(inserted: str) -> None:
+            threads.append(threading.current_thread())
+            prepare(inserted)
+
+        monkeypatch.setattr(editor.live, "prepare_edit", noted)
+        editor.selection = Selection((0, 1), (0, 1))
+        editor.post_message(Paste(text))
+        await pilot.press("!")
+        await until(pilot, lambda: editor.live.text == f"a{text}!b")
+        assert threads
+        assert threading.main_thread() not in threads
+        rows = [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        editor.wrapped_document.wrap(editor.wrap_width)
+        assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert editor.live.text == "ab"
 
 
 async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
-from tokviz.live.cuts import cut_rule
+from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
 from tokviz.tokenizer import Tokenizer
@@ -34,11 +36,22 @@ _MOST_RUNS = 64
 """A chunk that waits for its tokens recalls the hues of at most this many runs."""
 
 
+class _Prepared(NamedTuple):
+    """A text that is about to be inserted, cut where it is certain whatever stands around it."""
+
+    cuts: CutRule
+    text: str
+    head: str
+    inner: list[Chunk]
+    tail: str
+
+
 class ChunkedText:
     """Byte text under edits: what it is, how it changes, and how its tokens become known.
 
     All offsets are characters (code points) of the byte text unless a name says `byte`. Every
-    method is for the one thread that edits and shows the text, but for `encode_pending`.
+    method is for the one thread that edits and shows the text, but for `encode_pending` and
+    `prepare_edit`.
 
     Attributes:
         revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
@@ -69,6 +82,7 @@ class ChunkedText:
         """
         self.revision = 0
         self._backlog: Backlog | None = None
+        self._prepared: _Prepared | None = None
         self.changes = ChangeLog()
         self._chunk_target = chunk_target
         self.tokenizer = tokenizer
@@ -238,28 +252,48 @@ class ChunkedText:
         Parts far from the edit are taken as they are, and no cut is looked for in them: they belong
         to a chunk in which there was none.
         """
-        reach = self._cuts.reach
-        margin = self._chunk_target + reach
+        margin = self._chunk_target + self._cuts.reach
         parts = [part for chunk in old for part in chunk.parts]
         starts = list(accumulate((part.n_chars for part in parts), initial=0))
         first = max(bisect_right(starts, start - margin) - 1, 0)
         last = min(bisect_left(starts, end + margin), len(parts))
         text = "".join([part.text for part in parts[first:last]])
-        text = text[: start - starts[first]] + inserted + text[end - starts[first] :]
+        left, right = text[: start - starts[first]], text[end - starts[first] :]
+        before, behind = parts[:first], parts[last:]
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared.cuts is not self._cuts or prepared.text != inserted:
+            return self._cut(left + inserted + right, before, behind)
+        head = self._cut(left + prepared.head, before)
+        return [*head, *prepared.inner, *self._cut(prepared.tail + right, (), behind)]
+
+    def _cut(
+        self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
+    ) -> list[Chunk]:
+        """Cut a text into chunks, of which the first and the last go on in other parts."""
+        reach = self._cuts.reach
         pieces = self._cuts.split(
             text,
             self._chunk_target,
-            reach if first else None,
-            len(text) - reach if last < len(parts) else None,
+            reach if before else None,
+            len(text) - reach if behind else None,
         )
-        if last < len(parts):
+        if behind:
             # A long text follows, which is to get no more than it must.
             cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
             pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
-        new = [self._parts(piece) for piece in pieces]
-        new[0] = parts[:first] + new[0]
-        new[-1] = new[-1] + parts[last:]
-        return [Chunk(parts) for parts in new]
+        parts = [self._parts(piece) for piece in pieces]
+        parts[0] = [*before, *parts[0]]
+        parts[-1] = [*parts[-1], *behind]
+        return [Chunk(part) for part in parts]
+
+    def prepare_edit(self, inserted: str) -> None:
+        """Do what is long about an edit that is to insert this text. For any thread."""
+        cuts, target = self._cuts, self._chunk_target
+        first = max(cuts.reach, target)
+        pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        if len(pieces) > 1:
+            inner = [Chunk(self._parts(piece)) for piece in pieces[1:-1]]
+            self._prepared = _Prepared(cuts, inserted, pieces[0], inner, pieces[-1])
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)

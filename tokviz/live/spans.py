@@ -137,14 +137,14 @@ def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpa
             continue
         borders = array("I", (border + shift for border in old.borders[first : last + 1]))
         part = old.part(first, last, borders)
-        for span in token_spans(chunk, part, 0, last - first, char, 0):
-            start, stop = max(span.start, at), min(span.end, end)
-            if start >= stop:
-                continue
+        for start, stop, _, _, hue, _ in token_spans(chunk, part, 0, last - first, char, 0):
             if start > at:
                 spans.append(unknown_span(at, start))
-            spans.append(TokenSpan(start, stop, UNKNOWN, UNKNOWN, span.hue, 0))
-            at = stop
+                at = start
+            stop = stop if stop < end else end
+            if at < stop:
+                spans.append(_token_span((at, stop, UNKNOWN, UNKNOWN, hue, 0)))
+                at = stop
     if at < end:
         spans.append(unknown_span(at, end))
     return spans

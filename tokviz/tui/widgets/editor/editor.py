@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -37,6 +38,9 @@ from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 _SHORT_PASTE = 4096
 """Characters of a paste that may be a path."""
+
+_LONG_PASTE = 200_000
+"""Characters of a paste that is worth a thread."""
 
 
 class TokenEditor(DrawnRows):
@@ -374,7 +378,12 @@ class TokenEditor(DrawnRows):
         event.stop()
         if event.text and not self.read_only:
             text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
-            self.type_text(as_byte_text(text))
+            text = as_byte_text(text)
+            if len(text) > _LONG_PASTE:
+                # Keys that follow wait in line; the app goes on.
+                await asyncio.to_thread(self.live.prepare_edit, text)
+                await asyncio.to_thread(self.wrapped_document.prepare_edit, text)
+            self.type_text(text)
             self.focus()
             if len(text) <= _SHORT_PASTE:
                 self.post_message(Pasted(text))

@@ -57,6 +57,7 @@ class ExactWrappedDocument(WrappedDocument):
             glyphs: How characters are drawn.
         """
         self.glyphs = glyphs
+        self._prepared: tuple[int, Glyphs, list[str], list[LineBreaks]] | None = None
         document.on_change = self._follow
         super().__init__(document, width, TAB_WIDTH)
 
@@ -80,9 +81,21 @@ class ExactWrappedDocument(WrappedDocument):
                 self._rows.replace(change.first, change.first, [old])
                 self._widen(change.first, 1)
                 return
-        changed = self._broken(lines[change.first : change.first + change.n_lines])
+        changed = self._broken_anew(lines[change.first : change.first + change.n_lines])
         self._rows.replace(change.first, change.last, changed)
         self._widen(change.first, change.n_lines)
+
+    def prepare_edit(self, inserted: str) -> None:
+        """Break the lines of a text that is about to be inserted. For any thread."""
+        lines = inserted.split("\n")[1:-1]
+        self._prepared = (self._width, self.glyphs, lines, self._broken(lines))
+
+    def _broken_anew(self, lines: list[str]) -> list[LineBreaks]:
+        """Break lines, those between the first and the last perhaps in advance."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared[:3] != (self._width, self.glyphs, lines[1:-1]):
+            return self._broken(lines)
+        return [*self._broken(lines[:1]), *prepared[3], *self._broken(lines[-1:])]
 
     @property
     def _long_from(self) -> int:
