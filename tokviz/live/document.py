@@ -50,8 +50,8 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. (With a remote tokenizer, where that is so after every key, the tokens of before
-        lend it their hues.) Several tokens share a character whose bytes they divide.
+        lo and hi. (With a tokenizer in a child, where that is so after every key, the tokens of
+        before lend it their hues.) Several tokens share a character whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -66,7 +66,7 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None and chunk.runs and self._is_remote:
+            if tokens is None and chunk.runs and self._is_in_child:
                 spans += remembered_spans(chunk, first_char, last_char, char)
             elif tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))
@@ -75,14 +75,14 @@ class LiveDocument(ChunkedText):
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
-        if self._is_remote:
+        if self._is_in_child:
             # A library may make tokens of what is not in the text.
             return [span for span in spans if span.end > span.start]
         return spans
 
     @property
-    def _is_remote(self) -> bool:
-        return self.tokenizer is not None and self.tokenizer.remote
+    def _is_in_child(self) -> bool:
+        return self.tokenizer is not None and self.tokenizer.in_child
 
     def token_index_at(self, offset: int) -> int | None:
         """Give the index of the first token of a character, None if it is not known."""
