@@ -52,7 +52,7 @@ def test_the_live_document_shows_its_tokens_and_says_why(hostile):
     assert "takes longer than 1 s" in str(document.failure)
     document.edit(6, 34, "z")
     assert document.encode_pending(60)
-    assert document.complete and document.failure is None
+    assert (document.n_pending_chars, document.failure) == (0, None)
 
 
 def test_the_mask_is_made_and_says_so(hostile):

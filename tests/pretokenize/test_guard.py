@@ -131,7 +131,9 @@ def test_who_waits_is_let_go_when_it_is_closed():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while not guard._client._calls.locked():
+    client = guard._client
+    assert client is not None
+    while not client._calls.locked():
         pass
     guard.close()
     thread.join(10)
