@@ -161,12 +161,12 @@ def test_another_field(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"text": ', "line 2 is not valid JSON"),
+        ('{"text": ', "line 2 is not JSON"),
         ('{"content": "a", "id": 1}', "line 2 has no field 'text'; its fields are 'content', 'id'"),
         ("{}", "line 2 has no field 'text'; it is empty"),
         ("[1]", "line 2 has no field 'text'; it is not an object"),
-        ('{"text": 5}', "line 2: the field 'text' is not a text"),
-        ("[" * 100_000, "line 2 is not valid JSON"),
+        ('{"text": 5}', "line 2: the field 'text' is not text"),
+        ("[" * 100_000, "line 2 is not JSON"),
     ],
 )
 def test_a_broken_line_is_named(line: str, reason: str, tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_parquet(tmp_path: Path) -> None:
     assert corpus.n_bytes_read == corpus.n_bytes_total == file.stat().st_size
     with pytest.raises(InputFileError, match="no column 'body'; its columns are 'text', 'n'"):
         documents(file, field="body")
-    with pytest.raises(InputFileError, match="the column 'n' is not a text"):
+    with pytest.raises(InputFileError, match="the column 'n' is not text"):
         documents(file, field="n")
     file.write_bytes(b"PAR1 and then something else")
-    with pytest.raises(InputFileError, match="is not a readable Parquet file"):
+    with pytest.raises(InputFileError, match="not a readable Parquet file"):
         documents(file)
 
 

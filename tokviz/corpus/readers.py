@@ -101,7 +101,7 @@ def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
     if text is None:
         return b""
     if not isinstance(text, str):
-        raise InputFileError(path, f"line {number}: the field {field!r} is not a text")
+        raise InputFileError(path, f"line {number}: the field {field!r} is not text")
     if is_valid:
         return encode(text)
     try:
@@ -115,7 +115,7 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", error)
-        raise InputFileError(path, f"line {number} is not valid JSON: {reason}") from None
+        raise InputFileError(path, f"line {number} is not JSON: {reason}") from None
 
 
 def _fields_of(record: object) -> str:
@@ -141,7 +141,7 @@ def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
             try:
                 column = batch.column(0).cast(pyarrow.large_binary())
             except pyarrow.ArrowException:
-                raise InputFileError(path, f"the column {field!r} is not a text") from None
+                raise InputFileError(path, f"the column {field!r} is not text") from None
             for data in column.to_pylist():
                 yield data or b"", True
     except pyarrow.ArrowException as error:
