@@ -192,7 +192,7 @@ def test_parquet(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="the column 'n' is not text"):
         documents(file, field="n")
     file.write_bytes(b"PAR1 and then something else")
-    with pytest.raises(InputFileError, match="is not a readable Parquet file"):
+    with pytest.raises(InputFileError, match="not a readable Parquet file"):
         documents(file)
 
 

@@ -117,7 +117,7 @@ def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
     seen: dict[str, None] = {}
     for text in special_tokens:
         if not isinstance(text, str):
-            raise SpecialTokenError(f"special token {text!r} is not a text")
+            raise SpecialTokenError(f"special token {text!r} is not text")
         if not text:
             raise SpecialTokenError("a special token is empty: give it a text or leave it out")
         if text in seen:

@@ -201,11 +201,12 @@ def _first_ctrl_c() -> Iterator[Event]:
 def _train(
     request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
 ) -> TrainSummary | None:
-    from tokviz.corpus.entries import left_out_remark
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
     if training.left_out:
+        from tokviz.corpus.entries import left_out_remark
+
         report(f"note: {left_out_remark(training.left_out)}")
     training.learn()
     if interrupted.is_set() and not len(training.learned.history):

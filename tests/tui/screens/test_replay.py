@@ -677,6 +677,15 @@ async def test_views_that_share_a_place_take_turns(words: str, size: tuple[int, 
         assert screen.views.front == "diff"
 
 
+async def test_a_terminal_of_few_lines_has_room_for_one_curve(words: str) -> None:
+    app = make_app(ReplayRequest(words, at=2))
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = await opened(pilot)
+        screen.views.show_view("curves")
+        await settle(pilot)
+        assert "lin│log" in shown(app) and "▕" in shown(app) and "merges" in shown(app)
+
+
 async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Path) -> None:
     import shutil
 

@@ -519,6 +519,53 @@ async def test_ctrl_q_asks_and_the_merges_so_far_are_kept_before_the_end(
     assert folder.exists()
 
 
+async def test_ctrl_q_takes_the_place_of_a_question_that_is_asked(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await begin(pilot, book, trainers)
+        await pilot.press("escape")
+        await settle(pilot)
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+        assert "Stop and keep, then quit" in shown(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen is screen and screen.state.phase == "running"
+
+
+async def test_texts_are_asked_about_after_the_training(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        await pilot.press("x")
+        await begin(pilot, book, trainers)
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+        await pilot.press(*"discard", "enter")
+        await until(pilot, lambda: "Changes are not saved" in shown(app))
+        assert trainers[0].cancelled and not app._exit
+
+
+async def test_the_curve_is_logarithmic_only_if_one_switches(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        plot = screen.side.live.curve.plot
+        assert not plot.is_log
+        assert plot.render_line(plot.size.height - 1).text.split() == ["0", "merges", "4"]
+        lines = shown(app).splitlines()
+        row = next(y for y, line in enumerate(lines) if "linear │" in line)
+        await pilot.click(offset=(lines[row].index("linear │"), row))
+        assert plot.is_log and app.session.settings.log_scale
+        await pilot.press("f9")
+        assert not plot.is_log
+
+
 async def test_ctrl_q_discards_a_training_only_if_one_says_so(
     trainers: list[FakeTrainer], book: Path
 ) -> None:

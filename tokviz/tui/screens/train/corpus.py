@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
@@ -36,10 +34,7 @@ class Corpus(Controller):
             takes_any=True,
             folder_verb="add this folder",
         )
-        self.ask(dialog, self._add)
-
-    def _add(self, path: Path) -> None:
-        self._form.add_sources([str(path)])
+        self.ask(dialog, lambda path: self._form.add_sources([str(path)]))
 
     @action("Empty the corpus", section="Corpus", when=during("form"))
     def clear_corpus(self) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.jobs.train_messages import TrainReport
@@ -71,11 +70,6 @@ class LiveView(Vertical):
         at_top = merges.scroll_offset.y == 0
         if at_top or not learning.newest:
             merges.show(list(learning.newest), None)
-
-    @property
-    def text(self) -> Content:
-        """What the bars and numbers say now."""
-        return phases_content(self.learning, self.size.width)
 
 
 def show_compression(

@@ -163,9 +163,7 @@ class Training(Controller):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return
-        if self._question is not None:
-            # It asks about what is over by now.
-            self._question.dismiss(None)
+        self._close_question()
         if isinstance(said, TrainSummary):
             self._finish(client, said)
         else:
@@ -219,6 +217,7 @@ class Training(Controller):
         client, report = self._client, self._side.live.learning.report
         if client is None:
             return None
+        self._close_question()
         options = [
             Option("keep", f"Stop and keep{and_then}", "", "The merges so far become a tokenizer."),
             Option("go on", "Go on training", "", "Nothing is stopped."),
@@ -229,7 +228,6 @@ class Training(Controller):
             del options[0]
 
         def take(answer: str | None) -> None:
-            self._question = None
             if client is not self._client or answer not in ("keep", "discard"):
                 return
             self._then = then
@@ -245,6 +243,11 @@ class Training(Controller):
         self._question = PickDialog("Stop the training?", options)
         self.app.push_screen(self._question, take)
         return self._question
+
+    def _close_question(self) -> None:
+        """Take back what is asked; an answer that comes all the same is not heard."""
+        if self._question is not None and self._question is self.app.screen:
+            self._question.dismiss(None)
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
