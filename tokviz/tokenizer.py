@@ -5,13 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.merge_list import ListedMerges, MergeListModel, MergeSource
 from tokviz.encoding.model import Merge, Model
+from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.ranks import RankModel, RankSource
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError
@@ -73,6 +74,8 @@ class Tokenizer:
     """Whether any two neighbours merge whose concatenation has a rank, as in tiktoken."""
     ignore_merges: bool = False
     """Whether a piece that is a token becomes it whatever the merges make of it."""
+    nfc: bool = False
+    """Whether text between special tokens is composed (Unicode's NFC) before it is cut."""
 
     def __init__(
         self,
@@ -193,9 +196,17 @@ class Tokenizer:
         special_tokens: Mapping[str, int] | SpecialTokens | None = None,
         *,
         split_pattern: str | SplitPattern,
+        nfc: bool = False,
         name: str = "custom",
     ) -> Tokenizer:
         """Make a tokenizer from a rank vocabulary (tiktoken's kind).
+
+        Args:
+            source: The tokens.
+            special_tokens: Special token text → id.
+            split_pattern: A named split pattern or any regex.
+            nfc: Whether text is composed before it is encoded.
+            name: A name to show.
 
         Raises:
             VocabularyError: If a single byte has no token.
@@ -205,6 +216,7 @@ class Tokenizer:
         pattern = get_split_pattern(split_pattern, guarded=False)
         self = cls.__new__(cls)
         self.by_ranks = True
+        self.nfc = self.lossy = nfc
         self._set(RankModel(source, pattern), _specials(special_tokens, {}), pattern, name)
         return self
 
@@ -285,9 +297,23 @@ class Tokenizer:
 
         Returns:
             The ids, and the n + 1 byte offsets between the tokens; None if every token is as long
-            as its bytes, which is true of all that is not `remote`.
+            as its bytes, which is true where the text is not changed.
         """
-        return self.encode_byte_text(text, parse_specials), None
+        if not self.changes(text):
+            return self.encode_byte_text(text, parse_specials), None
+        story = self.tokenize_byte_text(text, parse_specials)
+        return story.ids, array("I", [0, *story.byte_spans[:, 1].tolist()])
+
+    def changes(self, text: str) -> bool:
+        """Tell whether byte text is composed to another; of a `remote` one that is not known."""
+        return self.nfc and not is_nfc(text)
+
+    def normalized(self, text: str, parse_specials: bool | AllowedSpecial = True) -> str:
+        """Give the byte text that is encoded in the place of another."""
+        if not self.changes(text):
+            return text
+        found = segments(text, self.specials.search(parse_specials))
+        return "".join(part if special else nfc(part) for part, special in found)
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
@@ -309,7 +335,7 @@ class Tokenizer:
             if special:
                 ids.append(self.special_tokens[segment])
             else:
-                ids.extend(self._model.encode(segment))
+                ids.extend(self._model.encode(nfc(segment) if self.nfc else segment))
         return ids
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
@@ -376,8 +402,8 @@ class Tokenizer:
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
-                pieces = split(self.split_pattern, segment).spans()
-                spans.extend((offset + start, offset + end) for start, end in pieces)
+                ends, at = [0, *self._pieces(segment)], offset
+                spans.extend((at + start, at + end) for start, end in pairwise(ends))
             offset += len(segment)
         return spans
 
@@ -395,15 +421,28 @@ class Tokenizer:
                 token_lengths.append(len(segment.encode()))
                 piece_lengths.append(token_lengths[-1])
             else:
-                encoded = self._model.encode(segment)
+                encoded = self._model.encode(nfc(segment) if self.nfc else segment)
                 ids.extend(encoded)
-                token_lengths.extend(len(self.token_bytes(i)) for i in encoded)
-                cuts = split(self.split_pattern, segment).spans()
+                lengths = [len(self.token_bytes(i)) for i in encoded]
+                if self.changes(segment):
+                    places = origins(segment, bytetext.n_bytes)
+                    ends = [places[end] for end in accumulate(lengths, initial=0)]
+                    lengths = [end - start for start, end in pairwise(ends)]
+                token_lengths.extend(lengths)
+                cuts = pairwise([0, *self._pieces(segment)])
                 piece_lengths.extend(bytetext.n_bytes(segment[a:b]) for a, b in cuts)
         flags = np.zeros(len(ids), dtype=bool)
         flags[special_indexes] = True
         spans, pieces = spans_of(token_lengths), spans_of(piece_lengths)
         return Tokenization(ids, spans, pieces, flags, n_replaced)
+
+    def _pieces(self, text: str) -> list[int]:
+        """Give where the pieces of plain text end, in its characters."""
+        ends = split(self.split_pattern, nfc(text) if self.nfc else text).ends
+        if not self.changes(text):
+            return list(ends)
+        places = origins(text, len)
+        return sorted({places[end] for end in ends} - {0})
 
     # -- the vocabulary
 

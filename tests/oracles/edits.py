@@ -7,6 +7,8 @@ from functools import cache
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
+from tokviz.assets import asset_path
+from tokviz.formats.packed import PackedRanks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer import Tokenizer
 
@@ -48,6 +50,11 @@ _SPECIALS = ["<|endoftext|>", "<|endof", "text|>", "a b", "ab c", "b c", "é", "
 @cache
 def tokenizer(name: str) -> Tokenizer:
     """Give a built-in tokenizer, or a small one, with overlapping specials, for a split pattern."""
+    if name == "qwen2":
+        # Its pattern and tokens alone: `tests/test_nfc.py` is about what it composes.
+        specials = tokviz.load(name).special_tokens
+        ranks = PackedRanks(asset_path("vocab/qwen.ranks"))
+        return Tokenizer.from_ranks(ranks, specials, split_pattern=name, name=name)
     if name in BUILTIN:
         return tokviz.load(name)
     pattern = name.removeprefix("small ")

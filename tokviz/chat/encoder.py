@@ -48,8 +48,9 @@ class Encoder:
         if found is None:
             tokenizer = self._tokenizer()
             assert tokenizer is not None
-            token_bytes = tokenizer.token_bytes
-            found = array("I", accumulate(len(token_bytes(i)) for i in self.encode(text)))
+            ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
+            lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
+            found = array("I", accumulate(lengths)) if borders is None else borders[1:]
             self._ends[text] = found
         return found
 

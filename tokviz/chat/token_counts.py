@@ -85,8 +85,9 @@ class SafeCuts:
 def token_counter(tokenizer: Tokenizer, n_bytes: int) -> TokenCounter:
     """Make the counter that is fastest for so many bytes, without waiting for a compiler."""
     scanner = scanner_of(tokenizer.split_pattern)
-    # Added white space is recognised before the text is cut into pieces.
-    by_pieces = tokenizer.split_pattern.name != "none" and not tokenizer.specials.blank
+    # Text is composed, and added white space recognised, before it is cut into pieces.
+    first = tokenizer.nfc or tokenizer.specials.blank
+    by_pieces = tokenizer.split_pattern.name != "none" and not first
     if scanner is None or not by_pieces or n_bytes < WORTH_COMPILING_BYTES:
         return EncodingCounter(tokenizer)
     from tokviz.bpe.compiled_counter import KERNELS

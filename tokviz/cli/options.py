@@ -134,7 +134,7 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     tokenizer = load(asked, split_pattern=arguments.split_pattern)
     if not is_builtin(asked):
         tokenizer.name = asked
-    if tokenizer.lossy:
+    if tokenizer.lossy and not tokenizer.nfc:
         report(f"note: {asked} normalizes text: decoding its ids may give a different text")
     if tokenizer.pattern_doubt:
         report(f"note: {asked}: {tokenizer.pattern_doubt}; --split-pattern says another")

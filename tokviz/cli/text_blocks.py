@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
-from tokviz.live.cuts import cut_rule
+from tokviz.live.cuts import CutRule, cut_rule
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -42,7 +43,8 @@ def text_blocks(
     """Decode bytes to byte text and cut it where a piece ends in any case.
 
     The tokens of the blocks, one after another, are the tokens of the whole. Memory is bounded by
-    the block size and by the longest stretch without a safe cut.
+    the block size and by the longest stretch without a safe cut. At the end a note says whether
+    the tokenizer has changed the text.
 
     Args:
         blocks: The input's bytes.
@@ -54,7 +56,17 @@ def text_blocks(
     Raises:
         TokvizError: If a stretch without a safe cut is larger than memory should hold.
     """
-    rule = cut_rule(tokenizer, bool(parse_specials))
+    changed = False
+    for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
+        changed = changed or tokenizer.changes(block)
+        yield block
+    if changed:
+        report(f"note: {tokenizer.name} composes the text first (NFC): its ids give another text")
+
+
+def _cut(
+    blocks: Iterable[bytes], rule: CutRule, counts: InputCounts, block_chars: int
+) -> Iterator[str]:
     gathered: list[str] = []
     n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
     for text in _decoded(blocks, counts):

@@ -286,7 +286,8 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     unknown = f"No token of the vocabulary is these {len(data):,} bytes"
     if whole is None and len(data) > MAX_EXPLAINED_BYTES:
         return Explanation("not in the vocabulary", ((f"{unknown}.",),))
-    text = bytetext.from_bytes(data)
+    text = tok.normalized(bytetext.from_bytes(data), parse_specials)
+    data = bytetext.to_bytes(text)
     spans = tok.split_byte_text(text, parse_specials)
     if len(spans) > 1:
         pieces = [text[start:end] for start, end in spans]

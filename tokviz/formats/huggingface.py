@@ -52,7 +52,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             }
             for text, token_id in by_id
         ],
-        "normalizer": None,
+        "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
         "pre_tokenizer": _pre_tokenizer(tokenizer.split_pattern),
         "post_processor": None,
         "decoder": _BYTE_LEVEL,

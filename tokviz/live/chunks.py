@@ -57,9 +57,10 @@ class ChunkTokens:
         counts: How often each id occurs, kept only where counting anew would take long.
         counted: Whether they are in the counts of the document.
         wanted: Whether they are not removed from the document.
+        changed: Whether they lie elsewhere than their lengths say: the text was changed first.
     """
 
-    __slots__ = ("_borders", "_lengths", "counted", "counts", "hues", "ids", "wanted")
+    __slots__ = ("_borders", "_lengths", "changed", "counted", "counts", "hues", "ids", "wanted")
 
     def __init__(
         self, ids: array[int], lengths: TokenLengths, borders: array[int] | None = None
@@ -78,6 +79,7 @@ class ChunkTokens:
         self.wanted = True
         self._lengths = lengths
         self._borders = borders
+        self.changed = borders is not None
 
     def prepare(self) -> None:
         """Do now, in a thread that may take its time, what is long for a large chunk."""

@@ -183,6 +183,14 @@ class LiveDocument(ChunkedText):
         found = self._occurrences_from(self._search(token_id), 0)
         return number, list(islice(found, min(number, limit)))
 
+    @property
+    def lossless(self) -> bool:
+        """Whether the tokens, as far as they are counted, give the text back."""
+        if self.tokenizer is None or not self.tokenizer.lossy:
+            return True
+        unchanged = self._backlog is not None and not self._backlog.counts.n_changed
+        return self.tokenizer.nfc and unchanged
+
     def token_counts(self) -> dict[int, int]:
         """Count every token among the known ones: id → how often it occurs; see `occurrences`."""
         return {} if self._backlog is None else self._backlog.counts.as_dict()

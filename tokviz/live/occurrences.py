@@ -16,14 +16,18 @@ class TokenCounts:
 
     One thread may add tokens that another is about to remove: whatever the order, they do not count
     in the end.
+
+    Attributes:
+        n_changed: The chunks whose text was changed before it was encoded.
     """
 
-    __slots__ = ("_counts", "_lock")
+    __slots__ = ("_counts", "_lock", "n_changed")
 
     def __init__(self) -> None:
         """Begin with no token."""
         self._counts: Counter[int] = Counter()
         self._lock = Lock()
+        self.n_changed = 0
 
     def __getitem__(self, token_id: int) -> int:
         """Give how often a token occurs."""
@@ -40,6 +44,7 @@ class TokenCounts:
             if tokens.wanted:
                 self._counts.update(tokens.ids if tokens.counts is None else tokens.counts)
                 tokens.counted = True
+                self.n_changed += tokens.changed
 
     def remove(self, tokens: Iterable[ChunkTokens]) -> None:
         """Forget the tokens of chunks that are no longer part of the document, for good."""
@@ -50,6 +55,7 @@ class TokenCounts:
                 part.wanted = False
                 if part.counted:
                     removed.update(part.ids if part.counts is None else part.counts)
+                    self.n_changed -= part.changed
             for token_id, number in removed.items():
                 left = counts[token_id] - number
                 if left:

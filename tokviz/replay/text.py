@@ -178,6 +178,7 @@ class TextTimes:
         Raises:
             VocabularyError: If the text holds a byte for which the vocabulary has no token.
         """
+        text = self._tokenizer.normalized(text, parse_specials)
         data = bytetext.to_bytes(text)
         ids = self._tokenizer.encode_byte_text(text, parse_specials)
         places = self._by_tokens(ids)

@@ -47,15 +47,17 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
     doubts: list[tuple[str, Role]] = []
-    if tokenizer is not None and tokenizer.lossy:
+    # Where NFC changes a text the status line says so; most texts it leaves as they are.
+    if tokenizer is not None and tokenizer.lossy and not tokenizer.nfc:
         doubts.append((" ⚠ lossy", "warning"))
-    if tokenizer is not None and tokenizer.pattern_doubt:
-        doubts.append((" ⚠ guessed pattern", "warning"))
+    guessed = tokenizer is not None and tokenizer.pattern_doubt
+    long: list[tuple[str, Role]] = [(" ⚠ guessed pattern", "warning")] if guessed else []
+    brief: list[tuple[str, Role]] = [(" ⚠ guess", "warning")] if guessed else []
     more = f" ({models})" if models else ""
     return BarItem(
-        ((fit(known, _LONGEST_NAME), "chip"), *doubts, (more, "plain"), (" ▾", "key")),
+        ((fit(known, _LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
         "screen.pick_tokenizer",
-        ((fit(known, _SHORTENED_NAME), "chip"), *doubts, (" ▾", "chip")),
+        ((fit(known, _SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
         least=_CUT_NAME,
     )
 

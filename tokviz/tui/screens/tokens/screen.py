@@ -290,7 +290,8 @@ class TokensScreen(TokvizScreen):
                 selection=self._selection_counts(),
                 notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
                 tokenizer_known=live.tokenizer is not None,
-                lossless=live.tokenizer is None or not live.tokenizer.lossy,
+                lossless=live.lossless,
+                loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
             )
         )
