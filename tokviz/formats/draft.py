@@ -52,6 +52,7 @@ class Draft:
         place_of_merge: Where the n-th merge is.
         place_of_special: Where the n-th special token is.
         notes: What the reader noticed itself.
+        nfc: See `Tokenizer`; of ranks only.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class Draft:
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
+    nfc: bool = False
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
@@ -94,6 +96,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
                 ListedRanks(ranks),
                 dict(draft.specials),
                 split_pattern=draft.split_pattern,
+                nfc=draft.nfc,
                 name=name,
             )
         else:
