@@ -77,6 +77,7 @@ def test_qwens_file_is_known_by_its_tokens(write):
     tok = tokviz.load(write(packed("qwen")))
     assert tok.split_pattern.name == "qwen2" and not tok.pattern_doubt
     assert tok.special_tokens == _qwen()
+    assert tok.lossy and tok.encode("cafe\u0301") == tokviz.load("qwen2").encode("caf\u00e9")
 
 
 def test_llama_3_and_qwen_are_known_by_their_size():

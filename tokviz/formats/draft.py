@@ -54,6 +54,7 @@ class Draft:
         place_of_special: Where the n-th special token is.
         notes: What the reader noticed itself.
         merges_path: The file of the merges, if it is another.
+        nfc: See `Tokenizer`; of ranks only.
     """
 
     kind: str
@@ -71,6 +72,7 @@ class Draft:
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
     merges_path: StrPath | None = None
+    nfc: bool = False
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
@@ -98,6 +100,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
                 pack_ranks(draft.tokens),
                 dict(draft.specials),
                 split_pattern=draft.split_pattern,
+                nfc=draft.nfc,
                 name=name,
             )
         else:

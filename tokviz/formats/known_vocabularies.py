@@ -23,11 +23,13 @@ class Known(NamedTuple):
         title: Whose it is.
         split_pattern: The name of its split pattern, or its regex.
         special_tokens: Special token text → id.
+        nfc: Whether its own tokenizer composes text first.
     """
 
     title: str
     split_pattern: str
     special_tokens: dict[str, int]
+    nfc: bool = False
 
 
 def _llama3() -> dict[str, int]:
@@ -96,7 +98,7 @@ _BY_CHECKSUM = {
 
 _BY_SIZE = {
     128_000: Known("Llama 3", "llama3", _llama3()),
-    151_643: Known("Qwen", "qwen2", _qwen()),
+    151_643: Known("Qwen", "qwen2", _qwen(), nfc=True),
     248_044: Known("Qwen3.5", _QWEN35_PATTERN, _qwen35()),
 }
 _BY_TOKENS = {"qwen.ranks": _BY_SIZE[151_643]}

@@ -81,6 +81,7 @@ def read_tiktoken(
         about,
         place_of_token=lambda number: f"line {lines[number]}",
         notes=[*left_out, *notes],
+        nfc=known is not None and certain and known.nfc,
     )
 
 
