@@ -26,13 +26,16 @@ def is_training(app: Any) -> bool:
 CONDITIONS: dict[str, Callable[[Any], object]] = {
     "begun": lambda app: app.screen_stack and app._is_ready() and app.screen.focused,
     "dialog": lambda app: len(app.screen_stack) > 1,
-    "no dialog": lambda app: len(app.screen_stack) == 1,
     "train screen": lambda app: app.current_mode == "train" and app._is_ready(),
     "training": is_training,
-    "no training": lambda app: app.screen.training._client is None,
     "opened": lambda app: app.screen.state.n_merges,
     "playing": lambda app: app.screen.state.player.playing and app.screen.state.position.n_done,
-    "saved": lambda app: not app.screen.safe.names(),
+    "paused": lambda app: not app.screen.state.player.playing,
+    "dataset": lambda app: app.screen.rows.dataset is not None,
+    "scanning": lambda app: app.screen.rows.checks.scan.lengths,
+    "no scan": lambda app: (
+        not any(worker.is_running for worker in app.workers if worker.group == "scan")
+    ),
 }
 
 
@@ -79,6 +82,7 @@ DEEDS: dict[str, Callable[..., object]] = {
     "crash": crash,
     "exhaust": exhaust,
     "train": train,
+    "scan": lambda app: app.screen.rows.checks.start(app.screen.rows.dataset),
     "choose": lambda app, name, value: app.session.change_settings(**{name: value == "1"}),
 }
 

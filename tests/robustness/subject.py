@@ -12,7 +12,8 @@ from typing import Any
 from tests.tui.terminal.pty_process import PtyProcess
 
 INSIDE = Path(__file__).with_name("inside.py")
-_MARK = "TOKVIZ_SUBJECT"
+MARK = "TOKVIZ_SUBJECT"
+"""The variable that tells the processes that came of something."""
 
 
 class Subject(PtyProcess):
@@ -29,14 +30,14 @@ class Subject(PtyProcess):
             variables: Environment variables besides.
             how: See `PtyProcess`.
         """
-        self.mark = uuid.uuid4().hex
+        self.mark = os.environ.get(MARK) or uuid.uuid4().hex
         self._folder = home / f"subject-{self.mark}"
         self._folder.mkdir()
         os.mkfifo(self._folder / "wishes")
         # For reading too, so that it can be opened before anybody reads.
         self._wishes = os.open(self._folder / "wishes", os.O_RDWR)
         self._n_wishes = 0
-        variables = {**home_variables(home), **(variables or {}), _MARK: self.mark}
+        variables = {**home_variables(home), **(variables or {}), MARK: self.mark}
         super().__init__(
             str(INSIDE), str(self._folder), *arguments, variables=variables, size=(120, 40), **how
         )
@@ -73,7 +74,7 @@ class Subject(PtyProcess):
 
     def processes(self) -> list[int]:
         """List the processes that came of it and still live, wherever they are by now."""
-        return list(_marked(f"{_MARK}={self.mark}".encode()))
+        return list(marked(self.mark))
 
     def left_behind(self, seconds: float = 5.0) -> list[int]:
         """List the processes that do not end by themselves within some seconds."""
@@ -91,11 +92,13 @@ def home_variables(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "XDG_CACHE_HOME": cache, "HF_HUB_OFFLINE": "1", **folders}
 
 
-def _marked(mark: bytes) -> Iterator[int]:
+def marked(mark: str) -> Iterator[int]:
+    """Yield the processes that live and were started with a mark."""
+    wanted = f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             # A zombie has no environment.
-            if mark in (folder / "environ").read_bytes().split(b"\0"):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
                 yield int(folder.name)
         except OSError:
             continue

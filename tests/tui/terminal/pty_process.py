@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_SECONDS = 30.0
@@ -87,7 +88,7 @@ class PtyProcess:
         finally:
             os._exit(126)
 
-    def __enter__(self) -> PtyProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
