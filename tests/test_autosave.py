@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     note = keep(Autosave(tmp_path / "file"), "text")
     assert note is not None
-    assert note.startswith("Unsaved changes are not backed up. ")
+    assert note.startswith("Unsaved changes are not backed up: ")
     assert Autosave(tmp_path / "file").leftovers() == []
 
 

@@ -58,7 +58,7 @@ def test_failed_save_is_a_sentence_and_keeps_the_old_file(tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     notice = save_settings(Settings(wrap=False), tmp_path / "file" / "settings.json")
     assert notice is not None
-    assert notice.startswith("Your settings are not saved.")
+    assert notice.startswith("Your settings are not saved: ")
 
 
 def test_path_is_in_the_users_config_folder(

@@ -154,7 +154,7 @@ def test_merge_list_is_not_ranks_of_concatenations() -> None:
 def test_contradictory_vocabularies_are_refused() -> None:
     with pytest.raises(tokviz.VocabularyError, match="are both"):
         tokviz.Tokenizer(SINGLE_BYTES | {256: b"a"}, [])
-    with pytest.raises(tokviz.VocabularyError, match=r"merge 0 .*is no token"):
+    with pytest.raises(tokviz.VocabularyError, match=r"merge 0 .*is not a token"):
         tokviz.Tokenizer(SINGLE_BYTES, [(b"a", b"b")])
     with pytest.raises(tokviz.VocabularyError, match="0x61 has no token"):
         tokviz.Tokenizer({0: b"b"}, []).encode("a")

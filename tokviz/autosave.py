@@ -25,6 +25,7 @@ from tokviz.files import FileState, file_state, input_error, write_file
 from tokviz.folders import state_folder
 from tokviz.json_file import parse_json
 from tokviz.locks import FileLock
+from tokviz.sentences import why
 
 MAX_RECORDS = 1_000
 """So many changes are replayed quickly; with more of them the whole text is written anew."""
@@ -138,7 +139,7 @@ class Autosave:
                     self._write(list(parts), source)
             except (TokvizError, OSError, ValueError) as error:
                 self._n_records = 0
-                return f"Unsaved changes are not backed up. {error}"
+                return why("Unsaved changes are not backed up", error)
         return None
 
     def end(self) -> None:

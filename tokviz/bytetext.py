@@ -46,7 +46,13 @@ def has_raw_bytes(text: str) -> bool:
 
 def n_raw_bytes(text: str) -> int:
     """Count the characters that stand for a raw byte."""
-    return 0 if text.isascii() else len(RAW_BYTES.findall(text))
+    if text.isascii():
+        return 0
+    try:
+        text.encode()  # several times as fast as a search
+    except UnicodeEncodeError:
+        return len(RAW_BYTES.findall(text))
+    return 0
 
 
 def as_byte_text(text: str) -> str:

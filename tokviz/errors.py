@@ -100,4 +100,10 @@ class CorpusError(TokvizError):
 
 
 class JobError(TokvizError):
-    """A child process that failed, with its last words."""
+    """A child process that failed, with its last words.
+
+    Attributes:
+        over: Which limit it went over: "memory", "time" or none.
+    """
+
+    over: str = ""

@@ -79,13 +79,18 @@ def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
     """Decode a file's content, a byte order mark left out.
 
     Raises:
-        InputFileError: If it is not UTF-8; it names the line, and `more` follows.
+        InputFileError: If it is not UTF-8; it names line and column, and `more` follows.
     """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputFileError(path, f"is UTF-16, not UTF-8: save it as UTF-8{more}") from None
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputFileError(path, f"line {line} is not UTF-8{more}") from None
+        before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start]
+        column = len(before.decode("utf-8", "replace")) + 1
+        reason = f"line {line}, column {column}: the byte 0x{data[error.start]:02x} is not UTF-8"
+        raise InputFileError(path, f"{reason}{more}: save the file as UTF-8") from None
 
 
 def looks_binary(data: bytes) -> bool:

@@ -6,16 +6,15 @@ import os
 import stat
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tokviz.errors import InputFileError
 from tokviz.files import MAX_FILE_BYTES, input_error, looks_binary
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(NamedTuple):
     """A file or folder in a folder."""
 
     name: str

@@ -16,7 +16,8 @@ from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, looks_binary, read_file
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, load
+from tokviz.formats.apart import load
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
 from tokviz.settings import Settings, save_settings
 from tokviz.tokenizer import Tokenizer

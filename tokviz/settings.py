@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
 from tokviz.locks import FileLock
+from tokviz.sentences import why
 
 _MAX_BYTES = 1_000_000
 
@@ -71,7 +72,7 @@ def load_settings(path: Path | None = None) -> tuple[Settings, str | None]:
     except JsonFileError:
         return Settings(), _keep_aside(path, "is not JSON")
     except TokvizError as error:
-        return Settings(), f"Your settings cannot be read, so these are the defaults. {error}"
+        return Settings(), why("Your settings cannot be read, so these are the defaults", error)
     if not isinstance(stored, dict):
         return Settings(), _keep_aside(path, "holds no JSON object")
     return _from_stored(stored)
@@ -106,7 +107,7 @@ def save_settings(
             stored[name] = _merged(new, old[name], stored.get(name))
         write_file(path, (json.dumps(stored, indent=2) + "\n").encode("ascii"))
     except (OSError, TokvizError) as error:
-        return f"Your settings are not saved. {error}"
+        return why("Your settings are not saved", error)
     finally:
         lock.release()
     return None

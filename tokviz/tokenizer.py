@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
-from tokviz.encoding.merge_list import MergeListModel
+from tokviz.encoding.merge_list import ListedMerges, MergeListModel, MergeSource
 from tokviz.encoding.model import Merge, Model
 from tokviz.encoding.ranks import RankModel, RankSource
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
@@ -105,10 +105,32 @@ class Tokenizer:
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
-        model = MergeListModel(ordinary, merges, pattern, ignore_merges=ignore_merges)
-        model.check()
+        source = ListedMerges(ordinary, merges)
+        source.check()
         self.ignore_merges = ignore_merges
+        model = MergeListModel(source, pattern, ignore_merges=ignore_merges)
         self._set(model, specials, pattern, name)
+
+    @classmethod
+    def from_merges(
+        cls,
+        source: MergeSource,
+        specials: SpecialTokens,
+        *,
+        split_pattern: SplitPattern,
+        ignore_merges: bool = False,
+        name: str = "custom",
+    ) -> Tokenizer:
+        """Make a tokenizer from a vocabulary and merges that are known to hold together.
+
+        Raises:
+            SpecialTokenError: If a special token is empty or its id is another token's.
+        """
+        self = cls.__new__(cls)
+        self.ignore_merges = ignore_merges
+        model = MergeListModel(source, split_pattern, ignore_merges=ignore_merges)
+        self._set(model, specials, split_pattern, name)
+        return self
 
     @classmethod
     def from_files(
@@ -162,7 +184,7 @@ class Tokenizer:
     def from_ranks(
         cls,
         source: RankSource,
-        special_tokens: Mapping[str, int] | None = None,
+        special_tokens: Mapping[str, int] | SpecialTokens | None = None,
         *,
         split_pattern: str | SplitPattern,
         name: str = "custom",
@@ -366,6 +388,12 @@ class Tokenizer:
         return Tokenization(ids, spans, pieces, flags, n_replaced)
 
     # -- the vocabulary
+
+    @property
+    def tables(self) -> RankSource | MergeSource:
+        """What looks up its tokens and merges."""
+        source: RankSource | MergeSource = self._model.source
+        return source
 
     @cached_property
     def vocab(self) -> dict[int, bytes]:

@@ -147,6 +147,12 @@ def test_a_hundred_thousand_rows_are_open_at_once(tmp_path):
     assert dataset.n_rows == 100_001
 
 
+@pytest.mark.parametrize("said", [[], [{"role": "user", "content": " "}]], ids=["none", "blank"])
+def test_a_row_in_which_nothing_is_said_says_so(said):
+    rows = Dataset.from_bytes("a.jsonl", lines({"messages": said}))
+    assert rows.preview(0) == "(nothing is said)"
+
+
 def test_previews_are_the_first_words():
     messages = [{"role": "system", "content": "S"}, *turns(" a\n\n b " + "c" * 1000)]
     assert Dataset.from_bytes("a.jsonl", lines(messages)).preview(0) == ("a b " + "c" * 1000)[:200]

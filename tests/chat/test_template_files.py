@@ -63,7 +63,7 @@ def test_of_several_templates_the_default_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{\n "a" 1}', "line 2, column 6: is no JSON: Expecting ':' delimiter"),
+        ('{\n "a" 1}', "line 2, column 6: is not JSON: a colon is missing here"),
         ("[]", "does not hold an object"),
         ("{}", "has no text under the key 'chat_template'"),
         ("[" * 100_000, "is nested too deeply"),

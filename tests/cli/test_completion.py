@@ -64,7 +64,11 @@ def test_bash_completes_values(bash_script):
     offered = complete_in_bash(bash_script, "tokviz", "count", "-t", "cl")
     assert offered == ["cl100k_base", "cl100k"]
     assert complete_in_bash(bash_script, "tokviz", "-t", "qwen2.") == ["qwen2.5"]
-    assert complete_in_bash(bash_script, "tokviz", "count", "--specials", "") == ["parsed", "text"]
+    assert complete_in_bash(bash_script, "tokviz", "count", "--specials", "") == [
+        "parsed",
+        "text",
+        "huggingface",
+    ]
     assert complete_in_bash(bash_script, "tokviz", "completion", "z") == ["zsh"]
 
 

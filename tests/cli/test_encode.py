@@ -139,7 +139,7 @@ def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        f"to give a text itself, use a pipe: printf %s {shlex.quote(text)} | tokviz COMMAND\n"
+        f"to give a text itself, use a pipe: printf %s {shlex.quote(text)} | tokviz {command}\n"
     )
 
 

@@ -165,7 +165,7 @@ def test_a_file_of_merges_is_compared(tokviz, words):
         (["gpt222"], 2, "did you mean gpt2"),
         (["gpt2", "--diff", "gpt222"], 2, "did you mean gpt2"),
         (["gpt2", "--print", "--at", "60000"], 1, "--at 60,000 is too far"),
-        (["gpt2", "--at", "-1"], 2, "no whole number|expected one argument"),
+        (["gpt2", "--at", "-1"], 2, "is not a whole number|expected one argument"),
         (["gpt2", "--print", "--steps", "0"], 2, "is not a whole number above 0"),
         (["/no/such/run/", "--print"], 1, "no such file"),
     ],

@@ -64,3 +64,20 @@ def test_trained_ones_are_listed_first_and_go_by_their_names(tmp_path, capsys):
     capsys.readouterr()
     assert main(["count", "-t", "mone", str(tmp_path / "text")]) == 2
     assert "did you mean mine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["tokenizers", "--check"], ["count", "-t"]], ids=["check", "t"]
+)
+def test_a_name_that_is_wrong_by_a_letter_is_answered_with_those_of_trainings(arguments, capsys):
+    tokviz_package.train(["abab" * 9], 258).save(runs_folder() / "harbour")
+    assert main([*arguments, "harbor"]) == 2
+    assert "did you mean harbour?" in capsys.readouterr().err
+
+
+def test_whoever_looks_on_hears_that_the_hub_is_asked(monkeypatch, capsys):
+    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 1
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 1
+    assert "asking the Hugging Face Hub for a/b/c…" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_lineage_goes_down_to_bytes() -> None:
 
 def test_equal_parts_are_drawn_once() -> None:
     spaces = merge_list((b" ", b" "), (b"  ", b"  "))
-    assert drawn(spaces, 257) == ["b'    ' 257", "└─ b'  ' ×2 256", "   └─ b' ' ×2 32"]
+    assert drawn(spaces, 257) == ["b'    ' 257", "└─ b'  ' twice 256", "   └─ b' ' twice 32"]
 
 
 def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_listed() -> None:

@@ -17,7 +17,7 @@ from tests.formats.samples import TEXT
 from tests.oracles.nasty import byte_texts, texts
 from tests.profiles import examples
 from tokviz import bytetext
-from tokviz.child.limits import Limits
+from tokviz.formats.budget import Budget
 from tokviz.formats.foreign import ForeignTokenizer
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.live import LiveDocument
@@ -194,7 +194,7 @@ def bomb(tmp_path):
 
 def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
     content = json.loads(bomb.read_text())
-    tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Limits(memory_mb=600))
+    tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Budget(600, 5))
     ids = tok.encode("xyz")
     first = tok._library._jobs.pid
     with pytest.raises(tokviz.TokvizError, match="foreign_tokenizer job"):
@@ -233,7 +233,7 @@ def test_the_child_ends_with_its_tokenizer(tmp_path):
 
 
 def test_a_file_that_changes_is_noticed_when_the_child_is_replaced(bomb):
-    tok = LibraryTokenizer(bomb, limits=Limits(memory_mb=600))
+    tok = LibraryTokenizer(bomb, limits=Budget(600, 5))
     tok.encode("xyz")
     bomb.write_text(bomb.read_text() + " ")
     with pytest.raises(tokviz.TokvizError):

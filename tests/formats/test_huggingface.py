@@ -93,21 +93,21 @@ def changed(**model):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is no JSON"),
+        ("", "is not JSON"),
         ("[" * 100_000, "is nested too deeply"),
         ("[]", "its key 'model' is not an object"),
         ("{}", "its key 'model' is not an object"),
         (changed(vocab=[1]), "its key 'vocab' is not an object"),
         (changed(merges=None), "its key 'merges' is missing"),
         (changed(vocab={"a": -1}, added_tokens=[]), "model.vocab['a']: -1 is not a token id"),
-        (changed(merges=["Ġ Ġ Ġ"]), "model.merges[0]: 'Ġ Ġ Ġ' is not a pair"),
+        (changed(merges=["Ġ Ġ Ġ"]), "model.merges[0]: 'Ġ Ġ Ġ' is not a merge"),
         (changed(merges=["q q"]), "model.merges[0]: the product b'qq' is not a token"),
         (
             changed(added_tokens=[{"content": "x", "id": "y"}]),
             "added_tokens[0]: 'y' is not a token",
         ),
-        (changed(added_tokens=[3]), "added_tokens[0]: has no text"),
-        (changed(type="Magic"), "its model is Magic"),
+        (changed(added_tokens=[3]), "added_tokens[0]: its `content` is not a text"),
+        (changed(type="Magic"), "model.type: 'Magic' is not a model"),
     ],
     ids=range(12),
 )

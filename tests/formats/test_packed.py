@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.packing import from_tiktoken, pack, to_tiktoken
+from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.assets import asset_path
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.formats.packed import PackedRanks
+from tokviz.formats.packed import PackedRanks, pack
 
 PUBLISHED = {
     "gpt2": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",

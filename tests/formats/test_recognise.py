@@ -67,8 +67,8 @@ def test_several_tokenizers_in_a_folder_are_a_question(tmp_path):
     [
         ('{"tokenizer_class": "X", "bos_token": "<s>"}', "holds settings, not the tokenizer"),
         ('{"added_tokens_decoder": {}}', "holds settings, not the tokenizer"),
-        ("Just a text of some words.\nAnd more.", "holds no known tokenizer"),
-        ("{'a': 1}", "is neither JSON nor"),
+        ("Just a text of some words.\nAnd more.", "is not a tokenizer: choose"),
+        ("{'a': 1}", "line 1, column 2: is not JSON"),
     ],
 )
 def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):

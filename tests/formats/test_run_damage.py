@@ -161,7 +161,7 @@ def test_files_of_another_run_are_refused(folder, name, text, tmp_path) -> None:
 def test_a_tokenizer_with_other_special_tokens_is_refused(folder, tmp_path) -> None:
     tokviz.train([TEXT], 300, special_tokens=["<|b|>"], special_ids="first").save(tmp_path / "b")
     (folder / "tokenizer.json").write_bytes((tmp_path / "b" / "tokenizer.json").read_bytes())
-    refused(folder, "special tokens are others")
+    refused(folder, "has other special tokens")
 
 
 @pytest.mark.parametrize(

@@ -167,11 +167,11 @@ def test_merges_that_ranks_cannot_say_are_refused(tmp_path):
     [
         (b"YQ== 0\nYQ== 1\n", "line 2: b'a' is a token already, at line 1"),
         (b"YQ== 0\nYg== 0\n", "line 2: the id 0 is also that of line 1"),
-        (b"YQ== 0\n\nYg\n", "line 3: 'Yg' is not `base64 rank`"),
+        (b"YQ== 0\n\nYg\n", "line 3: 'Yg' is not a token in base64"),
         (b"YQ== 0\n!!!! 1\n", "line 2:"),
         (b"YQ== 0\nYg== 1.5\n", "line 2:"),
         (b"YQ== 0\nYg== 4000000000\n", "line 2: the id 4,000,000,000 is beyond the limit"),
-        (b"YQ== 0\nYg== " + b"9" * 5000, "line 2: the id -1 is negative"),
+        (b"YQ== 0\nYg== " + b"9" * 5000, "line 2: a rank of 5,000 digits is too large"),
         (b"YQ== 0\nYg== -4\n", "the id -4 is negative"),
         (b"YQ== 0\n", "255 of the 256 single bytes have no token (0x00, 0x01, 0x02, 0x03, …)"),
     ],

@@ -109,7 +109,10 @@ def test_unmerged_tokens_are_exactly_those_whose_bytes_do_not_give_them():
     [
         (lambda c: c["model"]["merges"].append("q q"), "the product b'qq' is not a token"),
         (lambda c: c["model"]["vocab"].pop("he"), "the product b'he' is not a token"),
-        (lambda c: c["model"]["vocab"].update({"zz": 97}), "model.vocab['zz']: the id 97 is also"),
+        (
+            lambda c: c["model"]["vocab"].update({"zz": 97}),
+            "(model.vocab['zz']): the id 97 is also",
+        ),
         (
             lambda c: c["added_tokens"][0].update(content="zz", id=len(c["model"]["vocab"])),
             "",

@@ -113,7 +113,7 @@ def test_one_file_with_both_is_read(tmp_path):
         (None, "a b\nzz z\n", "merge 2: the part b'zz' is not a token"),
         (None, "a b\na b c\n", "line 2: 'a b c' is not a merge"),
         ({"a": "b"}, "", "key 'a': 'b' is not a token id"),
-        ({"0": [256]}, "", "key 0: is not a list of bytes"),
+        ({"0": [256]}, "", "key '0': is not a list of bytes"),
         ({"0": "a", "1": "a"}, "", "b'a' is a token already"),
         ({"a": -1}, "", "the id -1 is negative"),
         ({"a": 10**9}, "", "the id 1,000,000,000 is beyond the limit"),
@@ -129,6 +129,16 @@ def test_what_is_wrong_names_file_and_place(vocab, merges, words, tmp_path):
         tokviz.Tokenizer.from_files(tmp_path / "vocab.json", tmp_path / "merges.txt")
     assert words in str(caught.value)
     assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [('{"a":', "line 1, column 6: is not JSON"), ('{"a": "b"}', "not a tokenizer's")],
+)
+def test_json_that_is_cut_off_or_another_is_not_said_to_lack_merges(content, words, tmp_path):
+    (tmp_path / "vocab.json").write_text(content)
+    with pytest.raises(tokviz.InputFileError, match=words):
+        tokviz.load(tmp_path / "vocab.json")
 
 
 def test_a_vocabulary_alone_says_what_is_missing(tmp_path):

@@ -60,5 +60,10 @@ def test_an_empty_text_is_one_empty_part() -> None:
     assert SPACES.split("", target=1) == [""]
 
 
-def test_cuts_are_sought_in_the_given_ranges_only() -> None:
-    assert SPACES.split("x x x x x x", 1, [(0, 2), (6, 9)]) == ["x", " x x x", " x x"]
+def test_cuts_are_sought_in_the_given_range_only() -> None:
+    assert SPACES.split("x x x x x x", 1, 2, 7) == ["x x", " x", " x x x"]
+
+
+def test_the_last_cut_is_the_last_in_its_range() -> None:
+    assert SPACES.last_cut("x x x x x x", 2, 8) == 7
+    assert SPACES.last_cut("x x x x x x", 8, 9) is None

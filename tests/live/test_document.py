@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracles.edits import tokenizer
+from tests.oracles.edits import RUNS, tokenizer
 from tokviz.live import LiveDocument
 
 SPECIAL = "<|endoftext|>"
@@ -77,9 +77,9 @@ def test_editing_a_long_chunk_finds_the_cuts_that_the_edit_makes() -> None:
 def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
     live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
     live.edit(20_000, 0, " ")
-    assert list(map(len, live.chunk_texts())) == [20_000, 20_001]
+    assert [chunk.n_chars for chunk in live._chunks] == [20_000, 20_001]
     live.edit(20_000, 1, "")
-    assert list(map(len, live.chunk_texts())) == [40_000]
+    assert [chunk.n_chars for chunk in live._chunks] == [40_000]
 
 
 def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
@@ -180,6 +180,17 @@ def test_parts_of_the_text_that_did_not_change_stay_the_same_objects() -> None:
     behind = live.chunk_texts()
     assert "".join(behind) == live.text
     assert len({id(part) for part in before} & {id(part) for part in behind}) >= len(before) - 2
+
+
+@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("name", ["cl100k_base", "small none"])
+def test_a_key_in_a_long_run_examines_few_characters(name: str, kind: str) -> None:
+    live = LiveDocument(RUNS[kind] * 300_000, tokenizer(name))
+    for offset, n_removed, inserted in [(150_000, 0, "x"), (150_001, 1, ""), (90_000, 0, "\n")]:
+        before = set(map(id, live.chunk_texts()))
+        live.edit(offset, n_removed, inserted)
+        new = [part for part in live.chunk_texts() if id(part) not in before]
+        assert 0 < sum(map(len, new)) < 16_384
 
 
 def test_replacing_all_of_a_long_text_leaves_nothing_of_it() -> None:

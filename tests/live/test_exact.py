@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokenizer
+from tests.oracles.edits import (
+    BUILTIN,
+    SMALL,
+    random_edit,
+    random_runs,
+    random_text,
+    tokenizer,
+)
 from tests.oracles.live import SlowDocument
 from tokviz import bytetext
 from tokviz.live import LiveDocument
@@ -45,11 +52,28 @@ def test_tokens_after_every_edit_equal_a_full_encode(name: str, parse_specials: 
             assert_same(live, slow)
 
 
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
+def test_tokens_after_every_edit_of_long_runs_equal_a_full_encode(name: str) -> None:
+    for seed in range(3):
+        rng = random.Random(f"{name} runs {seed}")
+        text = random_runs(rng)
+        tok = tokenizer(name)
+        live = LiveDocument(text, tok, chunk_target=rng.choice([1, 4, 16]))
+        slow = SlowDocument(text, tok)
+        assert_same(live, slow)
+        for _ in range(EDITS):
+            offset, n_removed, inserted = random_edit(rng, len(slow.text))
+            inserted = rng.choice([inserted, random_runs(rng), "", " ", "x", "7"])
+            live.edit(offset, n_removed, inserted)
+            slow.edit(offset, n_removed, inserted)
+            assert_same(live, slow)
+
+
 def pieces_of(live: LiveDocument) -> list[list[int]]:
     """Give the byte spans of the pieces, split chunk by chunk."""
     assert live.tokenizer is not None
     spans, start = [], 0
-    for text in live.chunk_texts():
+    for text in (chunk.text for chunk in live._chunks):
         for first, last in live.tokenizer.split_byte_text(text, live.parse_specials):
             end = start + bytetext.n_bytes(text[first:last])
             spans.append([start, end])
@@ -73,12 +97,14 @@ def test_a_tokenization_equals_one_of_the_whole_text(name: str) -> None:
         assert pieces_of(live) == whole.pieces.tolist()
 
 
+@pytest.mark.parametrize("in_runs", [False, True])
 @pytest.mark.parametrize("name", ["cl100k_base", "small cs336"])
-def test_every_question_agrees_with_the_list_of_all_tokens(name: str) -> None:
+def test_every_question_agrees_with_the_list_of_all_tokens(name: str, in_runs: bool) -> None:
     for seed in range(ROUNDS):
         rng = random.Random(f"{name} {seed}")
         tok = tokenizer(name)
-        live = LiveDocument(random_text(rng, 60), tok, chunk_target=rng.choice([8, 64]))
+        text = random_runs(rng)[:200] if in_runs else random_text(rng, 60)
+        live = LiveDocument(text, tok, chunk_target=4 if in_runs else rng.choice([8, 64]))
         live.edit(*random_edit(rng, live.n_chars))
         text = live.text
         spans = live.tokens_in(0, len(text))

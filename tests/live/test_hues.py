@@ -160,7 +160,12 @@ def test_a_chunk_too_long_for_the_editing_thread_keeps_its_hues_over_several_edi
     live.edit(20_000, 0, "x")
     live.edit(20_001, 0, "y")
     live.edit(30_000, 1, "")
-    assert [span.hue for span in live.tokens_in(0, live.n_chars)] == [-1]
+    waiting = live.tokens_in(0, live.n_chars)
+    assert {span.id for span in waiting} == {-1}
+    assert [(s.start, s.end, s.hue) for s in waiting[:999]] == [
+        (s.start, s.end, s.hue) for s in before[:999]
+    ]
+    assert [s.hue for s in waiting[-999:]] == [s.hue for s in before[-999:]]
     assert live.encode_pending(60)
     behind = live.tokens_in(0, live.n_chars)
     new = {(span.start, span.end, span.id): span.hue for span in behind}

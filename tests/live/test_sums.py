@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from tokviz.live.chunks import Chunk
+from tokviz.live.chunks import Chunk, Part
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, BlockPlace, ChunkList
 
 SIZES = {
@@ -14,7 +14,7 @@ SIZES = {
 
 
 def random_chunks(rng: random.Random, number: int) -> list[Chunk]:
-    return [Chunk("".join(rng.choices("aé\n", k=rng.randint(1, 5)))) for _ in range(number)]
+    return [Chunk([Part("".join(rng.choices("aé\n", k=rng.randint(1, 5))))]) for _ in range(number)]
 
 
 def place_number(chunks: ChunkList, number: int) -> BlockPlace:

@@ -24,6 +24,18 @@ ALPHABET = [
 ]
 """What texts are made of: also halves of special tokens and parts of characters."""
 
+RUNS = {
+    "letters": "a",
+    "digits": "7",
+    "spaces": " ",
+    "newlines": "\n",
+    "marks": "\u0301",
+    "joiners": "\u200d",
+    "CJK": "世",
+    "raw bytes": "\udc80",
+}
+"""Characters that a long text may consist of, by what is said of such a text."""
+
 _MERGES = [
     *[(b"a", b"b"), (b" ", b"a"), (b"\n", b"\n"), (b" ", b" "), (b"  ", b"  "), (b"t", b"h")],
     *[(b"th", b"e"), (b" ", b"the"), (b"\xe4", b"\xbd"), (b"l", b"l"), (b"1", b"2")],
@@ -55,3 +67,11 @@ def random_edit(rng: random.Random, n_chars: int) -> tuple[int, int, str]:
     offset = rng.randint(0, n_chars)
     n_removed = min(n_chars - offset, rng.choice([0, 0, 0, 1, 1, 2, 5, 40]))
     return offset, n_removed, random_text(rng, rng.choice([0, 1, 1, 1, 2, 8, 40]))
+
+
+def random_runs(rng: random.Random) -> str:
+    """Make a text of a few runs, each of one character, or with another one in it."""
+    runs = []
+    for char in rng.choices(list(RUNS.values()), k=rng.randint(1, 3)):
+        runs.append(char * rng.randint(0, 100) + rng.choice(["", "x", " "]) + char * 20)
+    return "".join(runs)

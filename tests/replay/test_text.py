@@ -33,7 +33,9 @@ class Ranks:
     def __init__(self, *tokens: bytes) -> None:
         self._tokens = [*BYTES.values(), *tokens]
         self.n_tokens = len(self._tokens)
-        self.gaps = ()
+
+    def ids(self) -> range:
+        return range(self.n_tokens)
 
     def token(self, rank: int) -> bytes:
         return self._tokens[rank]

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 from rich.style import Style
+from textual.app import App, ComposeResult
 
 import tokviz
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.bars import MORE_TABS, tab_items, tokenizer_item
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.widgets.bar import ROLES, BarItem, bar_strip, place
+from tokviz.tui.widgets.bar import ROLES, Bar, BarItem, bar_strip, place
 
 STYLES = {role: Style() for role in ROLES}
 
@@ -83,3 +84,31 @@ def test_tabs_without_room_are_behind_a_word_and_the_one_shown_stays(shown: str)
     assert drawn.endswith(" ▾")
     placed = place(tab_items(shown, {}), [], 38, MORE_TABS)
     assert placed[-1].item.action == "app.more_keys"
+
+
+class Padded(App[None]):
+    """A bar with padding, as on every screen."""
+
+    CSS = "Bar { padding: 0 1 0 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        bar = Bar()
+        bar.show([item("abc", "app.do(1)"), item("def", "app.do(2)")])
+        yield bar
+
+    def action_do(self, number: int) -> None:
+        self.done.append(number)
+
+
+async def test_a_click_does_what_is_drawn_there_from_the_first_letter_to_the_last() -> None:
+    app = Padded()
+    async with app.run_test(size=(20, 3)) as pilot:
+        drawn_row = app.screen._compositor.render_strips()[0].text
+        for letter in drawn_row:
+            app.done.clear()
+            await pilot.click(Bar, offset=(drawn_row.index(letter), 0))
+            assert app.done == ([1] if letter in "abc" else [2] if letter in "def" else [])

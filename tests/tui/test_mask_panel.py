@@ -160,9 +160,7 @@ async def test_the_conversation_goes_to_the_chat_screen() -> None:
         panel = await panel_of(pilot)
         panel.focus()
         await pilot.press("c")
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert isinstance(app.screen, ChatScreen)
         assert [message.text for message in app.screen.chat.conversation.messages] == [
             "Hi",

@@ -19,6 +19,10 @@ import tokviz.tui
 
 PRIVATE = """
 textual._callback:invoke
+textual._compositor:Compositor
+textual._compositor:Compositor._full_map
+textual._compositor:CompositorMap
+textual._compositor:ReflowResult
 textual._context:active_app
 textual._parser:ParseError
 textual._parser:Parser._awaiting
@@ -59,7 +63,6 @@ textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
-textual.screen:Screen._refresh_layout
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
 textual.widget:Widget._dirty_regions

@@ -110,5 +110,5 @@ class Dataset:
         except ConversationError as error:
             return str(error)
         spoken = (m for m in conversation.messages if m.role not in ("system", "developer"))
-        first = next((m.text for m in spoken if m.text.strip()), "")
+        first = next((m.text for m in spoken if m.text.strip()), "(nothing is said)")
         return " ".join(first[: 2 * _PREVIEW_CHARS].split())[:_PREVIEW_CHARS]

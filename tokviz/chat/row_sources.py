@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import shutil
 import tempfile
 import threading
 import zlib
@@ -33,6 +32,9 @@ _BESIDE = ("tools", "system")
 """The columns of a table that belong to a conversation in any shape."""
 
 _INDEXED_AT_ONCE = 4096
+
+_MOST_TIMES = 200
+"""How much larger rows are unpacked than packed, at the most; texts become some ten times so."""
 
 
 class RowSource(ABC):
@@ -235,6 +237,9 @@ def open_rows(path: str) -> RowSource:
 
 def from_data(data: bytes | mmap.mmap, ending: str = "") -> RowSource:
     """Make rows of JSON or JSON Lines, whatever they are called."""
+    line = data.find(b"\n")
+    if (len(data) if line < 0 else line) > MAX_FILE_BYTES:
+        raise ConversationError(f"line 1: a row has {MAX_FILE_BYTES:,} bytes at most")
     if _is_lines(data, ending):
         return JsonLines(data)
     if len(data) > MAX_FILE_BYTES:
@@ -301,7 +306,13 @@ def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
     """Decompress into a file that has no name, so that every row can be reached."""
     try:
         with open(path, "rb", buffering=0) as raw, tempfile.TemporaryFile() as plain:
-            shutil.copyfileobj(OPENERS[ending](cast(BinaryIO, raw), path), plain, 1 << 20)
+            most = MAX_FILE_BYTES + _MOST_TIMES * os.fstat(raw.fileno()).st_size
+            unpacked = OPENERS[ending](cast(BinaryIO, raw), path)
+            while block := unpacked.read(1 << 20):
+                plain.write(block)
+                if plain.tell() > most:
+                    reason = f"unpacks to more than {_MOST_TIMES} times its size: not to rows"
+                    raise InputFileError(path, reason)
             plain.flush()
             if plain.tell() == 0:
                 return b""

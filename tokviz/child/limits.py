@@ -36,11 +36,16 @@ def settle_in(limits: Limits) -> None:
     if sys.platform == "win32":
         return
     os.nice(limits.niceness)
-    if limits.memory_mb is not None:
-        _lower_limit("RLIMIT_AS", limits.memory_mb << 20)
-    _lower_limit("RLIMIT_CORE", 0)
+    allow_memory(limits.memory_mb)
+    _set_limit("RLIMIT_CORE", 0)
     if sys.platform == "linux":
         _die_with_parent()
+
+
+def allow_memory(megabytes: int | None) -> None:
+    """Let this process have so much memory, more or less than before."""
+    if megabytes is not None:
+        _set_limit("RLIMIT_AS", megabytes << 20)
 
 
 def allow_cpu(seconds: int | None) -> None:
@@ -50,10 +55,10 @@ def allow_cpu(seconds: int | None) -> None:
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _lower_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
+    _set_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
 
 
-def _lower_limit(name: str, wanted: int) -> None:
+def _set_limit(name: str, wanted: int) -> None:
     """Set a soft limit, never above the hard one. Systems that lack a limit go without."""
     if sys.platform == "win32":
         return

@@ -104,7 +104,12 @@ class ChildProcess:
                 continue
         with self._stderr:
             words = self._last_words()
-        return self._garbled or JobError(_obituary(self._job, code, words))
+        end = self._garbled or JobError(_obituary(self._job, code, words))
+        if -code == getattr(signal, "SIGXCPU", None):
+            end.over = "time"
+        elif "memory allocation of" in words or "MemoryError" in words:
+            end.over = "memory"
+        return end
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -51,9 +51,9 @@ def decode_line(line: bytes) -> Message:
     try:
         message = json.loads(line)
     except ValueError as error:
-        raise JobError(f"a job sent what is no message: {line[:80]!r}") from error
+        raise JobError(f"a job sent what is not a message: {line[:80]!r}") from error
     if not isinstance(message, dict) or "type" not in message:
-        raise JobError(f"a job sent what is no message: {line[:80]!r}")
+        raise JobError(f"a job sent what is not a message: {line[:80]!r}")
     if message.get("v") != VERSION:
         raise JobError(
             f"a job speaks version {message.get('v')!r} of the protocol, not {VERSION}: "
@@ -86,7 +86,9 @@ def restore_error(job: str, described: Body) -> TokvizError:
     if described.get("name") == "PatternError":
         return PatternError(described["pattern"], described["reason"], described["position"])
     if described.get("name") == "MemoryError":
-        return JobError(f"the {job} job needs more memory than it may have")
+        error = JobError(f"the {job} job needs more memory than it may have")
+        error.over = "memory"
+        return error
     return JobError(f"the {job} job failed: {described.get('text')}")
 
 

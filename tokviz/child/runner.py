@@ -32,6 +32,8 @@ GRACE_SECONDS = 0.2
 class JobTimeoutError(JobError):
     """A run that gave no sign of life for longer than it may."""
 
+    over = "time"
+
     def __init__(self, job: str, seconds: float) -> None:
         """Take the job's name and its patience in seconds."""
         self.seconds = seconds

@@ -123,7 +123,7 @@ def _joined(
 @lru_cache
 def _load(tokenizer: str) -> Tokenizer:
     """Load a tokenizer once for all blocks of ids: a run folder is read anew by each `load`."""
-    from tokviz.formats.registry import load
+    from tokviz.formats.apart import load
 
     return load(tokenizer)
 

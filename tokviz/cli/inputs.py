@@ -63,7 +63,8 @@ def _pipe_hint(name: str) -> str:
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
     text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
-    return f"; to give a text itself, use a pipe: printf %s {text} | tokviz COMMAND"
+    command = " ".join(["tokviz", *sys.argv[1:2]])
+    return f"; to give a text itself, use a pipe: printf %s {text} | {command}"
 
 
 def read_whole(blocks: Iterable[bytes], what: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -98,10 +99,17 @@ def tokenizer_name(arguments: argparse.Namespace) -> str:
 
 
 def place_of(name: str) -> str:
-    """Give what `tokviz.load` takes for a name: the folder, if it is that of a training."""
-    from tokviz.formats.registry import is_builtin
+    """Give what `tokviz.load` takes for a name: the folder, if it is that of a training.
+
+    Somebody who looks on hears of an address on the Hub, which may keep them waiting.
+    """
+    from tokviz.formats.registry import HUB_PREFIX, is_builtin
 
     if is_builtin(name):
+        return name
+    if name.startswith(HUB_PREFIX):
+        if sys.stderr is not None and sys.stderr.isatty():
+            report(f"asking the Hugging Face Hub for {name.removeprefix(HUB_PREFIX)}…")
         return name
     from tokviz import runs
 
@@ -119,7 +127,8 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     One from a file or folder gets its path for a name, so that whoever reads the name in the output
     can load it again.
     """
-    from tokviz.formats.registry import is_builtin, load
+    from tokviz.formats.apart import load
+    from tokviz.formats.registry import is_builtin
 
     asked = tokenizer_name(arguments)
     tokenizer = load(asked, split_pattern=arguments.split_pattern)

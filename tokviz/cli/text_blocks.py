@@ -65,7 +65,7 @@ def text_blocks(
         joined = "".join(gathered)
         # What comes later can still change whether a place near the end is a safe cut.
         n_known = len(joined) - rule.reach
-        *whole, rest = rule.split(joined, block_chars, [(n_searched, n_known)])
+        *whole, rest = rule.split(joined, block_chars, max(n_searched, block_chars), n_known)
         yield from whole
         if len(rest) > MAX_FILE_BYTES:
             raise TokvizError(

@@ -12,9 +12,10 @@ from tokviz.bpe.run import TrainingRun
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import read_file
+from tokviz.formats.apart import load
 from tokviz.formats.merge_files import parse_merges
 from tokviz.formats.minbpe import MAGIC as MINBPE
-from tokviz.formats.registry import is_builtin, load
+from tokviz.formats.registry import is_builtin
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer

@@ -7,8 +7,7 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from tokviz.corpus.corpus import files_of_text
 from tokviz.files import looks_binary
@@ -22,8 +21,7 @@ _PACKED = (".gz", ".zst", ".parquet")
 _MOST_NAMES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusEntry:
+class CorpusEntry(NamedTuple):
     """A file, a folder or a glob.
 
     Attributes:

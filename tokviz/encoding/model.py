@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 Merge = tuple[bytes, bytes]
 """The left and the right token of a merge."""
@@ -10,6 +11,9 @@ Merge = tuple[bytes, bytes]
 
 class Model(Protocol):
     """A vocabulary without its special tokens, and how pieces of text become its tokens."""
+
+    source: Any
+    """What looks up its tokens and merges: a `RankSource` or a `MergeSource`."""
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -19,7 +23,7 @@ class Model(Protocol):
         """Give a token's id, None if there is no such token."""
         ...
 
-    def ids(self) -> range | list[int]:
+    def ids(self) -> Sequence[int]:
         """List every id, ascending."""
         ...
 

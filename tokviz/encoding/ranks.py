@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import islice
 from threading import Lock
 from typing import Protocol
@@ -23,11 +25,15 @@ from tokviz.pretokenize.split import split
 SHORT_TEXT = 4096
 """Characters up to which a text is encoded without tiktoken while its tables are not built."""
 
+MOST_TOKENS_OF_TIKTOKEN = 1_000_000
+"""Three times the largest vocabulary in use; tiktoken takes 400 bytes for each of its tokens."""
+
 # tiktoken's regex engine keeps one backtracking state a character of white space and gives up at
 # a million; it prints a stack trace before it raises, so such a text must never reach it.
 _LONG_WHITE_SPACE = re.compile(r"\s{100000}")
 _LONGEST_SAFE_TEXT = 100_000
 _CACHED_PIECES = 65_536
+_ONE_PIECE = r"[\s\S]+"
 
 
 class RankSource(Protocol):
@@ -35,14 +41,16 @@ class RankSource(Protocol):
 
     Attributes:
         n_tokens: One more than the largest rank.
-        gaps: The ranks below it that no token has, ascending.
     """
 
     n_tokens: int
-    gaps: Sequence[int]
+
+    def ids(self) -> Sequence[int]:
+        """List the ranks that tokens have, ascending."""
+        ...
 
     def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank that a token has."""
+        """Give the bytes of a rank below `n_tokens`; none if no token has it."""
         ...
 
     def get(self, token: bytes) -> int | None:
@@ -59,7 +67,6 @@ class ListedRanks:
 
     Attributes:
         n_tokens: One more than the largest rank.
-        gaps: The ranks below it that no token has, ascending.
     """
 
     def __init__(self, ranks: Mapping[bytes, int]) -> None:
@@ -69,10 +76,13 @@ class ListedRanks:
         self._tokens = [b""] * self.n_tokens
         for token, rank in ranks.items():
             self._tokens[rank] = token
-        self.gaps: Sequence[int] = [r for r, token in enumerate(self._tokens) if not token]
+
+    def ids(self) -> list[int]:
+        """List the ranks that tokens have, ascending."""
+        return [rank for rank, token in enumerate(self._tokens) if token]
 
     def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank that a token has."""
+        """Give the bytes of a rank below `n_tokens`; none if no token has it."""
         return self._tokens[rank]
 
     def get(self, token: bytes) -> int | None:
@@ -98,7 +108,7 @@ class RankModel:
             raise VocabularyError(
                 f"{len(missing)} of the 256 single bytes have no token, first 0x{missing[0]:02x}"
             )
-        self._source = source
+        self.source = source
         self._pattern = split_pattern
         self._lock = Lock()
         self._core: _Core | None = None
@@ -108,26 +118,22 @@ class RankModel:
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
-        return self._source.token(token_id) or None if self._in_range(token_id) else None
+        return self.source.token(token_id) or None if self._in_range(token_id) else None
 
     def _in_range(self, token_id: int) -> bool:
-        return 0 <= token_id < self._source.n_tokens
+        return 0 <= token_id < self.source.n_tokens
 
     def tokens(self) -> list[bytes]:
         """List all tokens by rank."""
-        return self._source.tokens()
+        return self.source.tokens()
 
     def id_of(self, token: bytes) -> int | None:
         """Give a token's id, None if there is no such token."""
-        return self._source.get(token)
+        return self.source.get(token)
 
-    def ids(self) -> range | list[int]:
+    def ids(self) -> Sequence[int]:
         """List every id, ascending."""
-        everything = range(self._source.n_tokens)
-        if not self._source.gaps:
-            return everything
-        gaps = set(self._source.gaps)
-        return [rank for rank in everything if rank not in gaps]
+        return self.source.ids()
 
     def rank(self, token_id: int) -> int | None:
         """Give a token's rank: its id."""
@@ -139,7 +145,7 @@ class RankModel:
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank of the concatenation, None if it is no token."""
-        return self._source.get(left + right)
+        return self.source.get(left + right)
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Recover the merge that makes a token: its bytes, merged by lower ranks only.
@@ -150,7 +156,7 @@ class RankModel:
             The two tokens; None for a single byte and for a token that no merge reaches.
         """
         if token_id not in self._merge_of:
-            token = self._source.token(token_id)
+            token = self.source.token(token_id)
             parts = merge_piece(token, self.pair_rank, below=token_id)
             self._merge_of[token_id] = (parts[0], parts[1]) if len(parts) == 2 else None
         return self._merge_of[token_id]
@@ -158,7 +164,7 @@ class RankModel:
     def merges(self) -> list[Merge]:
         """Recover all merges, lowest rank first. Takes seconds for a large vocabulary, once."""
         if self._merges is None:
-            tokens = self._source.tokens()
+            tokens = self.source.tokens()
             rank_of = {token: rank for rank, token in enumerate(tokens) if token}.get
 
             def pair_rank(left: bytes, right: bytes) -> int | None:
@@ -173,7 +179,8 @@ class RankModel:
 
     def encode(self, text: str) -> list[int]:
         """Encode byte text that holds no special token."""
-        if self._core is None and len(text) <= SHORT_TEXT:
+        too_many = self.source.n_tokens > MOST_TOKENS_OF_TIKTOKEN
+        if too_many or (self._core is None and len(text) <= SHORT_TEXT):
             return self._encode_pieces(text, self._encode_short_piece)
         core = self._built()
         if core.encode is not None and not _beyond_tiktoken(text):
@@ -182,7 +189,8 @@ class RankModel:
 
     def prepare(self) -> None:
         """Build tiktoken's tables now (some 50 ms for 100,000 tokens)."""
-        self._built()
+        if self.source.n_tokens <= MOST_TOKENS_OF_TIKTOKEN:
+            self._built()
 
     def _encode_pieces(self, text: str, encode_piece: Callable[[bytes], list[int]]) -> list[int]:
         ids: list[int] = []
@@ -194,9 +202,9 @@ class RankModel:
         known = self._short_pieces.get(piece)
         if known is not None:
             return known
-        whole = self._source.get(piece)
+        whole = self.source.get(piece)
         tokens = [piece] if whole is not None else merge_piece(piece, self.pair_rank)
-        ids = [rank for token in tokens if (rank := self._source.get(token)) is not None]
+        ids = [rank for token in tokens if (rank := self.source.get(token)) is not None]
         if len(self._short_pieces) >= _CACHED_PIECES:
             for old in list(islice(self._short_pieces, _CACHED_PIECES // 2)):
                 self._short_pieces.pop(old, None)
@@ -207,7 +215,7 @@ class RankModel:
         if self._core is None:
             with self._lock:
                 if self._core is None:
-                    self._core = _Core(self._source.tokens(), self._pattern)
+                    self._core = _Core(self.source.tokens(), self._pattern)
         return self._core
 
 
@@ -216,7 +224,6 @@ class _Core:
 
     Attributes:
         encode: Encodes text that tiktoken can split; None if it cannot split by this pattern.
-        encode_piece: Encodes the bytes of one piece.
     """
 
     def __init__(self, tokens: list[bytes], pattern: SplitPattern) -> None:
@@ -225,16 +232,27 @@ class _Core:
         # Only patterns that are known to leave no gap may be left to tiktoken, which would drop
         # the text in the gaps. One piece of any length needs no regex at all.
         by_tiktoken = pattern.gapless and pattern.name != "none"
-        encoding = tiktoken.Encoding(
-            "tokviz",
-            pat_str=pattern.regex if by_tiktoken else r"[\s\S]",
-            mergeable_ranks={token: rank for rank, token in enumerate(tokens) if token},
-            special_tokens={},
-        )
+        ranks = {token: rank for rank, token in enumerate(tokens) if token}
+
+        def encoding(regex_text: str) -> tiktoken.Encoding:
+            return tiktoken.Encoding(
+                "tokviz", pat_str=regex_text, mergeable_ranks=ranks, special_tokens={}
+            )
+
+        by_pieces = encoding(pattern.regex if by_tiktoken else _ONE_PIECE)
         self.encode: Callable[[str], list[int]] | None = (
-            encoding.encode_ordinary if by_tiktoken else None
+            by_pieces.encode_ordinary if by_tiktoken else None
         )
-        self.encode_piece: Callable[[bytes], list[int]] = encoding._encode_single_piece
+        self._encode_single_piece: Callable[[bytes], list[int]] = by_pieces._encode_single_piece
+        self._one_piece = cache(lambda: encoding(_ONE_PIECE) if by_tiktoken else by_pieces)
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Encode the bytes of one piece."""
+        if len(piece) > SHORT_TEXT:
+            # The other function keeps the interpreter from all threads meanwhile.
+            with suppress(UnicodeDecodeError):
+                return self._one_piece().encode_ordinary(piece.decode())
+        return self._encode_single_piece(piece)
 
 
 def _beyond_tiktoken(text: str) -> bool:

@@ -8,6 +8,7 @@ kind: the leftmost match wins, of these the longest. Source: huggingface/tokeniz
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -19,6 +20,66 @@ AllowedSpecial = Literal["all", "none", "huggingface"] | Collection[str]
 """
 
 
+MOST_COMPILED = 1_000
+"""Special tokens of which a regex is made: `re` needs seconds for as many as some files have."""
+
+
+class Match(NamedTuple):
+    """What `re.Match` is to a regex."""
+
+    text: str
+    first: int
+
+    def group(self) -> str:
+        """Give the text that was found."""
+        return self.text
+
+    def start(self) -> int:
+        """Give the offset of its first character."""
+        return self.first
+
+    def end(self) -> int:
+        """Give the offset behind its last character."""
+        return self.first + len(self.text)
+
+    def span(self) -> tuple[int, int]:
+        """Give both."""
+        return self.first, self.end()
+
+
+class ManyTexts:
+    """Finds the leftmost of many texts in a text, of several there the longest."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Take the texts, none of them empty."""
+        self._texts = frozenset(texts)
+        lengths: dict[str, set[int]] = {}
+        for text in self._texts:
+            lengths.setdefault(text[0], set()).add(len(text))
+        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+        self._first = re.compile(f"[{''.join(map(re.escape, sorted(lengths)))}]")
+
+    def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
+        """Find the first at `pos` or later which ends at `endpos` or before."""
+        for start in self._first.finditer(text, pos, endpos):
+            first = start.start()
+            for length in self._lengths[text[first]]:
+                found = text[first : first + length]
+                if found in self._texts and first + len(found) <= endpos:
+                    return Match(found, first)
+        return None
+
+    def finditer(self, text: str) -> Iterator[Match]:
+        """Find all that do not overlap, one after another."""
+        match = self.search(text)
+        while match is not None:
+            yield match
+            match = self.search(text, match.end())
+
+
+Pattern = re.Pattern[str] | ManyTexts
+
+
 class Search(NamedTuple):
     """How a text is searched for special tokens.
 
@@ -27,7 +88,7 @@ class Search(NamedTuple):
         as_text: Texts that are found, so that nothing is recognised inside them, and stay text.
     """
 
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     as_text: frozenset[str] = frozenset()
 
 
@@ -59,7 +120,7 @@ class SpecialTokens:
         self.longest = max(map(len, self.ids), default=0)
 
     @cached_property
-    def pattern(self) -> re.Pattern[str] | None:
+    def pattern(self) -> Pattern | None:
         """Matches any special token, the longest first; None if there are none."""
         return pattern_of_specials(self.ids)
 
@@ -107,7 +168,7 @@ def segments(text: str, search: Search) -> Iterator[tuple[str, bool]]:
 
 
 def _cut(
-    stretches: Iterable[tuple[str, bool]], pattern: re.Pattern[str], as_text: frozenset[str]
+    stretches: Iterable[tuple[str, bool]], pattern: Pattern, as_text: frozenset[str]
 ) -> Iterator[tuple[str, bool]]:
     for text, is_special in stretches:
         if is_special:
@@ -126,7 +187,9 @@ def _cut(
             yield text[position:], False
 
 
-def pattern_of_specials(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
-    """Make the regex that matches any special token, the longest first; None if there are none."""
+def pattern_of_specials(special_tokens: Iterable[str]) -> Pattern | None:
+    """Make what matches any special token, the longest first; None if there are none."""
     longest_first = sorted(special_tokens, key=len, reverse=True)
+    if len(longest_first) > MOST_COMPILED:
+        return ManyTexts(longest_first)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None

@@ -102,9 +102,13 @@ class LineageRow:
 
     def __str__(self) -> str:
         """Read the row as ASCII and box characters: `├─ b' t' 256`."""
-        count = f" ×{self.times}" if self.times > 1 else ""
         name = "" if self.node.id is None else f" {self.node.id}"
-        return f"{self.prefix}{self.node.token!r}{count}{name}"
+        return f"{self.prefix}{self.node.token!r}{self.twice}{name}"
+
+    @property
+    def twice(self) -> str:
+        """Say so if it stands for both parts."""
+        return " twice" if self.times > 1 else ""
 
 
 def render_lineage(node: LineageNode) -> list[LineageRow]:

@@ -13,10 +13,10 @@ from os import fspath
 
 from tokviz import bytetext
 from tokviz.encoding.model import Merge
-from tokviz.encoding.ranks import ListedRanks
 from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
+from tokviz.formats.packed import pack_merges, pack_ranks
 from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -31,6 +31,7 @@ MAX_TOTAL_BYTES = 256_000_000
 """Bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"
+MERGE_WITHOUT_TOKEN = "merge-without-token"
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class Draft:
         place_of_merge: Where the n-th merge is.
         place_of_special: Where the n-th special token is.
         notes: What the reader noticed itself.
+        merges_path: The file of the merges, if it is another.
     """
 
     kind: str
@@ -68,6 +70,7 @@ class Draft:
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
+    merges_path: StrPath | None = None
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
@@ -86,21 +89,25 @@ def build(draft: Draft, name: str) -> Tokenizer:
     findings = [*draft.notes, *inspect(draft)]
     for finding in findings:
         if finding.severity == "error":
-            raise InputFileError(draft.path, str(finding))
+            in_merges = finding.code == MERGE_WITHOUT_TOKEN
+            path = (draft.merges_path if in_merges else None) or draft.path
+            raise InputFileError(path, str(finding))
     try:
         if draft.merges is None:
-            ranks = {token: token_id for token_id, token in draft.tokens}
             tokenizer = Tokenizer.from_ranks(
-                ListedRanks(ranks),
+                pack_ranks(draft.tokens),
                 dict(draft.specials),
                 split_pattern=draft.split_pattern,
                 name=name,
             )
         else:
-            tokenizer = Tokenizer(
-                dict(draft.tokens),
-                draft.merges,
-                SpecialTokens(dict(draft.specials), draft.late, draft.uncalled),
+            specials = SpecialTokens(dict(draft.specials), draft.late, draft.uncalled)
+            special = {(token_id, text.encode()) for text, token_id in draft.specials}
+            tokenizer = Tokenizer.from_merges(
+                pack_merges(
+                    (token for token in draft.tokens if token not in special), draft.merges
+                ),
+                specials,
                 split_pattern=draft.split_pattern,
                 ignore_merges=draft.ignore_merges,
                 name=name,
@@ -289,7 +296,7 @@ def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
 def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
     remedy = "add the token to the vocabulary, or remove the merge"
-    missing = _Fault("error", "merge-without-token", remedy)
+    missing = _Fault("error", MERGE_WITHOUT_TOKEN, remedy)
     twice = _Fault("warning", "duplicate-merge", "remove it; the first one counts")
     remedy = "the merge never applies, or only after later ones"
     early = _Fault("warning", "early-merge", remedy)

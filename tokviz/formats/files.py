@@ -9,14 +9,14 @@ from tokviz.errors import InputFileError
 from tokviz.files import StrPath, read_file
 from tokviz.formats.collecting import no_collecting
 from tokviz.formats.draft import Draft, build
-from tokviz.formats.huggingface import load_tokenizer_json
+from tokviz.formats.huggingface import NeedsLibraryError, load_tokenizer_json
 from tokviz.formats.minbpe import read_minbpe
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.run import load_run_tokenizer
-from tokviz.formats.self_check import self_check
+from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.formats.vocab_files import read_combined, read_vocab_and_merges
-from tokviz.json_file import read_json
+from tokviz.json_file import located, read_json
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -31,16 +31,34 @@ def load_path(path: StrPath, split_pattern: str | SplitPattern | None = None) ->
         InputFileError: If it cannot be read, or holds no tokenizer that can be used.
         PatternError: If the split pattern is no valid regex.
     """
+    try:
+        return load_here(path, split_pattern)
+    except NeedsLibraryError as needed:
+        from tokviz.formats.foreign import ForeignTokenizer
+
+        name = fspath(path)
+        return ForeignTokenizer.checked(needed.path, needed.content, needed.reason, name=name)
+    except MemoryError:
+        raise InputFileError(path, "needs more memory than there is") from None
+
+
+def load_here(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+    """Do what `load_path` does, but for what Hugging Face's library must do.
+
+    Raises:
+        NeedsLibraryError: If only the library does it exactly.
+        InputFileError: See `load_path`.
+        PatternError: See `load_path`.
+    """
     found = find(os.path.expanduser(path))
     try:
         with no_collecting():
             tokenizer = _load(found, split_pattern, fspath(path))
-        findings, checks = self_check(tokenizer)
-    except MemoryError:
-        raise InputFileError(path, "needs more memory than there is") from None
-    if tokenizer.load_report is not None:
-        tokenizer.load_report = tokenizer.load_report.joined(findings, checks)
-    tokenizer.lossy |= any(finding.code == "lossy" for finding in findings)
+    except NeedsLibraryError:
+        raise
+    except InputFileError as error:
+        raise located(error) from None
+    check(tokenizer)
     return tokenizer
 
 

@@ -16,17 +16,19 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
-from tokviz.child.limits import Limits
 from tokviz.encoding.merge_list import MergeListModel
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
+from tokviz.formats.budget import Budget
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
-from tokviz.formats.library import LIMITS, LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library import LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
+from tokviz.formats.packed import pack_merges
 from tokviz.formats.report import FileFinding, Report
+from tokviz.formats.self_check import check
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenization, Tokenizer, spans_of
 
@@ -47,7 +49,7 @@ class ForeignTokenizer(Tokenizer):
         reason: str,
         *,
         name: str,
-        limits: Limits = LIMITS,
+        limits: Budget | None = None,
     ) -> None:
         """Load a `tokenizer.json` in the library.
 
@@ -56,7 +58,7 @@ class ForeignTokenizer(Tokenizer):
             content: What it holds.
             reason: Why the library is needed.
             name: A name to show.
-            limits: What the child may use.
+            limits: What the child may use to load it; that of the file's size if None.
 
         Raises:
             InputFileError: If the file cannot be read, or the library does not take it or dies of
@@ -67,22 +69,27 @@ class ForeignTokenizer(Tokenizer):
             facts = self._library.facts()
         except JobError as error:
             self._library.close()
-            raise InputFileError(path, f"{error} ({reason})") from None
+            words = self._library.budget.why(error) if error.over else str(error)
+            words = words.removeprefix("the foreign_tokenizer job failed: ")
+            raise InputFileError(path, f"{words} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
         spelled = _Spelling(content)
         special_ids = set(specials.values())
-        ordinary = {
-            token_id: spelled.bytes_of(text)
-            for text, token_id in facts.vocabulary.items()
-            if token_id not in special_ids
-        }
+        ordinary = pack_merges(
+            (
+                (token_id, spelled.bytes_of(text))
+                for text, token_id in facts.vocabulary
+                if token_id not in special_ids
+            ),
+            [],
+        )
         self._byte_level = spelled.byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
         uncalled = [str(token.get("content")) for token in added if not token.get("special")]
         known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
-        self._set(MergeListModel(ordinary, [], pattern), known, pattern, name)
+        self._set(MergeListModel(ordinary, pattern), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
@@ -94,6 +101,18 @@ class ForeignTokenizer(Tokenizer):
         self.load_report = Report(fspath(path)).joined(
             list(_notes(content, reason, normalizers, sorted(known.uncalled)))
         )
+
+    @classmethod
+    def checked(cls, path: StrPath, content: Json, reason: str, *, name: str) -> ForeignTokenizer:
+        """Load and check it, on the budget of a file of its size.
+
+        Raises:
+            InputFileError: See `ForeignTokenizer`.
+        """
+        made = cls(path, content, reason, name=name)
+        check(made)
+        made._library.trust()
+        return made
 
     def close(self) -> None:
         """End the child process; the tokenizer cannot encode any more."""

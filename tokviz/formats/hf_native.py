@@ -22,6 +22,7 @@ KIND = "Hugging Face tokenizer"
 
 Json = dict[str, Any]
 
+_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
 
@@ -79,6 +80,13 @@ def _part(
 
 def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
     kind = model.get("type", "BPE" if "merges" in model else None)
+    if "vocab" not in model:
+        raise InputFileError(path, "its key 'model' has no `vocab`: the file is not complete")
+    if "type" in model and kind not in _MODELS:
+        known = ", ".join(_MODELS)
+        raise InputFileError(
+            path, f"model.type: {str(kind)[:40]!r} is not a model: tokviz knows {known}"
+        )
     if kind != "BPE":
         raise NotNativeError(f"its model is {kind}")
     for option in _MODEL_OPTIONS:
@@ -91,10 +99,13 @@ def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
 
 def _added(content: Json, path: StrPath) -> Iterator[tuple[str, int]]:
     """Give every added token's text and the id that the file says."""
-    for number, token in enumerate(content.get("added_tokens") or ()):
+    added = content.get("added_tokens")
+    if added is not None and not isinstance(added, list):
+        raise InputFileError(path, "its key 'added_tokens' is not a list")
+    for number, token in enumerate(added or ()):
         text = token.get("content") if isinstance(token, dict) else None
         if not isinstance(text, str):
-            raise InputFileError(path, f"added_tokens[{number}]: has no text `content`")
+            raise InputFileError(path, f"added_tokens[{number}]: its `content` is not a text")
         yield text, _id(token.get("id"), f"added_tokens[{number}]", path)
         for option in _ADDED_OPTIONS:
             if token.get(option):
@@ -140,7 +151,8 @@ def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, b
 
 def _id(value: object, place: str, path: StrPath) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InputFileError(path, f"{place}: {value!r} is not a token id")
+        wrong = f"{value!r:.40} is not a token id" if value is not None else "it has no `id`"
+        raise InputFileError(path, f"{place}: {wrong}: write 0, 1, 2 …")
     return value
 
 
@@ -171,7 +183,7 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             yield from_characters(left), from_characters(right)
         except (ValueError, TypeError, AttributeError):
             shown = repr(merge)[:60]
-            reason = f"model.merges[{number}]: {shown} is not a pair of tokens"
+            reason = f'model.merges[{number}]: {shown} is not a merge: write "a b" or ["a", "b"]'
             raise InputFileError(path, reason) from None
 
 

@@ -7,10 +7,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tokviz.errors import InputFileError
+from tokviz.files import StrPath
 from tokviz.formats.files import load_path
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -42,12 +46,20 @@ _REASONS = {
 """What the errors of `huggingface_hub` mean; the first that fits counts."""
 
 
-def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+Loader = Callable[[StrPath, str | SplitPattern | None], Tokenizer]
+
+
+def load_from_hub(
+    address: str,
+    split_pattern: str | SplitPattern | None = None,
+    load_file: Loader = load_path,
+) -> Tokenizer:
     """Load a tokenizer from the Hub, or from the cache of an earlier time.
 
     Args:
         address: `hf:org/name`, or with `@` and a branch, tag or commit.
         split_pattern: See `tokviz.load`.
+        load_file: Loads what was fetched.
 
     Raises:
         InputFileError: If the address makes no sense, the repository or revision does not exist, is
@@ -57,7 +69,7 @@ def load_from_hub(address: str, split_pattern: str | SplitPattern | None = None)
     if match is None or _climbs(match[1]) or _climbs(match[2] or ""):
         raise InputFileError(address, _NO_ADDRESS)
     files = _fetch(address, match[1], match[2])
-    tokenizer = load_path(files[0], split_pattern)
+    tokenizer = load_file(files[0], split_pattern)
     tokenizer.name = address
     tokenizer.source = tokenizer.source.replace(str(files[0]), address, 1)
     return tokenizer
@@ -70,21 +82,55 @@ def _climbs(path: str) -> bool:
 
 def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
     try:
-        from huggingface_hub import constants, errors, hf_hub_download
+        from huggingface_hub import errors
     except ImportError:
         reason = "needs the package huggingface_hub: pip install 'tokviz-tui[hub]'"
         raise InputFileError(address, reason) from None
-    for names in _CANDIDATES:
-        try:
-            return [Path(hf_hub_download(repository, name, revision=revision)) for name in names]
-        except errors.LocalEntryNotFoundError:
-            reason = _OFFLINE if constants.HF_HUB_OFFLINE else _UNREACHABLE
-            raise InputFileError(address, reason) from None
-        except errors.EntryNotFoundError:
-            continue
-        except Exception as error:
-            raise InputFileError(address, _reason(errors, error)) from None
+    with _silence():
+        for names in _CANDIDATES:
+            try:
+                return [_file(repository, name, revision) for name in names]
+            except errors.EntryNotFoundError:
+                continue
+            except Exception as error:
+                raise InputFileError(address, _reason(errors, error)) from None
     raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
+
+
+def _file(repository: str, name: str, revision: str | None) -> Path:
+    """Fetch a file, or take it from the cache where the Hub does not give it.
+
+    The Hub is asked once before: `hf_hub_download` alone tries for half a minute if there is no
+    network.
+    """
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    try:
+        get_hf_file_metadata(hf_hub_url(repository, name, revision=revision))
+    except errors.EntryNotFoundError:
+        raise
+    except Exception as error:
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision, local_files_only=True))
+        except errors.LocalEntryNotFoundError:
+            raise error from None
+    return Path(hf_hub_download(repository, name, revision=revision))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep the library's own lines and bars from the terminal: tokviz says what went wrong."""
+    utils: Any = import_module("huggingface_hub.utils")
+    verbosity, bars = utils.logging.get_verbosity(), not utils.are_progress_bars_disabled()
+    utils.logging.set_verbosity(utils.logging.CRITICAL)
+    if bars:
+        utils.disable_progress_bars()
+    try:
+        yield
+    finally:
+        utils.logging.set_verbosity(verbosity)
+        if bars:
+            utils.enable_progress_bars()
 
 
 def _reason(errors: Any, error: Exception) -> str:
@@ -92,5 +138,7 @@ def _reason(errors: Any, error: Exception) -> str:
     for name, reason in _REASONS.items():
         if isinstance(error, getattr(errors, name)):
             return reason
+    if not isinstance(error, errors.HfHubHTTPError):
+        return _UNREACHABLE
     first = str(error).strip().splitlines()
     return f"cannot be fetched: {first[0][:200] if first else type(error).__name__}"

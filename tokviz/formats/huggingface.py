@@ -105,15 +105,32 @@ def _pre_tokenizer(pattern: SplitPattern) -> Json:
     return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
 
 
+class NeedsLibraryError(InputFileError):
+    """A `tokenizer.json` that only Hugging Face's library does exactly.
+
+    Attributes:
+        path: The file.
+        content: What it holds, but for its vocabulary and merges.
+        reason: Why the library is needed.
+    """
+
+    def __init__(self, path: StrPath, content: Json, reason: str) -> None:
+        """Take the file, all of its content, and the reason."""
+        model = {key: value for key, value in content["model"].items() if key not in _LARGE}
+        super().__init__(path, reason)
+        self.content = {**content, "model": model}
+
+
+_LARGE = ("vocab", "merges")
+
+
 def load_tokenizer_json(
     path: StrPath,
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,
 ) -> Tokenizer:
-    """Load any tokenizer from a `tokenizer.json`.
-
-    Byte-level BPE is done here; everything else by Hugging Face's library in a child process.
+    """Load byte-level BPE from a `tokenizer.json`.
 
     Args:
         path: The file.
@@ -121,8 +138,8 @@ def load_tokenizer_json(
         known_pattern: The split pattern that the file was written from, where that is known.
 
     Raises:
-        InputFileError: If the file cannot be read, is damaged, or is more than the child's limits
-            allow.
+        NeedsLibraryError: If Hugging Face's library must do it.
+        InputFileError: If the file cannot be read, or is damaged.
     """
     # Saving a training needs none of this.
     from tokviz.formats.draft import build
@@ -136,7 +153,6 @@ def load_tokenizer_json(
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:
-        from tokviz.formats.foreign import ForeignTokenizer
-
-        return ForeignTokenizer(path, content, str(reason), name=name or str(path))
+        raise NeedsLibraryError(path, content, str(reason)) from None
+    del content
     return build(draft, name or str(path))

@@ -10,7 +10,7 @@ import hashlib
 import os
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,12 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import StrPath, read_file
+from tokviz.formats.budget import Budget, budget
 from tokviz.json_file import MAX_JSON_BYTES
 
-LIMITS = Limits(memory_mb=3072, cpu_seconds=60)
+_BYTES_A_CHAR = 128
+_CHARS_A_SECOND = 200_000
+"""What the library's result takes for a text, and how fast it is at the least."""
 
 PATIENCE_SECONDS = 60.0
 """How long the library may take for one call: some 50 MB of text."""
@@ -55,12 +58,12 @@ class LibraryFacts:
     Attributes:
         version: Of the library.
         specials: Text and id of the added tokens; without white space that is not called special.
-        vocabulary: Every token's text → id, with the added tokens.
+        vocabulary: Every token's text and id, with the added tokens; to be read once.
     """
 
     version: str
     specials: list[tuple[str, int]]
-    vocabulary: dict[str, int]
+    vocabulary: Iterable[tuple[str, int]]
 
 
 class LibraryTokenizer:
@@ -70,10 +73,12 @@ class LibraryTokenizer:
         self,
         path: StrPath,
         *,
-        limits: Limits = LIMITS,
+        limits: Budget | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         """Take the file; the child starts with the first call.
+
+        What the child does until `trust` is called has to do with what `limits` allow.
 
         Raises:
             InputFileError: If the file cannot be read.
@@ -81,9 +86,17 @@ class LibraryTokenizer:
         self._path = os.path.abspath(path)
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
-        self._jobs = JobClient("foreign_tokenizer", limits=limits, patience=patience)
+        self.budget = limits or budget(len(data))
+        # The job counts its processor time itself: loading and checking have one budget.
+        memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
+        self._trusted = False
+        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=patience)
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
+
+    def trust(self) -> None:
+        """Let every later call take as much as its text needs."""
+        self._trusted = True
 
     def facts(self) -> LibraryFacts:
         """Load the file in the child and read its vocabulary.
@@ -92,9 +105,11 @@ class LibraryTokenizer:
             JobError: If the library does not take the file, or the child dies of it.
         """
         first, *parts = self._call(None)
-        vocabulary: dict[str, int] = {}
-        for part in parts:
-            vocabulary.update(zip(part["texts"], unpack_numbers(part["ids"]), strict=True))
+        vocabulary = (
+            entry
+            for part in parts
+            for entry in zip(part["texts"], unpack_numbers(part["ids"]), strict=True)
+        )
         specials = [(text, token_id) for text, token_id in first["specials"]]
         return LibraryFacts(first["version"], specials, vocabulary)
 
@@ -109,7 +124,9 @@ class LibraryTokenizer:
             JobError: If the library fails, or the child dies of it.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        body = self._ask({"do": "encode", "text": seen, "specials": specials})
+        body = self._ask(
+            {"do": "encode", "text": seen, "specials": specials, **self._allowed(len(seen))}
+        )
         return LibraryEncoding(
             *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
         )
@@ -120,12 +137,21 @@ class LibraryTokenizer:
         Raises:
             JobError: If the library fails, or the child dies of it.
         """
-        text: str = self._ask({"do": "decode", "ids": pack_numbers(ids)})["text"]
+        request = {"do": "decode", "ids": pack_numbers(ids), **self._allowed(len(ids))}
+        text: str = self._ask(request)["text"]
         return text
 
     def close(self) -> None:
         """End the child; later calls fail. Safe to call twice."""
         self._jobs.close()
+
+    def _allowed(self, n_chars: int) -> Body:
+        if not self._trusted:
+            return {"cpu_seconds": None, "memory_mb": None}
+        return {
+            "cpu_seconds": self.budget.cpu_seconds + n_chars // _CHARS_A_SECOND,
+            "memory_mb": self.budget.memory_mb + (n_chars * _BYTES_A_CHAR >> 20),
+        }
 
     def _ask(self, body: Body) -> Any:
         try:
@@ -144,6 +170,7 @@ class LibraryTokenizer:
             "path": self._path,
             "sha256": self._checksum,
             "vocabulary": body is None,
+            "cpu_seconds": self.budget.cpu_seconds,
         }
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:

@@ -71,7 +71,7 @@ def _sides_of(text: str, data: bytes, path: StrPath) -> tuple[list[Sides], str, 
     """Read the merges of a text; say what its units are called, and the first one's number."""
     if _PYTHON.match(text):
         return _from_python(text, path), "line", 1
-    if _JSON.match(text):
+    if JSON_LIST.match(text):
         content = parse_json(data, path)
         assert isinstance(content, list)  # as it begins with a bracket
         return merges_of_list(content, path), "item", 0
@@ -131,24 +131,25 @@ def _is_closed(merges: Iterable[Merge]) -> bool:
 
 # -- JSON
 
-_JSON = re.compile(r"""\s*\[(?:["\[{\r\n]|\s*\]\s*$)""")
+JSON_LIST = re.compile(r"""\s*\[(?:["\[{\r\n]|\s*\]\s*$)""")
 """Matches the start of a JSON list of merges, but not of a line of GPT-2's text."""
 
 
-def merges_of_list(content: Sequence[object], path: StrPath) -> list[Sides]:
-    """Read the items of a JSON list of merges.
+def merges_of_list(content: Sequence[object], path: StrPath, place: str = "") -> list[Sides]:
+    """Read the items of a JSON list of merges; `place` is the key that has it.
 
     Raises:
         InputFileError: If an item is no merge; it names the item, counted from 0.
     """
     sides: list[Sides] = []
     for index, item in enumerate(content):
+        where = f"{place}[{index}]" if place else f"item {index}"
         pair = _sides(item)
         if pair is None:
             shown = repr(item)[:60]
-            raise InputFileError(path, f"item {index}: {shown} is not a pair of tokens")
+            raise InputFileError(path, f"{where}: {shown} is not a pair of tokens")
         if sides and type(pair[0]) is not type(sides[0][0]):
-            raise InputFileError(path, f"item {index}: is not written as item 0 is")
+            raise InputFileError(path, f"{where}: is not written as item 0 is")
         sides.append(pair)
     return sides
 

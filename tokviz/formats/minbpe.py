@@ -14,11 +14,11 @@ The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
 from __future__ import annotations
 
 from tokviz.encoding.model import Merge
-from tokviz.errors import FormatError, InputFileError
+from tokviz.errors import FormatError, InputFileError, PatternError
 from tokviz.files import StrPath, decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
 from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
-from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
 KIND = "minbpe model"
@@ -37,7 +37,8 @@ def read_minbpe(data: bytes, path: StrPath) -> Draft:
     if lines[0] != MAGIC:
         raise InputFileError(path, f"line 1: is not {MAGIC!r}: no other version is known")
     if len(lines) < 3 or not lines[2].strip().isdecimal() or len(lines[2]) > 9:
-        raise InputFileError(path, "line 3: is not the number of special tokens")
+        wrong = f"{lines[2][:40]!r} is not" if lines[2:] and lines[2] else "is cut off, or lacks"
+        raise InputFileError(path, f"line 3: {wrong} the number of special tokens")
     n_specials = int(lines[2])
     first_merge = 3 + n_specials
     if len(lines) < first_merge:
@@ -51,17 +52,25 @@ def read_minbpe(data: bytes, path: StrPath) -> Draft:
         tokens,
         merges,
         specials,
-        get_split_pattern(lines[1] or "none"),
+        _pattern(lines[1], path),
         place_of_token=lambda number: f"line {first_merge + 1 + number - 256}",
         place_of_merge=lambda number: f"line {first_merge + 1 + number}",
         place_of_special=lambda number: f"line {4 + number}",
     )
 
 
+def _pattern(text: str, path: StrPath) -> SplitPattern:
+    try:
+        return get_split_pattern(text or "none")
+    except PatternError as error:
+        raise InputFileError(path, f"line 2: {error}") from None
+
+
 def _special(line: str, number: int, path: StrPath) -> tuple[str, int]:
     text, _, token_id = line.rpartition(" ")
     if not text or not token_id.isdecimal() or len(token_id) > 9:
-        raise InputFileError(path, f"line {number}: is not a special token and its id")
+        reason = f"line {number}: {line[:40]!r} is not a special token, a space and its id"
+        raise InputFileError(path, reason)
     return text, int(token_id)
 
 
@@ -77,7 +86,8 @@ def _merges(
         try:
             left, right = (int(part) if len(part) < 10 else MAX_TOKEN_ID for part in line.split())
         except ValueError:
-            raise InputFileError(path, f"line {number}: is not the ids of two tokens") from None
+            reason = f"line {number}: {line[:40]!r} is not the ids of two tokens"
+            raise InputFileError(path, reason) from None
         low, high = sorted((left, right))
         if low < 0 or high >= len(tokens):
             missing = low if low < 0 else high

@@ -6,11 +6,13 @@ import contextlib
 import re
 import zlib
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, input_error
+from tokviz.files import StrPath, input_error, looks_binary
+from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
+from tokviz.json_file import parse_json, read_json
 
 Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
 
@@ -102,21 +104,40 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
     first = head.lstrip().split(b"\n", 1)[0]
     if _RANK_LINE.fullmatch(first.strip()) and b"\0" not in head:
         return "tiktoken"
-    if text.startswith(("[", "#version", "(b", "b'", 'b"')) or _is_merges(text):
+    if text.startswith(("#version", "(b", "b'", 'b"')) or _is_merges(text):
         _refuse_ends_of_words(text, path)
         return "merges"
-    if not head:
-        raise InputFileError(path, "is empty")
-    raise InputFileError(
-        path,
-        "holds no known tokenizer: choose a tokenizer.json, a .tiktoken file, vocab.json "
-        "with merges.txt beside it, a minbpe .model, or the folder of a training",
-    )
+    if not text.strip():
+        raise InputFileError(path, "is empty" if not head else "holds nothing but white space")
+    if text.startswith("["):
+        if _DEEP_LIST.match(text):
+            raise InputFileError(path, f"is nested lists, not a tokenizer: {_CHOOSE}")
+        if len(head) < _HEAD_BYTES and JSON_LIST.match(text):
+            content = parse_json(head, path)
+            if not content:
+                raise InputFileError(path, f"is an empty list: {_CHOOSE}")
+            merges_of_list(content, path)
+        return "merges"
+    what = "is binary data, not a tokenizer" if looks_binary(head) else "is not a tokenizer"
+    raise InputFileError(path, f"{what}: {_CHOOSE}")
+
+
+_CHOOSE = (
+    "choose a tokenizer.json, a .tiktoken file, vocab.json with merges.txt beside it, a minbpe "
+    ".model, or the folder of a training"
+)
 
 
 def _is_merges(text: str) -> bool:
-    lines = text.split("\n")[:20]
-    return all(len(line.split(" ")) == 2 for line in lines[:-1] or lines)
+    """Tell a list of merges from a text of two words a line: first, single bytes are merged."""
+    lines = [line.removesuffix("\r").split(" ") for line in text.split("\n")[:20]]
+    first, *rest = lines
+    spelled = max(map(len, first)) == 1 or all(map(_BYTE_IN_HEX.fullmatch, first))
+    return len(first) == 2 and spelled and all(len(line) == 2 for line in rest[:-1])
+
+
+_DEEP_LIST = re.compile(r"(?:\[\s*){4}")
+_BYTE_IN_HEX = re.compile("[0-9a-fA-F]{2}")
 
 
 def _kind_of_object(text: str, path: StrPath) -> Kind:
@@ -132,9 +153,23 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     if first & configuration or "added_tokens_decoder" in first:
         reason = "holds settings, not the tokenizer: choose the tokenizer.json beside it"
         raise InputFileError(path, reason)
-    if not keys and text.strip() not in ("{}", "{"):
-        raise InputFileError(path, "is neither JSON nor another kind of tokenizer file")
+    if "model" in first:
+        return "huggingface"
+    if len(text.encode()) < _HEAD_BYTES - 8:
+        _refuse_objects(parse_json(text.encode(), path), path)
+    elif not keys:
+        raise InputFileError(path, f"is neither JSON nor another kind of file: {_CHOOSE}")
     return "vocab"
+
+
+def _refuse_objects(content: Any, path: StrPath) -> None:
+    """Say what a JSON object is that holds no token and its id."""
+    if not content:
+        raise InputFileError(path, f"is an empty JSON object: {_CHOOSE}")
+    if not any(isinstance(value, int) or key.isdecimal() for key, value in content.items()):
+        keys = ", ".join(f"{key[:20]!r}" for key in list(content)[:4])
+        reason = f"is JSON, but not a tokenizer: its keys are {keys}. {_CHOOSE.capitalize()}"
+        raise InputFileError(path, reason)
 
 
 def _refuse(head: bytes, path: StrPath) -> None:
@@ -177,7 +212,16 @@ _NO_TOKENIZERS = {
     "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
     re.compile(rb"PK\x03\x04"): "is a zip archive, as PyTorch writes them, with a pickle inside: "
     "tokviz reads none. Save the vocabulary as data, such as tokenizer.json",
-    re.compile(rb"GGUF"): "holds a model's weights: choose its tokenizer.json",
+    re.compile(
+        rb"GGUF|.{7}\0\{\"", re.DOTALL
+    ): "holds a model's weights: choose its tokenizer.json",
+    re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8"): "is an image: choose a tokenizer.json",
+    re.compile(rb"%PDF-"): "is a PDF: choose a tokenizer.json",
+    re.compile(rb"\xff\xfe|\xfe\xff"): "is UTF-16, not UTF-8: save it as UTF-8",
+    re.compile(rb"version https://git-lfs"): "is a pointer of Git LFS, not the file itself: fetch "
+    "it by `git lfs pull`, or load it from the Hub as hf:org/name",
+    re.compile(rb"(?i)\s*<(?:!doctype html|html)"): "is a web page: the download went wrong, as it "
+    "does where one must log in; download the file itself",
     # The first piece: its text, its score, and its type or the next piece.
     re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "is a SentencePiece "
     f"model: {_FROM_THE_LIBRARY}",
@@ -255,6 +299,11 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
         if name in names and name != place.name:
             other = place.parent / name
             return Found("vocab", place, other) if kind == "vocab" else Found("vocab", other, place)
+    if kind == "vocab":
+        # What is cut off, or no vocabulary at all, lacks more than its merges.
+        ids = read_json(place).values()
+        if not all(isinstance(token_id, int) for token_id in ids):
+            raise InputFileError(path, "is JSON, but not a tokenizer's")
     missing = "merges: put merges.txt" if kind == "vocab" else "vocabulary: put vocab.json"
     what = "a vocabulary" if kind == "vocab" else "a list of merges"
     raise InputFileError(path, f"is {what} without its {missing} beside it")

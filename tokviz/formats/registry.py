@@ -186,7 +186,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
         from tokviz.formats.hub import load_from_hub
 
         return load_from_hub(name, split_pattern)
-    if not isinstance(name, str) or (not is_builtin(name) and _is_path(name)):
+    if not isinstance(name, str) or is_path_of_file(name):
         from tokviz.formats.files import load_path
 
         return load_path(name, split_pattern)
@@ -202,6 +202,13 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
 def is_builtin(name: str) -> bool:
     """Tell whether a name or alias is that of a built-in tokenizer."""
     return name.strip().lower() in _BY_NAME
+
+
+def is_path_of_file(name: StrPath) -> bool:
+    """Tell whether a name is that of a file or folder, not of a built-in tokenizer."""
+    if not isinstance(name, str):
+        return True
+    return not is_builtin(name) and _is_path(name)
 
 
 def _is_path(name: str) -> bool:

@@ -28,6 +28,14 @@ SAMPLES: tuple[bytes, ...] = (
 _MOST_SPECIALS = 300
 
 
+def check(tokenizer: Tokenizer) -> None:
+    """Check a tokenizer, and write what was found into its report."""
+    findings, checks = self_check(tokenizer)
+    if tokenizer.load_report is not None:
+        tokenizer.load_report = tokenizer.load_report.joined(findings, checks)
+    tokenizer.lossy |= any(finding.code == "lossy" for finding in findings)
+
+
 def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]]:
     """Encode and decode tricky texts, and compare.
 

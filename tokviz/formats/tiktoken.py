@@ -31,6 +31,8 @@ from tokviz.tokenizer import Tokenizer
 
 KIND = "tiktoken rank file"
 
+_MOST_DIGITS = 20
+
 DEFAULT_PATTERN = "gpt4"
 """The split pattern of a vocabulary that is not known."""
 
@@ -92,13 +94,17 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
         try:
             encoded, rank = line.split()
             # More digits than any rank has: int() would take its time.
-            token_id = int(rank) if len(rank) <= 20 else -1
+            if len(rank) > _MOST_DIGITS:
+                reason = f"line {number}: a rank of {len(rank):,} digits is too large"
+                raise InputFileError(path, f"{reason}: number the tokens anew")
+            token_id = int(rank)
             # Whisper writes the token without bytes as the padding alone.
             token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
             tokens.append((token_id, token))
         except ValueError:
             shown = repr(line[:40])[1:]
-            reason = f"line {number}: {shown} is not `base64 rank`: the file is damaged or cut off"
+            reason = f"line {number}: {shown} is not a token in base64, a space and its rank"
+            reason += ": the file is damaged or cut off"
             raise InputFileError(path, reason) from None
         lines.append(number)
     return tokens, lines

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from os import fspath
 
-from tokviz.errors import JobError, PatternError, TokvizError
+from tokviz.errors import JobError, PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
+from tokviz.formats.apart import load
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
 from tokviz.formats.recognise import Found, find
-from tokviz.formats.registry import HUB_PREFIX, is_builtin, load
+from tokviz.formats.registry import HUB_PREFIX, is_builtin
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.pretokenize.patterns import SplitPattern
@@ -34,12 +35,17 @@ def validate(
 
     Returns:
         The report. A tokenizer that cannot be loaded is an error in it, not an exception.
+
+    Raises:
+        UnknownTokenizerError: If there is nothing of that name.
     """
     if isinstance(source, Tokenizer):
         return _of_tokenizer(source, source.load_report or Report(source.name), again=True)
     subject = fspath(source)
     try:
         tokenizer = load(source, split_pattern=split_pattern)
+    except UnknownTokenizerError:
+        raise
     except TokvizError as error:
         return Report(subject).joined(_of_broken(source, error, split_pattern))
     try:

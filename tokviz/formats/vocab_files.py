@@ -74,6 +74,12 @@ def read_vocab_and_merges(
     if not isinstance(content, dict):
         raise InputFileError(vocab_path, "is not a JSON object of tokens and ids")
     merges = read_merges(merges_path)
+    if not merges and len(content) > 256:
+        raise InputFileError(merges_path, "holds no merges, yet the vocabulary has longer tokens")
+    if merges and not any(len(left) == len(right) == 1 for left, right in merges):
+        first = " + ".join(repr(side)[:40] for side in merges[0])
+        reason = f"is not a list of merges: none joins two single bytes, the first {first}"
+        raise InputFileError(merges_path, reason)
     sidecar = read_sidecar(vocab_path) if find_specials else None
     return _draft(
         content,
@@ -97,9 +103,12 @@ def read_combined(
     """
     vocab, merges = content.get("vocab"), content.get("merges")
     if not isinstance(vocab, dict) or not isinstance(merges, list):
-        raise InputFileError(path, "its keys `vocab` and `merges` are not an object and a list")
+        wrong = (
+            "`vocab` is not an object" if not isinstance(vocab, dict) else "`merges` is not a list"
+        )
+        raise InputFileError(path, f"its key {wrong}: write an object with both")
     try:
-        pairs = in_spelling(merges_of_list(merges, path))
+        pairs = in_spelling(merges_of_list(merges, path, "merges"))
     except ValueError as error:
         raise InputFileError(path, f"merges: {error}") from None
     return _draft(vocab, pairs, path, path, split_pattern)
@@ -155,8 +164,9 @@ def _draft(
         specials,
         get_split_pattern(split_pattern or DEFAULT_PATTERN),
         about,
-        place_of_token=lambda number: f"{vocab_path}, token {tokens[number][0]}",
-        place_of_merge=lambda number: f"{fspath(merges_path)}, merge {number + 1}",
+        place_of_token=lambda number: f"token {tokens[number][0]}",
+        place_of_merge=lambda number: f"merge {number + 1}",
+        merges_path=merges_path,
         notes=notes,
     )
 
@@ -172,12 +182,10 @@ def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
             try:
                 yield int(key), bytes(value)
             except (TypeError, ValueError):
-                raise InputFileError(path, f"key {key}: is not a list of bytes") from None
+                raise InputFileError(path, f"key {key!r}: is not a list of bytes") from None
         else:
             shown = repr(value)[:40]
-            raise InputFileError(
-                path, f"key {key[:40]!r}: {shown} is not a token id, nor is the key"
-            )
+            raise InputFileError(path, f"key {key!r}: {shown} is not a token id, nor is the key")
 
 
 def _spelled(

@@ -14,6 +14,9 @@ The library keeps two kinds of added tokens apart, and can leave only those that
 to the text. So all are called special here but white space; the file as it is makes a second
 tokenizer when somebody asks for the library's own way.
 
+Each request says how much processor time it may take, `cpu_seconds`, null for what is left of the
+one before, and `memory_mb`, if it may have more memory than the process began with.
+
 Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
 the tokens of a text are asked for, not what a model is fed.
 """
@@ -23,12 +26,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from tokviz.child.limits import allow_cpu, allow_memory
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError
 from tokviz.files import read_file
@@ -46,6 +51,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         JobError: If the library does not take the file, or fails on a text.
     """
+    allow_cpu(request["cpu_seconds"])
+    allow_memory(request.get("memory_mb"))
     match request["do"]:
         case "load":
             state["loaded"] = _Loaded(request["path"], request["sha256"])
@@ -145,7 +152,21 @@ def _made(content: dict[str, Any]) -> Any:
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library does not take it: {str(error)[:300]}") from None
+        raise JobError(f"Hugging Face's library does not take it: {_in_words(error)}") from None
+
+
+_UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
+_PLACE = re.compile(r" at line \d+ column \d+$")
+_NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
+
+
+def _in_words(error: Exception) -> str:
+    """Say what the library means; the places that it names are not those of the file."""
+    words = _PLACE.sub("", str(error))[:300]
+    if unknown := _UNKNOWN_KIND.search(words):
+        part = _NAMES.get(unknown[1], unknown[1].lower())
+        return f"its `{part}` is of a kind, or has fields, that the library does not know"
+    return words.replace("Oniguruma error:", "a regex in it does not work:")
 
 
 def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:

@@ -8,6 +8,7 @@ atomic.
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -21,8 +22,12 @@ from tokviz.tokenizer import Tokenizer
 
 _Item = TypeVar("_Item")
 
-LARGE = 32 * 1024
+LARGE = 8 * 1024
 """Chunks of more characters than this are encoded by a worker only, and all chunks if remotely."""
+
+
+REST_SECONDS = 0.25
+"""So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
 
 
 class Backlog:
@@ -46,6 +51,7 @@ class Backlog:
         self._waiting: deque[Chunk] = deque()
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
+        self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
 
@@ -62,13 +68,16 @@ class Backlog:
         """Let chunks wait behind the others."""
         self._waiting.extend(chunks)
 
-    def add_first(self, chunks: list[Chunk]) -> None:
-        """Let chunks wait before the others."""
-        self._waiting.extendleft(reversed(chunks))
+    def add_edited(self, chunks: list[Chunk]) -> None:
+        """Let chunks that an edit made wait before the others, long ones behind them."""
+        self._rests_until = time.monotonic() + REST_SECONDS
+        self._waiting.extendleft(chunk for chunk in reversed(chunks) if chunk.n_chars <= LARGE)
+        self._waiting.extend(chunk for chunk in chunks if chunk.n_chars > LARGE)
 
     def work(self) -> bool:
         """Encode a chunk that waits, or count one; False if nothing is to do. For a worker."""
         while chunk := _pop(self._waiting):
+            self._rest(chunk)
             if _is_wanted(chunk):
                 tokens = self._encode(chunk)
                 if tokens is not None:
@@ -79,6 +88,14 @@ class Backlog:
             self.counts.add(uncounted)
             return True
         return False
+
+    def _rest(self, chunk: Chunk) -> None:
+        """Wait with a long chunk until no edit came for a while, or one took it out of the text."""
+        while chunk.n_chars > LARGE and chunk.block is not None:
+            left = self._rests_until - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, REST_SECONDS / 5))
 
     def encode_now(self, chunk: Chunk) -> ChunkTokens | None:
         """Encode a chunk whether it waits or not; None if it fails. For the editing thread."""

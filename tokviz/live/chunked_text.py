@@ -2,19 +2,20 @@
 
 The text lies in chunks of some thousand characters, cut where a piece boundary is certain whatever
 stands around it (`cuts.py`). So chunks can be encoded one by one, an edit re-encodes only those it
-touches, and a key costs the same in a small document and in a large one.
+touches, and a key costs the same in a small document and in a large one. A chunk without a cut may
+be of any length: an edit changes the parts of it that are touched, and a worker encodes it anew.
 """
 
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
-from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens
+from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
 from tokviz.live.cuts import cut_rule
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
@@ -22,6 +23,9 @@ from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
 """Characters of a usual chunk."""
+
+_TARGETS_PER_PART = 4
+"""A chunk without a cut lies in parts of so many times the usual length."""
 
 TURN_SECONDS = 0.003
 """How long a worker keeps the interpreter, if nothing it calls gives it away."""
@@ -74,7 +78,7 @@ class ChunkedText:
     def _restart(self, text: str) -> None:
         """Cut the whole text anew; nothing is known of its tokens."""
         cuts = cut_rule(self.tokenizer, self.parse_specials)
-        chunks = [Chunk(part) for part in cuts.split(text, self._chunk_target)]
+        chunks = [Chunk(self._parts(piece)) for piece in cuts.split(text, self._chunk_target)]
         backlog = None
         if self.tokenizer is not None:
             backlog = Backlog(self.tokenizer, self.parse_specials)
@@ -94,7 +98,7 @@ class ChunkedText:
 
     def chunk_texts(self) -> list[str]:
         """Give the text in parts; a part that did not change stays the same object."""
-        return [chunk.text for chunk in self._chunks]
+        return [part.text for chunk in self._chunks for part in chunk.parts]
 
     def text_in(self, lo: int, hi: int) -> str:
         """Give the characters lo to hi; its cost does not grow with the text."""
@@ -105,7 +109,7 @@ class ChunkedText:
         for chunk in self._chunks.walk(place):
             if start >= hi:
                 break
-            parts.append(chunk.text[max(lo - start, 0) : hi - start])
+            parts.append(chunk.text_in(max(lo - start, 0), min(hi - start, chunk.n_chars)))
             start += chunk.n_chars
         return "".join(parts)
 
@@ -207,41 +211,58 @@ class ChunkedText:
         first = self._chunks.locate(CHARS, max(offset - self._cuts.reach, 0))
         last = self._chunks.locate(CHARS, offset + n_removed + self._cuts.reach)
         old = list(self._chunks.between(first, last))
-        text = "".join([chunk.text for chunk in old])
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
-        new_text = text[:start] + inserted + text[end:]
-        ranges = self._uncertain(new_text, start, len(inserted))
-        new = [Chunk(part) for part in self._cuts.split(new_text, self._chunk_target, ranges)]
+        new = self._edited(old, start, end, inserted)
         start_byte, end_byte = _byte_offset(old, start), _byte_offset(old, end)
         _hand_down(_runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
 
         self._chunks.splice(first, last, new)
         self._n_pending_chars -= sum(chunk.n_chars for chunk in old if chunk.tokens is None)
-        self._n_pending_chars += len(new_text)
+        n_chars = sum(chunk.n_chars for chunk in new)
+        self._n_pending_chars += n_chars
         self.revision += 1
         self.changes.note(self.revision, offset, n_removed, len(inserted))
         if self._backlog is None:
             return
         self._backlog.drop(old)
-        if self._backlog.encodes_now(len(new_text)):
+        if self._backlog.encodes_now(n_chars):
             for chunk in new:
                 self._encode_now(self._backlog, chunk)
         else:
-            self._backlog.add_first(new)
+            self._backlog.add_edited(new)
 
-    def _uncertain(self, text: str, start: int, n_inserted: int) -> list[tuple[int, int]]:
-        """Say where to look for cuts in a text made by an edit.
+    def _edited(self, old: list[Chunk], start: int, end: int, inserted: str) -> list[Chunk]:
+        """Make the chunks that an edit makes of others.
 
-        A very long text is a chunk in which no cut was found but near its start, and that is not
-        searched again with every key: only its start, and the edit with the chunk behind it.
+        Parts far from the edit are taken as they are, and no cut is looked for in them: they belong
+        to a chunk in which there was none.
         """
-        if len(text) <= LARGE:
-            return [(0, len(text))]
-        margin = self._chunk_target + self._cuts.reach
-        head_end = min(margin, max(start - self._cuts.reach, 0))
-        edit_start = max(start - self._cuts.reach, head_end)
-        return [(0, head_end), (edit_start, min(start + n_inserted + margin, len(text)))]
+        reach = self._cuts.reach
+        margin = self._chunk_target + reach
+        parts = [part for chunk in old for part in chunk.parts]
+        starts = list(accumulate((part.n_chars for part in parts), initial=0))
+        first = max(bisect_right(starts, start - margin) - 1, 0)
+        last = min(bisect_left(starts, end + margin), len(parts))
+        text = "".join([part.text for part in parts[first:last]])
+        text = text[: start - starts[first]] + inserted + text[end - starts[first] :]
+        pieces = self._cuts.split(
+            text,
+            self._chunk_target,
+            reach if first else None,
+            len(text) - reach if last < len(parts) else None,
+        )
+        if last < len(parts):
+            # A long text follows, which is to get no more than it must.
+            cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
+            pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
+        new = [self._parts(piece) for piece in pieces]
+        new[0] = parts[:first] + new[0]
+        new[-1] = new[-1] + parts[last:]
+        return [Chunk(parts) for parts in new]
+
+    def _parts(self, text: str) -> list[Part]:
+        return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
 
     # -- tokens becoming known
 
@@ -259,7 +280,7 @@ class ChunkedText:
                 return True
             now = time.perf_counter()
             if now >= turn_ends:
-                time.sleep(0)  # let the other thread have the interpreter
+                give_way()
                 turn_ends = now + TURN_SECONDS
             if now >= deadline:
                 return False

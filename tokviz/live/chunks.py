@@ -1,14 +1,19 @@
-"""Chunks: short stretches of the text with their tokens, the unit of re-encoding.
+"""Chunks: stretches of the text with their tokens, the unit of re-encoding.
 
-A chunk's text never changes. Its tokens are filled in once, by whoever encoded it.
+A chunk's text never changes. Its tokens are filled in once, by whoever encoded it. A chunk is short
+but where no cut is safe, as in a run of spaces. So its text lies in parts, and the chunk that an
+edit makes of a long one has all parts in common with it but those at the edit.
 """
 
 from __future__ import annotations
 
+import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
@@ -17,11 +22,13 @@ if TYPE_CHECKING:
     from tokviz.live.sums import Block
     from tokviz.tokenizer import Tokenizer
 
-_STRIDE = 1024
-"""Characters between two byte offsets that a chunk remembers."""
-
 _SLICE = 16_384
 """Tokens handled in one go: other threads get their turn in between."""
+
+
+def give_way() -> None:
+    """Let another thread have the interpreter; with a sleep of no length this one would keep it."""
+    time.sleep(0.0001)
 
 
 class TokenLengths(dict[int, int]):
@@ -78,6 +85,7 @@ class ChunkTokens:
         self.counts = Counter()
         for first in range(0, len(self.ids), _SLICE):
             self.counts.update(self.ids[first : first + _SLICE])
+            give_way()
 
     def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
         """Take some of the tokens with their hues, to lie between other borders."""
@@ -98,6 +106,8 @@ def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
     for first in range(0, len(ids), _SLICE):
         sizes = map(lengths.__getitem__, ids[first : first + _SLICE])
         borders.extend(islice(accumulate(sizes, initial=borders[-1]), 1, None))
+        if len(borders) <= len(ids):
+            give_way()
     return borders
 
 
@@ -134,8 +144,8 @@ class OldTokens(NamedTuple):
         return self._replace(shift=self.shift + shift)
 
 
-class Chunk:
-    """A stretch of the text.
+class Part:
+    """Some characters of a chunk, measured once.
 
     Attributes:
         text: The byte text.
@@ -143,26 +153,9 @@ class Chunk:
         n_bytes: Its bytes.
         n_newlines: Its line feeds.
         n_raw_bytes: Its bytes that are not valid UTF-8.
-        n_tokens: Its tokens, 0 until they are known.
-        tokens: Its tokens, None until they are known.
-        runs: Tokens that stood here before the edit that made the chunk, so that they can be given
-            their old hues; ascending, not overlapping; only until the tokens are known.
-        block: Where in the document's list the chunk is; None if it is not part of the document.
     """
 
-    __slots__ = (
-        "_marks",
-        "_newlines",
-        "block",
-        "n_bytes",
-        "n_chars",
-        "n_newlines",
-        "n_raw_bytes",
-        "n_tokens",
-        "runs",
-        "text",
-        "tokens",
-    )
+    __slots__ = ("_newlines", "n_bytes", "n_chars", "n_newlines", "n_raw_bytes", "text")
 
     def __init__(self, text: str) -> None:
         """Measure the text.
@@ -175,54 +168,146 @@ class Chunk:
         self.n_bytes = bytetext.n_bytes(text)
         self.n_newlines = text.count("\n")
         self.n_raw_bytes = bytetext.n_raw_bytes(text)
-        self.n_tokens = 0
-        self.tokens: ChunkTokens | None = None
-        self.runs: tuple[OldTokens, ...] = ()
-        self.block: Block[Chunk] | None = None
-        self._marks: list[int] | None = None
         self._newlines: array[int] | None = None
 
     def byte_of_char(self, char: int) -> int:
         """Give the byte offset at which a character starts."""
         if self.n_bytes == self.n_chars:
             return char
-        mark = char // _STRIDE
-        return self._byte_marks()[mark] + bytetext.n_bytes(self.text[mark * _STRIDE : char])
+        return bytetext.n_bytes(self.text[:char])
+
+    def char_of_byte(self, byte: int) -> int:
+        """Give the character that a byte is part of."""
+        if self.n_bytes == self.n_chars:
+            return byte
+        return char_starts(self.text)[: byte + 1].count(1) - 1
+
+    def newlines_before(self, char: int) -> int:
+        """Count the line feeds before a character offset."""
+        return self.text.count("\n", 0, char)
+
+    def newline(self, number: int) -> int:
+        """Give the character offset of a line feed, counted from 0."""
+        if self._newlines is None:
+            line_lengths = map(len, self.text.split("\n")[:-1])
+            ends = accumulate(line_lengths, lambda end, length: end + 1 + length, initial=-1)
+            self._newlines = array("I", islice(ends, 1, None))
+        return self._newlines[number]
+
+
+Measure = Callable[[Part], int]
+"""The size of a part that is summed up."""
+
+_n_chars: Measure = attrgetter("n_chars")
+_n_bytes: Measure = attrgetter("n_bytes")
+_n_newlines: Measure = attrgetter("n_newlines")
+_n_raw_bytes: Measure = attrgetter("n_raw_bytes")
+
+
+def parts_of(text: str, size: int) -> list[Part]:
+    """Cut a text into parts of about that many characters; an empty text is one part."""
+    step = -(-len(text) // max(round(len(text) / size), 1)) or 1
+    return [Part(text[at : at + step]) for at in range(0, len(text) or 1, step)]
+
+
+class Chunk:
+    """A stretch of the text.
+
+    Attributes:
+        parts: Its text in parts, at least one.
+        n_chars: Its characters.
+        n_bytes: Its bytes.
+        n_newlines: Its line feeds.
+        n_raw_bytes: Its bytes that are not valid UTF-8.
+        n_tokens: Its tokens, 0 until they are known.
+        tokens: Its tokens, None until they are known.
+        runs: Tokens that stood here before the edit that made the chunk, so that they can be given
+            their old hues; ascending, not overlapping; only until the tokens are known.
+        block: Where in the document's list the chunk is; None if it is not part of the document.
+    """
+
+    __slots__ = (
+        "_starts",
+        "block",
+        "n_bytes",
+        "n_chars",
+        "n_newlines",
+        "n_raw_bytes",
+        "n_tokens",
+        "parts",
+        "runs",
+        "tokens",
+    )
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Take at least one part."""
+        self.parts = parts
+        self.n_chars = sum(map(_n_chars, parts))
+        self.n_bytes = sum(map(_n_bytes, parts))
+        self.n_newlines = sum(map(_n_newlines, parts))
+        self.n_raw_bytes = sum(map(_n_raw_bytes, parts))
+        self.n_tokens = 0
+        self.tokens: ChunkTokens | None = None
+        self.runs: tuple[OldTokens, ...] = ()
+        self.block: Block[Chunk] | None = None
+        self._starts: dict[Measure, list[int]] = {}
+
+    @property
+    def text(self) -> str:
+        """The byte text; its cost grows with the chunk."""
+        return "".join([part.text for part in self.parts])
+
+    def text_in(self, first: int, last: int) -> str:
+        """Give the characters first to last, both of the chunk."""
+        number, start = self._find(_n_chars, first)
+        texts = []
+        while start < last:
+            texts.append(self.parts[number].text[max(first - start, 0) : last - start])
+            start += self.parts[number].n_chars
+            number += 1
+        return "".join(texts)
+
+    def _find(self, measure: Measure, offset: int) -> tuple[int, int]:
+        """Find the part that holds a unit, the last one if none does: its number and start."""
+        if len(self.parts) == 1:
+            return 0, 0
+        starts = self._starts_by(measure)
+        number = bisect_right(starts, offset, 0, len(self.parts)) - 1
+        return number, starts[number]
+
+    def _starts_by(self, measure: Measure) -> list[int]:
+        """Give the sums over the first 0, 1, 2, … parts."""
+        starts = self._starts.get(measure)
+        if starts is None:
+            starts = self._starts[measure] = list(accumulate(map(measure, self.parts), initial=0))
+        return starts
+
+    def byte_of_char(self, char: int) -> int:
+        """Give the byte offset at which a character starts."""
+        if self.n_bytes == self.n_chars:
+            return char
+        number, start = self._find(_n_chars, char)
+        byte = self._starts_by(_n_bytes)[number]
+        return byte + self.parts[number].byte_of_char(char - start)
 
     def char_of_byte(self, byte: int) -> int:
         """Give the character that a byte, one of the chunk's, is part of."""
         if self.n_bytes == self.n_chars:
             return byte
-        marks = self._byte_marks()
-        mark = bisect_right(marks, byte) - 1
-        first = mark * _STRIDE
-        begun = char_starts(self.text[first : first + _STRIDE])[: byte - marks[mark] + 1]
-        return first + begun.count(1) - 1
-
-    def _byte_marks(self) -> list[int]:
-        """Byte offset of every 1024th character."""
-        if self._marks is None:
-            sizes = (
-                bytetext.n_bytes(self.text[first : first + _STRIDE])
-                for first in range(0, self.n_chars, _STRIDE)
-            )
-            self._marks = list(accumulate(sizes, initial=0))
-        return self._marks
+        number, start = self._find(_n_bytes, byte)
+        char = self._starts_by(_n_chars)[number]
+        return char + self.parts[number].char_of_byte(byte - start)
 
     def newlines_before(self, char: int) -> int:
         """Count the line feeds before a character offset."""
-        return bisect_left(self._newline_offsets(), char)
+        number, start = self._find(_n_chars, char)
+        before = self._starts_by(_n_newlines)[number]
+        return before + self.parts[number].newlines_before(char - start)
 
     def newline(self, number: int) -> int:
         """Give the character offset of a line feed, counted from 0."""
-        return self._newline_offsets()[number]
-
-    def _newline_offsets(self) -> array[int]:
-        if self._newlines is None:
-            line_lengths = map(len, self.text.split("\n")[:-1])
-            ends = accumulate(line_lengths, lambda end, length: end + 1 + length, initial=-1)
-            self._newlines = array("I", islice(ends, 1, None))
-        return self._newlines
+        part, start = self._find(_n_newlines, number)
+        return self._starts_by(_n_chars)[part] + self.parts[part].newline(number - start)
 
 
 _IS_START = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))

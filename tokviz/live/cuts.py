@@ -4,17 +4,17 @@ A cut is safe if the split pattern forces a piece boundary there whatever stands
 (`SplitPattern.safe_cut`), and if no special token reaches across it. Both depend on few characters
 beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` characters of it.
 
+>>> from tokviz.encoding.specials import pattern_of_specials
 >>> from tokviz.pretokenize.patterns import get_split_pattern
->>> rule = CutRule(get_split_pattern("gpt2").safe_cut, re.compile(r"a b"), longest_special=3)
+>>> specials = pattern_of_specials(["a b"])
+>>> rule = CutRule(get_split_pattern("gpt2").safe_cut, specials, longest_special=3)
 >>> rule.split("x y a b c d", target=1)
 ['x', ' y', ' a b', ' c', ' d']
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
+from tokviz.encoding.specials import Pattern
 from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut
 from tokviz.tokenizer import Tokenizer
 
@@ -32,7 +32,7 @@ class CutRule:
     __slots__ = ("_safe_cut", "_specials", "reach")
 
     def __init__(
-        self, safe_cut: str | None, specials: re.Pattern[str] | None, longest_special: int
+        self, safe_cut: str | None, specials: Pattern | None, longest_special: int
     ) -> None:
         """Take the rule of the split pattern and the special tokens.
 
@@ -46,42 +46,47 @@ class CutRule:
         self.reach = max(CUT_CONTEXT, longest_special)
 
     def split(
-        self, text: str, target: int, ranges: Sequence[tuple[int, int]] | None = None
+        self, text: str, target: int, first: int | None = None, last: int | None = None
     ) -> list[str]:
         """Cut text into parts of about `target` characters; one part if it holds no safe cut.
 
         Args:
             text: Any text; an empty one is one empty part.
-            target: No part but the last is shorter.
-            ranges: Where to look for cuts, ascending character spans; None for everywhere.
+            target: No part is shorter, but for the last and, if `first` is given, the first.
+            first: The first place to look for a cut.
+            last: The place behind the last one; None if the last part is to have a fair length.
         """
-        ranges = ((0, len(text)),) if ranges is None else ranges
+        at = target if first is None else first
+        end = len(text) - target // 2 if last is None else last
         parts: list[str] = []
         start = 0
-        while len(text) - start > target + target // 2:
-            cut = self._next_cut(text, start + target, ranges)
+        while at < end:
+            cut = self._next_cut(text, at, len(text) if last is None else last)
             if cut is None:
                 break
             parts.append(text[start:cut])
             start = cut
+            at = start + target
         parts.append(text[start:])
         return parts
 
-    def _next_cut(self, text: str, at: int, ranges: Sequence[tuple[int, int]]) -> int | None:
-        """Find the first safe cut at `at` or later."""
+    def last_cut(self, text: str, first: int, last: int) -> int | None:
+        """Find the last safe cut from `first` on and before `last`, looking at every one."""
+        found = None
+        while cut := self._next_cut(text, first, last):
+            found, first = cut, cut + 1
+        return found
+
+    def _next_cut(self, text: str, at: int, end: int) -> int | None:
+        """Find the first safe cut from `at` on and before `end`."""
         if self._safe_cut is None:
             return None
         search = compiled_cut(self._safe_cut).search
-        for first, last in ranges:
-            position = max(at, first)
-            while position < min(last, len(text)):
-                match = search(text, position, last)
-                if match is None:
-                    break
-                position = match.start()
-                if not self._inside_special(text, position):
-                    return position if position < len(text) else None
-                position += 1
+        while (match := search(text, at)) and match.start() < end:
+            at = match.start()
+            if not self._inside_special(text, at):
+                return at if at < len(text) else None
+            at += 1
         return None
 
     def _inside_special(self, text: str, cut: int) -> bool:

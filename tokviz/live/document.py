@@ -31,7 +31,7 @@ class LiveDocument(ChunkedText):
     Offsets are characters (code points) of the byte text unless a name says `byte`; a token index
     counts the tokens that are known. Tokens become known when they are asked for (`tokens_in`,
     `token_index_at`, `ensure`), when a short edit makes them, and by `encode_pending`, the one
-    method for a worker thread. Asking never encodes a chunk of more than 32 K characters.
+    method for a worker thread. Asking never encodes a chunk of more than 8 K characters.
 
     An index is good until the text changes or more tokens become known. Questions by index or id
     make none known, nor do they take in what a worker has encoded: after `tokens_in` or `n_tokens`
@@ -50,8 +50,9 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. (With a remote tokenizer, where that is so after every key, the tokens of before
-        lend it their hues.) Several tokens share a character whose bytes they divide.
+        lo and hi. (Where that is so after every key, as it is with a remote tokenizer and in a long
+        run of spaces, the tokens of before lend it their hues.) Several tokens share a character
+        whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -66,7 +67,7 @@ class LiveDocument(ChunkedText):
                 break
             first_char, last_char = max(lo - char, 0), min(hi - char, chunk.n_chars)
             tokens = self._known(chunk)
-            if tokens is None and chunk.runs and self._is_remote:
+            if tokens is None and chunk.runs:
                 spans += remembered_spans(chunk, first_char, last_char, char)
             elif tokens is None or not tokens.ids:
                 spans.append(unknown_span(char + first_char, char + last_char))

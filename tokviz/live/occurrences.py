@@ -66,7 +66,7 @@ def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:
         text: Text that the chunk must hold if it holds the token.
         chunk: The chunk.
     """
-    if chunk.tokens is None or text not in chunk.text:
+    if chunk.tokens is None or (len(chunk.parts) == 1 and text not in chunk.text):
         return []
     return numbers_of(chunk.tokens.ids, token_id)
 

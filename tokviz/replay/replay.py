@@ -28,7 +28,8 @@ from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.model import Merge
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import is_builtin, load
+from tokviz.formats.apart import load
+from tokviz.formats.registry import is_builtin
 from tokviz.formats.run import ABOUT
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder

@@ -55,6 +55,9 @@ IMPORT_SECONDS = 1.0
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
 
+ESCAPE_SECONDS = 0.5
+"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
+
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
@@ -121,6 +124,7 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
+        self._escaped = float("-inf")
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
@@ -165,6 +169,8 @@ class TokvizApp(App[None]):
             self.post_message(message)
 
     async def _take(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
+            return
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
@@ -176,6 +182,14 @@ class TokvizApp(App[None]):
             self._handle_exception(error)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
+
+    def _is_too_many(self, escape: events.Key) -> bool:
+        """Tell whether an Esc comes right behind one in a dialog, which is not there any more."""
+        is_soon = escape.time - self._escaped < ESCAPE_SECONDS
+        is_in_dialog = len(self.screen_stack) > 1
+        if is_soon or is_in_dialog:
+            self._escaped = escape.time
+        return is_soon and not is_in_dialog
 
     # -- errors
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Thread
 from typing import NoReturn
 
-from tokviz.formats.registry import load
+from tokviz.formats.apart import load
 from tokviz.session import (
     Opened,
     Request,

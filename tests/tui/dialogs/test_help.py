@@ -41,6 +41,17 @@ def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
             assert key_label(key) in " ".join(page.split())
 
 
+def test_a_long_title_does_not_run_into_what_it_explains() -> None:
+    explained = explained_on("tokens")
+    long = [found for found in explained if len(found.title) > 35]
+    assert long
+    page = help_content(help_sections(explained, ()), 120).plain
+    for found in long:
+        first = found.help.split()[0]
+        assert found.title + first not in page
+        assert any(f"  {first} " in line for line in page.splitlines())
+
+
 @pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1"])
 async def test_each_of_the_usual_keys_closes_it(open_dialog: OpenDialog, key: str) -> None:
     async with open_dialog(HelpDialog(actions_on("tokens"), gestures_on("tokens"))) as pilot:

@@ -6,6 +6,7 @@ import pytest
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
+from tests.tui.waiting import settle
 from tokviz.prices import EXAMPLE, TEMPLATE, prices_path
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
@@ -100,18 +101,14 @@ async def test_status_line_shows_the_cost_once_there_is_a_table(table: Path) -> 
     table.write_text(TABLE)
     app = make_app()
     async with app.run_test(size=(160, 30)) as pilot:
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert "small: 0.0000040 USD, 20 % of 10" in tokens_of(app).status.text
 
 
 async def test_status_line_shows_no_cost_without_a_table() -> None:
     app = make_app()
     async with app.run_test(size=(160, 30)) as pilot:
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert tokens_of(app).costs.note() is None
         assert "USD" not in tokens_of(app).status.text
 
@@ -120,9 +117,7 @@ async def test_a_text_that_does_not_fit_the_window_is_marked(table: Path) -> Non
     table.write_text(TABLE.replace("10", "1"))
     app = make_app()
     async with app.run_test(size=(160, 30)) as pilot:
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert "⚠ small" in tokens_of(app).status.text
 
 
@@ -141,19 +136,13 @@ async def test_the_table_is_edited_on_the_tokens_screen_and_counts_once_saved(ta
     async with app.run_test(size=(160, 30)) as pilot:
         await pilot.pause()
         await pilot.press("alt+p")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         await pilot.press("e")
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         tokens = tokens_of(app)
         assert app.session.path == table
         tokens.text.replace_all(TABLE)
         await pilot.press("ctrl+s")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
         assert table.read_text() == TABLE
         assert "small:" in tokens.status.text

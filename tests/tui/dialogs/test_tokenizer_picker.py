@@ -416,6 +416,22 @@ async def test_one_of_ones_own_is_deleted_after_a_question_and_comes_back(
         assert pilot.result == str(folder)
 
 
+@pytest.mark.parametrize(("key", "what"), [("f2", "renamed"), ("f8", "deleted")])
+async def test_a_built_in_one_says_why_it_stays_as_it_is(
+    open_dialog: OpenDialog, key: str, what: str
+) -> None:
+    async with open_dialog(TokenizerPicker("gpt2"), (80, 24)) as pilot:
+        await pilot.press(key)
+        assert pilot.shows(f"Only tokenizers that you trained can be {what}.")
+
+
+async def test_where_nothing_fits_ones_own_are_named_first(open_dialog: OpenDialog) -> None:
+    keep_run("mine")
+    async with open_dialog(TokenizerPicker("gpt2"), (80, 24)) as pilot:
+        await pilot.type("zzz")
+        assert pilot.shows("There are mine, gpt2,")
+
+
 async def test_what_is_renamed_is_found_by_its_old_folder_while_the_app_runs() -> None:
     folder = keep_run("mine")
     app = TokvizApp(Session(Opened("abab"), tokviz.load(folder), Settings(tokenizer=folder)))

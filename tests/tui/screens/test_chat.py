@@ -16,6 +16,7 @@ from textual.widgets import Static
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
@@ -354,6 +355,23 @@ async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
         assert screen.chat.place == PartPlace(1)
 
 
+@pytest.mark.parametrize("size", [(40, 12), (120, 12)], ids=["40", "120"])
+async def test_a_short_terminal_shows_the_side_that_has_the_keyboard(size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": "hello"}]})
+        for there, back in (("f5", "f5"), ("f2", "escape"), ("f9", "f9"), ("alt+i", "f7")):
+            await pilot.press(there)
+            await settle(pilot)
+            assert "IDs" in screen_text(app) and "1 user" not in screen_text(app), there
+            assert screen.views.has_focus_within
+            await pilot.press(back)
+            await settle(pilot)
+            assert "1 user" in screen_text(app) and "IDs" not in screen_text(app), back
+            assert screen.messages.editor.has_focus
+        assert screen.views.turns.shown == "ids", "what was not in sight is shown, not left"
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])
 async def test_nothing_of_a_hostile_conversation_reaches_the_terminal_raw(
     size: tuple[int, int],
@@ -668,6 +686,24 @@ def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
 def check_rows(screen: ChatScreen) -> Scan:
     assert screen.rows.dataset is not None
     return screen.rows.checks.start(screen.rows.dataset)
+
+
+async def test_a_dataset_that_is_still_being_opened_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    read = Dataset.open
+    monkeypatch.setattr(Dataset, "open", lambda path: go_on.wait() and read(path))
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ChatScreen))
+        await until(pilot, lambda: any(worker.group == "open" for worker in app.workers))
+        await pilot.press("alt+o")
+        go_on.set()
+        assert ["is being opened" in note.message for note in app._notifications] == [True]
+        await settle(pilot)
+        await pilot.press("alt+o")
+        assert len(app._notifications) == 1
 
 
 async def test_the_command_line_opens_a_dataset_with_a_template(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.unsaved import UnsavedDialog
 from tokviz.tui.screens import safekeeping
-from tokviz.tui.screens.recovery import title_of
+from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.recovery import CONVERSATIONS, title_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 
@@ -49,9 +50,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens_screen, "RECOVERY_DELAY", 0.01)
 
 
-def leave(text: str, source: Path | None = None) -> None:
+def leave(text: str, source: Path | None = None, below: str = "") -> None:
     """Leave a text behind as a session does that ends without saving it."""
-    autosave = Autosave()
+    autosave = Autosave(below=below)
     autosave.want(text, source)
     assert autosave.flush() is None
     autosave.end()
@@ -128,7 +129,6 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
         await pilot.press("ctrl+b", "down", "d")
         await settle(pilot)
         assert [left.text() for left in screen.recovery.leftovers] == ["three", "one"]
-        await pilot.press("ctrl+b")
         assert isinstance(app.screen, UnsavedDialog)
         await pilot.press("escape")
         assert len(screen.recovery.leftovers) == 2
@@ -138,12 +138,61 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
         assert "3 B" not in bar_of(screen), "the one that is left is longer"
 
 
+async def test_a_d_for_each_discards_them_all_and_none_goes_to_the_text() -> None:
+    for text in ("one", "two", "three"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        await pilot.press("ctrl+b", "d", "d", "d")
+        await settle(pilot)
+        assert app.screen is screen
+        assert journals() == []
+        assert "d" not in screen.live.text
+
+
 async def test_two_sessions_do_not_offer_the_same() -> None:
     leave("one")
     async with make_app().run_test(size=(80, 24)) as pilot:
         await offered(pilot)
         other = Autosave()
         assert other.leftovers() == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)], ids=["80", "40"])
+async def test_the_first_screen_says_that_a_conversation_was_not_saved_and_leads_there(
+    size: tuple[int, int],
+) -> None:
+    leave('{"messages": [{"role": "user", "content": "mine"}]}', below=CONVERSATIONS.folder)
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
+        await until(pilot, lambda: "Unsaved conversation" in bar_of(screen))
+        assert "Later" in bar_of(screen)
+        await click(pilot, screen, "^L 2")
+        chat = app.screen
+        assert isinstance(chat, ChatScreen)
+        await until(pilot, lambda: chat.recovery.leftovers)
+        await pilot.press("ctrl+l", "1")
+        await settle(pilot)
+        assert app.screen is screen
+        assert bar_of(screen) == "", "the Chat screen offers it from now on"
+
+
+async def test_text_and_conversation_are_both_named_and_later_is_later() -> None:
+    leave("one")
+    leave("{}", below=CONVERSATIONS.folder)
+    async with make_app().run_test(size=(120, 24)) as pilot:
+        screen = await offered(pilot)
+        await until(pilot, lambda: "unsaved conversation" in bar_of(screen))
+        assert "Restore" in bar_of(screen)
+        await click(pilot, screen, "Discard")
+        assert "Unsaved conversation" in bar_of(screen)
+        await click(pilot, screen, "Later")
+        await pilot.press("f1", "escape")
+        await settle(pilot)
+        assert bar_of(screen) == ""
 
 
 async def test_a_damaged_one_is_named_and_can_only_be_discarded() -> None:

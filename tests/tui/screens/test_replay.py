@@ -17,6 +17,7 @@ from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp, screen_class
+from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import transport as transport_module
@@ -76,6 +77,28 @@ def told(app: TokvizApp) -> str:
 
 
 # -- opening
+
+
+async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> None:
+    run = runs_folder() / "old name"
+    tokviz.train(["abababcb"], 259, split_pattern="none").save(run)
+    app = make_app(ReplayRequest(str(run)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        assert "old name" in shown(app)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
+        await settle(pilot)
+        await pilot.press(*"old name")
+        await settle(pilot)
+        await pilot.press("f2")
+        await until(pilot, lambda: isinstance(app.screen, AskDialog))
+        await pilot.press("ctrl+u", *"new", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
+        await until(pilot, lambda: "old name" not in shown(app))
+        assert "new (3 merges)" in shown(app)
 
 
 async def test_the_tokenizer_at_hand_is_replayed_where_nothing_is_asked_for() -> None:

@@ -217,7 +217,7 @@ def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
     from tokviz.explain.trace import lineage
 
     rows = texts(lineage_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40))
-    assert rows == ["abab 257", "└─ ab ×2 256", "   ├─ a 97", "   └─ b 98"]
+    assert rows == ["abab 257", "└─ ab twice 256", "   ├─ a 97", "   └─ b 98"]
 
 
 def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:

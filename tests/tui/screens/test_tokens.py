@@ -26,6 +26,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits.panel import SplitsPanel
+from tokviz.tui.widgets.token_card import TokenCard
 
 NASTY = (
     b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "
@@ -293,6 +294,23 @@ async def test_tab_is_a_character_of_the_text() -> None:
         assert screen_of(app).live.text == "\tx"
 
 
+@pytest.mark.parametrize("replace", ["new_text", "sample_text"])
+async def test_what_is_not_saved_is_asked_about_before_another_text(replace: str) -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        await pilot.press("m", "e")
+        await app.run_action(replace, screen_of(app))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        assert screen_of(app).live.text == "me"
+        assert screen_of(app).unsaved()
+        await app.run_action(replace, screen_of(app))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("y")
+        await settle(pilot)
+        assert screen_of(app).live.text != "me"
+
+
 async def test_new_text_can_be_undone() -> None:
     app = make_app("my words")
     async with app.run_test() as pilot:
@@ -494,6 +512,27 @@ async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
         assert laid_out == before
         assert screen.outer_size == (100, 30)
         assert screen.editor.wrapped_document.width == screen.editor.wrap_width
+
+
+async def test_what_is_made_while_others_ask_for_the_layout_is_drawn_all_the_same() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = screen_of(app)
+        lay_out = screen._compositor.reflow
+
+        def ask_and_lay_out(*arguments: Any) -> Any:
+            screen._compositor._full_map_invalidated = True
+            assert screen._compositor.full_map
+            return lay_out(*arguments)
+
+        screen._compositor.reflow = ask_and_lay_out  # type: ignore[method-assign]
+        await pilot.resize_terminal(200, 60)
+        await settle(pilot)
+        card = screen.detail.current
+        assert isinstance(card, TokenCard)
+        assert card.size
+        assert card.rows
 
 
 async def test_theme_changes_the_token_colours_too() -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 import tokviz
@@ -15,10 +16,11 @@ from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
-from tokviz.jobs.train_messages import NewMerge, TrainReport, TrainRequest, TrainSummary
+from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -163,7 +165,31 @@ async def test_help_shows_what_can_be_done_on_the_screen() -> None:
         await pilot.press("f1")
         await settle(pilot)
         assert "Start the training" in shown(app)
-        assert "Choose a tokenizer" not in shown(app)
+        assert "Copy the token ids" not in shown(app)
+
+
+async def test_ctrl_t_lists_the_tokenizers_before_while_and_after_one_is_trained(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show_train(pilot)
+        for phase in ("form", "running", "done"):
+            if phase == "running":
+                await begin(pilot, book, trainers)
+            elif phase == "done":
+                screen.training.enter("done")
+            assert screen.state.phase == phase
+            await pilot.press("ctrl+t")
+            assert isinstance(app.screen, TokenizerPicker), phase
+            await pilot.press("escape")
+        await pilot.click("#title", offset=(77, 0))
+        assert isinstance(app.screen, TokenizerPicker)
+        await pilot.press(*"qwen2", "enter")
+        await settle(pilot)
+        back: Screen[Any] = app.screen
+        assert back is screen
+        assert "qwen2" in shown(app).splitlines()[0]
 
 
 async def test_a_screen_that_rests_is_not_laid_out_again_and_again() -> None:
@@ -334,7 +360,7 @@ async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book:
         trainers[0].on_report(1, REPORT)
         await pilot.pause()
         text = shown(app)
-        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 ×"):
+        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 times"):
             assert said in text
 
 
@@ -344,6 +370,23 @@ async def begin(pilot: Pilot[None], book: Path, trainers: list[FakeTrainer]) -> 
     trainers[0].on_report(1, REPORT)
     await pilot.pause()
     return screen
+
+
+@pytest.mark.parametrize("height", [34, 60])
+async def test_the_curve_of_a_result_is_not_cut(
+    height: int, trainers: list[FakeTrainer], book: Path
+) -> None:
+    seconds = {name: 9.0 for name in ("reading", "compiling", "merging", "saving", "comparing")}
+    held_out = HeldOut(20_000, {"new": 2.5, "gpt2": 4.0, "cl100k_base": 4.5})
+    app = make_app()
+    async with app.run_test(size=(120, height)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        summary = SUMMARY._replace(seconds_by_phase=seconds, held_out=held_out)
+        trainers[0].on_done(1, summary)
+        await settle(pilot)
+        curve = screen.query_one("#final-curve")
+        assert curve.size.height >= 6
+        assert screen.query_one("#result").region.contains_region(curve.region)
 
 
 async def test_esc_asks_and_what_is_discarded_leaves_nothing(
@@ -362,7 +405,12 @@ async def test_esc_asks_and_what_is_discarded_leaves_nothing(
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is screen and screen.state.phase == "running", "a second Esc is harmless"
-        await pilot.press("escape", *"discard", "enter")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen is screen, "nor is a third one"
+        await pilot.click("#stop")
+        await settle(pilot)
+        await pilot.press(*"discard", "enter")
         await pilot.pause()
         assert trainers[0].cancelled and screen.state.phase == "form"
         assert screen.form.values == before
@@ -608,7 +656,7 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         await settle(pilot)
         assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
 
-        await pilot.press("ctrl+t")
+        await pilot.press("f4")
         await settle(pilot)
         tokens = app.screen
         assert isinstance(tokens, TokensScreen)

@@ -76,7 +76,7 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
     [
         ({"corpus": ()}, "Add files"),
         ({"corpus": (CorpusEntry("/a/b", 0, error="there is no such file"),)}, "b: there is no"),
-        ({"vocab_size": "200"}, "257 tokens or more"),
+        ({"vocab_size": "200"}, "256 bytes and 1 special token: 257 tokens or more"),
         ({"vocab_size": "lots"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "300.5"}, "The vocabulary size is not a whole number"),
         ({"vocab_size": "20m"}, "too large"),
@@ -133,7 +133,7 @@ def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:
     def seconds(values: FormValues) -> float:
         return make_plan(values, Path("/r")).seconds
 
-    large = replace(VALUES, corpus=(replace(FILE, n_bytes=100_000_000),))
+    large = replace(VALUES, corpus=(FILE._replace(n_bytes=100_000_000),))
     assert seconds(VALUES) < seconds(large) < seconds(replace(large, pattern=CUSTOM, regex="."))
 
 
@@ -197,7 +197,7 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
 
 
 def test_many_odd_files_are_counted() -> None:
-    entry = replace(FILE, left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
+    entry = FILE._replace(left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
     assert remarks([entry]) == [
         "2,000 files look binary and are left out: 0.png, 1.png, 2.png and 1,997 more."
     ]

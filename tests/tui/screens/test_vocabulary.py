@@ -323,7 +323,7 @@ async def test_id_bytes_and_text_are_copied(monkeypatch: pytest.MonkeyPatch) -> 
         await pilot.press("alt+c")
         await settle(pilot)
         assert [text for text, _ in copied] == [str(THE), "20 74 68 65", " the"]
-        assert "These bytes are no text" in said(app)
+        assert "These bytes are not text" in said(app)
 
 
 # -- tokenizers
@@ -478,6 +478,26 @@ async def test_tokenizer_that_cannot_be_loaded_is_told_and_the_old_one_stays(
 
 
 # -- the screen
+
+
+async def test_filters_that_a_narrow_terminal_has_no_room_for_are_behind_a_mark() -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = await show(pilot)
+        row = screen.filtering.bar.render_line(0).text
+        assert row.split("  ")[:2] == ["○ special", "○ partial"] and row.rstrip().endswith("…")
+        await pilot.click(screen.filtering.bar, offset=(row.index("…") + 3, 0))
+        await settle(pilot)
+        assert "What to type" in shown(app)
+
+
+async def test_a_search_that_finds_nothing_draws_no_empty_bars() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await show(pilot)
+        await type_query(pilot, "zzzz")
+        assert "No token fits, so there is nothing to count." in shown(app)
+        assert "Length in bytes" not in shown(app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 12), (20, 6)])

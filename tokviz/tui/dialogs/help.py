@@ -66,7 +66,8 @@ _CLOSING = (
 def _wide(entry: Entry, width: int) -> Iterable[Content]:
     """Draw an entry as three columns."""
     column = _KEYS_WIDTH + _TITLE_WIDTH
-    columns = (_key_rows(entry.keys), [entry.title], _wrapped(entry.help, width - column - 2))
+    rows = _wrapped(entry.help, width - column - 2)
+    columns = (_key_rows(entry.keys), _wrapped(entry.title, _TITLE_WIDTH - 1), rows)
     for keys, title, line in zip_longest(*columns, fillvalue=""):
         yield Content.assemble(
             "  ",

@@ -22,6 +22,7 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
+from tokviz.sentences import why
 from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
@@ -152,7 +153,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         try:
             make_prices_file()
         except (OSError, TokvizError) as error:
-            self.show_error(f"The table is not written. {error}")
+            self.show_error(why("The table is not written", error))
             return
         self.action_reload()
 

@@ -16,6 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
 from tokviz.glyphs import safe
 from tokviz.places import short_name
+from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
@@ -124,7 +125,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
                     "save",
                     lambda task: self._tokenizer.save(path, chosen.name),
                     lambda _: self.dismiss(path),
-                    failed=lambda error: self.show_error(f"Not saved. {error}"),
+                    failed=lambda error: self.show_error(why("Not saved", error)),
                     exclusive=False,
                 )
 

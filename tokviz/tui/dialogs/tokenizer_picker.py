@@ -16,7 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin, load
+from tokviz.formats.apart import load
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
 from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
@@ -332,6 +333,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         """Ask for another name of a training."""
         row = self.rows.row
         if not isinstance(row, Run):
+            self._tell_of(_ONLY_TRAINED.format("renamed") if row is not None else "")
             return
         old = row.folder
 
@@ -356,6 +358,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         row = self.rows.row
         if isinstance(row, SourceRow):
             self._forget(row)
+        elif not isinstance(row, Run):
+            self._tell_of(_ONLY_TRAINED.format("deleted") if row is not None else "")
         if not isinstance(row, Run):
             return
         stays = " It stays in use until you choose another one." * (row.folder == self.current)
@@ -396,6 +400,8 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             event.stop()
             self._put(event.text.strip())
 
+
+_ONLY_TRAINED = "Only tokenizers that you trained can be {}."
 
 MOST_RECENT = 12
 """How many places are remembered."""

@@ -223,6 +223,10 @@ def about_row(row: PickerRow) -> str:
             return ""
 
 
+_MOST_NAMED = 3
+"""How many trainings are named where nothing fits; the list has them all."""
+
+
 def nothing_found(query: str, runs: Sequence[Run]) -> str:
     """Say that nothing fits, what may have been meant, and what can be typed."""
     hint = ""
@@ -230,7 +234,8 @@ def nothing_found(query: str, runs: Sequence[Run]) -> str:
         resolve_name(query)
     except UnknownTokenizerError as error:
         hint = with_runs(error, runs).hint
-    names = ", ".join(tokenizer.name for tokenizer in BUILTIN_TOKENIZERS)
+    known = [*(run.name for run in runs[:_MOST_NAMED]), *(one.name for one in BUILTIN_TOKENIZERS)]
+    names = ", ".join(map(safe, known))
     return (
         f"No tokenizer fits “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
         "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "

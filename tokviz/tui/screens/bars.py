@@ -83,7 +83,7 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
         if not active.enabled:
             continue
         words: tuple[tuple[str, Role], ...] = (
-            (_short_key(binding.key), "key"),
+            (short_key(binding.key), "key"),
             (f" {binding.description}", "plain"),
         )
         item = BarItem(words, binding.action, node=active.node)
@@ -91,5 +91,10 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
     return left, right
 
 
-def _short_key(key: str) -> str:
+def short_key(key: str) -> str:
+    """Spell a key as the lines above and below do.
+
+    >>> short_key("ctrl+l")
+    '^L'
+    """
     return key_label(key).replace("Ctrl+", "^")

@@ -25,6 +25,7 @@ from tokviz.session import (
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
+from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.messages import Begun, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
@@ -61,6 +62,7 @@ class TokvizScreen(Screen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
+        self._compositor = SteadyCompositor()
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -266,16 +268,6 @@ class TokvizScreen(Screen[None]):
 
     def fitted(self) -> None:
         """Fit words to the room, once widgets know their sizes; by default there are none."""
-
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Lay out, and bring the compositor's map up to date at once.
-
-        Textual compares a new layout with that map to tell widgets of their new sizes. But it
-        renews an outdated map for anybody who asks for a size in between, and then finds nothing
-        new, so that a widget would go on with its old size.
-        """
-        super()._refresh_layout(size, scroll)
-        _ = self._compositor.full_map
 
 
 class Controller:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import on
 
-from tokviz.formats.registry import load
+from tokviz.formats.apart import load
 from tokviz.session import Session, source_of
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action

@@ -9,6 +9,7 @@ from textual import on
 
 from tokviz.errors import TokvizError
 from tokviz.listing import home_label
+from tokviz.sentences import why
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.screens.base import Controller
 
@@ -34,7 +35,7 @@ class Copying(Controller):
         try:
             result = await copy(self.app, text)
         except TokvizError as error:
-            self.say(f"Not copied. {error}", "error")
+            self.say(why("Not copied", error), "error")
             return
         self.say(copied(result, what))
 

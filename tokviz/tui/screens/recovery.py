@@ -6,16 +6,38 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import events, on
 
 from tokviz.glyphs import safe
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
+from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import Safekeeping
+from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
 
 if TYPE_CHECKING:
     from tokviz.autosave import Leftover
+
+
+class Kept(NamedTuple):
+    """What a screen keeps safe in a folder of its own.
+
+    Attributes:
+        screen: The id of the screen.
+        noun: What one of them is called.
+        folder: The name of the folder, in the user's state folder.
+    """
+
+    screen: str
+    noun: str
+    folder: str
+
+
+CONVERSATIONS = Kept("chat", "conversation", "conversations")
 
 
 def title_of(leftover: Leftover, noun: str, now: datetime) -> str:
@@ -36,11 +58,16 @@ def _is_offered(recovery: Recovery) -> bool:
     return bool(recovery.leftovers)
 
 
+def _is_anything_offered(recovery: Recovery) -> bool:
+    return bool(recovery.leftovers or recovery.elsewhere)
+
+
 class Recovery(Controller):
     """Offers what is not saved, the newest first; what is not answered is offered next time.
 
     Attributes:
         leftovers: What has not been answered. It is held: no other session of the app offers it.
+        elsewhere: What another screen has to offer, and holds once it is shown.
         bar: Shows the newest of them with its answers.
     """
 
@@ -50,11 +77,21 @@ class Recovery(Controller):
         safe: Safekeeping,
         noun: str,
         restore: Callable[[str, Path | None], object],
+        other: Kept | None = None,
     ) -> None:
-        """Take what keeps things safe, what they are called, and what shows one again."""
+        """Take what keeps things safe, what they are called, and what shows one again.
+
+        Args:
+            screen: The screen.
+            safe: What keeps things safe.
+            noun: What one of them is called.
+            restore: Shows one again.
+            other: What is also looked for, to name the screen that offers it.
+        """
         super().__init__(screen)
-        self._safe, self._noun, self._restore = safe, noun, restore
+        self._safe, self._noun, self._restore, self._other = safe, noun, restore, other
         self.leftovers: list[Leftover] = []
+        self.elsewhere: list[Leftover] = []
         self.bar = Bar(id="recovery")
 
     def begin(self) -> None:
@@ -62,6 +99,32 @@ class Recovery(Controller):
         if self.session.remember:
             autosave = self._safe.autosave
             self.in_thread("recover", lambda task: autosave.leftovers(), self.offer)
+            self._look_elsewhere()
+
+    def _look_elsewhere(self) -> None:
+        from tokviz.autosave import Autosave
+
+        other = self._other
+        if other is None:
+            return
+
+        def look(task: Task) -> list[Leftover]:
+            found = Autosave(below=other.folder).leftovers()
+            for leftover in found:
+                leftover.lock.release()
+            return found
+
+        def show(found: list[Leftover]) -> None:
+            self.elsewhere = found
+            self.offer(self.leftovers)
+
+        self.in_thread("recover elsewhere", look, show)
+
+    @on(events.ScreenResume)
+    def _look_again(self) -> None:
+        """Offer no longer what the other screen has offered meanwhile."""
+        if self.elsewhere:
+            self._look_elsewhere()
 
     def end(self) -> None:
         """Let another session offer what was not answered."""
@@ -71,26 +134,42 @@ class Recovery(Controller):
     def offer(self, leftovers: list[Leftover]) -> None:
         """Offer these, the first one in the bar."""
         self.leftovers = leftovers
-        self._show(bool(leftovers))
+        own = self._answers(leftovers[0]) if leftovers else []
+        self.bar.set_class(_is_anything_offered(self), "-offered")
+        self.bar.show([*own, *self._way_elsewhere(alone=not own)])
 
-    def _show(self, shown: bool) -> None:
-        self.bar.set_class(shown, "-offered")
-        if not shown:
-            return
-        leftover, others = self.leftovers[0], len(self.leftovers) - 1
+    def _answers(self, leftover: Leftover) -> list[BarItem]:
+        others = len(self.leftovers) - 1
         title = title_of(leftover, self._noun, datetime.now().astimezone())
         short = f"Unsaved {leftover.when:%H:%M}"
         restore = [_answer("Restore", "restore_unsaved")] if leftover.is_readable else []
         more = f" {others} more" if others else " list"
-        self.bar.show(
-            [
-                BarItem(((f"{title}:", "active"),), "", ((short, "active"),)),
-                *restore,
-                _answer("Discard", "discard_unsaved"),
-                _answer("Later", "ask_later"),
-                BarItem((("^B", "key"), (more, "plain")), "screen.list_unsaved"),
-            ]
+        return [
+            BarItem(((f"{title}:", "active"),), "", ((short, "active"),)),
+            *restore,
+            _answer("Discard", "discard_unsaved"),
+            _answer("Later", "ask_later"),
+            BarItem((("^B", "key"), (more, "plain")), "screen.list_unsaved"),
+        ]
+
+    def _way_elsewhere(self, *, alone: bool) -> list[BarItem]:
+        """Name the screen that has something to offer, and its key; more of it if it is alone."""
+        if self._other is None or not self.elsewhere:
+            return []
+        screen, noun, _ = self._other
+        number, title = next(
+            (at, one.title) for at, one in enumerate(SCREENS, 1) if one.id == screen
         )
+        there = f"app.show_screen('{screen}')"
+        key = f"{short_key(LEADER)} {number}"
+        if not alone:
+            return [BarItem(((key, "key"), (f" unsaved {noun}", "plain")), there)]
+        what = title_of(self.elsewhere[0], noun, datetime.now().astimezone())
+        return [
+            BarItem(((f"{what}:", "active"),), "", ((f"Unsaved {noun}:", "active"),)),
+            BarItem(((key, "key"), (f" {title} screen", "plain")), there, ((f"{key}", "key"),)),
+            _answer("Later", "ask_later"),
+        ]
 
     # -- answers
 
@@ -105,6 +184,9 @@ class Recovery(Controller):
         def answered(answer: tuple[int, bool]) -> None:
             number, is_wanted = answer
             (self._take if is_wanted else self._discard)(self.leftovers[number])
+            if not is_wanted and self.leftovers:
+                # One who discards goes on: a second D must not go to the text.
+                self.list_unsaved()
 
         self.ask(UnsavedDialog(list(zip(titles, self.leftovers, strict=True))), answered)
 
@@ -118,10 +200,11 @@ class Recovery(Controller):
         """Delete what is offered: it cannot be restored any more."""
         self._discard(self.leftovers[0])
 
-    @action("Decide later about what was not saved", section="Recovery", when=_is_offered)
+    @action("Decide later about what was not saved", section="Recovery", when=_is_anything_offered)
     def ask_later(self) -> None:
         """Hide the offer. It comes again at the next start."""
-        self._show(False)
+        self.elsewhere = []
+        self.bar.set_class(False, "-offered")
 
     def _take(self, leftover: Leftover) -> None:
         if not leftover.is_readable:

@@ -12,6 +12,7 @@ from textual.app import App
 
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, write_file
+from tokviz.sentences import why
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
@@ -157,7 +158,7 @@ class Safekeeping(Controller):
             self.save(path, data, saved, replaces=True, reload=reload)
 
         def failed(error: TokvizError) -> None:
-            self.say(f"Not saved. {error}", "error")
+            self.say(why("Not saved", error), "error")
 
         self.in_thread("save", write, done, failed=failed, exclusive=False)
 

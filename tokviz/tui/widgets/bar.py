@@ -183,6 +183,8 @@ class Bar(Widget):
         return place(self._left, self._right, self.size.width, self._more)
 
     def _item_at(self, x: int) -> BarItem:
+        """Give the item at a column of the widget, its padding included, as events have it."""
+        x -= self.gutter.left
         found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)
         return next(found, _NOTHING)
 

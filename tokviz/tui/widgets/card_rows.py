@@ -160,14 +160,13 @@ def lineage_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator
     heading = (Span("Made by merging", "heading"),)
     yield from flow((heading, (left,), (Span("+"),), (right,)), width)
     for row in render_lineage(node):
-        count = f" ×{row.times}" if row.times > 1 else ""
         rank = "" if row.node.id is None else f" {row.node.id}"
         note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
-        room = max(1, width - len(row.prefix) - len(count) - len(rank))
+        room = max(1, width - len(row.prefix) - len(row.twice) - len(rank))
         yield (
             Span(row.prefix, "tree"),
             Span(fit(label_of(row.node.token), room), "made"),
-            Span(count, "text"),
+            Span(row.twice, "text"),
             _id_span(rank, row.node.id, link),
             Span(note, "warning"),
         )

@@ -96,6 +96,7 @@ class Rows(Controller):
         self._show = show
         self.checks = Checks(screen, chat, self._show_checks)
         self.dataset: Dataset | None = None
+        self._opens: Path | None = None
         self.filter: tuple[str, ...] = ()
         """The findings that a row must have to be listed, none for all rows."""
         self._previews: LRUCache[int, RowWords] = LRUCache(_PREVIEWS_KEPT)
@@ -114,14 +115,17 @@ class Rows(Controller):
             return dataset, read_row(dataset, 0), state
 
         def failed(error: TokvizError) -> None:
+            self._opens = None
             text = str(error)
             self.say(text if str(path) in text else f"{path}: {text}", "error")
 
+        self._opens = path
         self.in_thread("open", read, partial(self._opened, path), failed=failed)
 
     def _opened(
         self, path: Path, opened: tuple[Dataset, FoundRow | None, FileState | None]
     ) -> None:
+        self._opens = None
         dataset, first, state = opened
         if first is None:
             self.say(f"{path} holds no conversation.", "warning")
@@ -229,7 +233,9 @@ class Rows(Controller):
             )
 
     def _dataset_or_say(self) -> Dataset | None:
-        if self.dataset is None:
+        if self.dataset is None and self._opens is not None:
+            self.say(f"{self._opens.name} is being opened.")
+        elif self.dataset is None:
             self.say("This is not a dataset. Open a file with more than one conversation.")
         return self.dataset
 

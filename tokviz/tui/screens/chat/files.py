@@ -22,6 +22,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.recovery import CONVERSATIONS
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
@@ -54,9 +55,9 @@ class Files(Controller):
             screen,
             self._unsaved,
             chat.file_states,
-            noun="conversation",
+            noun=CONVERSATIONS.noun,
             save_as=self.save_as,
-            folder="conversations",
+            folder=CONVERSATIONS.folder,
         )
 
     def _folder(self) -> Path | None:

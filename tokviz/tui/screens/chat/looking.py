@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import on
+from textual import events, on
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
@@ -43,14 +43,18 @@ class Looking(Controller):
     @action("Next view", "f2", section="View", footer="view")
     def next_view(self) -> None:
         """Show the tokens in another way."""
-        self._show_side()
-        self._views.step(1)
+        self._step(1)
 
     @action("Previous view", "shift+f2", section="View")
     def previous_view(self) -> None:
         """Show the tokens in the way before."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        is_seen = self._views.display and bool(self._views.size.height)
         self._show_side()
-        self._views.step(-1)
+        if is_seen:
+            self._views.step(by)
 
     @actions(
         *(
@@ -73,6 +77,17 @@ class Looking(Controller):
 
     def _show_side(self) -> None:
         self.screen.set_class(False, "-no-side")
+        if self._is_short:
+            self._focus_views()
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there is room for one side only: the one that has the keyboard."""
+        return self.screen.has_class("-short")
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self) -> None:
+        self.screen.set_class(self._views.has_focus_within, "-reading")
 
     @action("Go between messages and tokens", "f5", section="View")
     def switch_focus(self) -> None:
@@ -81,9 +96,13 @@ class Looking(Controller):
         if views.has_focus_within or not views.display:
             self.focus_left()
         else:
-            views.turns.focus(scroll_visible=False)
-            if isinstance(views.current, MaskView) and views.pin is None:
-                views.current.action_pick()
+            self._focus_views()
+
+    def _focus_views(self) -> None:
+        views = self._views
+        views.turns.focus(scroll_visible=False)
+        if isinstance(views.current, MaskView) and views.pin is None:
+            views.current.action_pick()
 
     def focus_left(self) -> None:
         """Move the keyboard to what is in sight on the left."""
@@ -92,6 +111,9 @@ class Looking(Controller):
     @action("Show or hide the tokens", "f9", section="View")
     def toggle_side(self) -> None:
         """Give the whole width to the messages, or share it with the tokens."""
+        if self._is_short and self._views.display:
+            self.switch_focus()
+            return
         self.screen.toggle_class("-no-side")
         if self.screen.has_class("-no-side"):
             self._chat.messages.focus(scroll_visible=False)

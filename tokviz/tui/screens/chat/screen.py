@@ -35,7 +35,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
-from tokviz.tui.screens.recovery import Recovery
+from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
@@ -95,7 +95,7 @@ class ChatScreen(TokvizScreen):
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths_table, self._show_lines)
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
-        self.recovery = Recovery(self, self.files.safe, "conversation", self.files.restore)
+        self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         self.looking = Looking(self, chat, self.rendered, left, self.views)
         self.answer_with(

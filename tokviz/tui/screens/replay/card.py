@@ -166,15 +166,14 @@ def lineage_rows(node: LineageNode, width: int) -> list[Row]:
     """Draw the merges that made a token, as a tree of tokens with their ids."""
     rows: list[Row] = []
     for row in render_lineage(node):
-        count = f" ×{row.times}" if row.times > 1 else ""
         name = "" if row.node.id is None else f" {row.node.id}"
-        room = max(1, width - cell_len(row.prefix) - len(count) - len(name))
+        room = max(1, width - cell_len(row.prefix) - len(row.twice) - len(name))
         action = None if row.node.id is None else ToToken(row.node.id)
         rows.append(
             (
                 Span(row.prefix, "tree"),
                 Span(fit(label_of(row.node.token), room), "made", action),
-                Span(count),
+                Span(row.twice),
                 Span(name, "dim"),
             )
         )

@@ -16,7 +16,7 @@ from tokviz.jobs.train_client import LIMITS
 from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import Source, source_at_hand, source_named
-from tokviz.sentences import why
+from tokviz.sentences import counted, why
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -141,11 +141,17 @@ class Opening(Controller):
         """Say what is replayed, or is being opened; a click lists what can be."""
         opened, opening = self._state.opened, self.source
         source = opening if opened is None else opened.source
-        name = "" if source is None else safe(source.name)
+        name = "" if source is None else safe(self._name(source))
         words: list[tuple[str, Role]] = [(name or "…", "chip")]
         if opened is not None and opening is not None:
-            words = [(f"opening {safe(opening.name)}…", "plain")]
+            words = [(f"opening {safe(self._name(opening))}…", "plain")]
         elif opened is not None:
-            words.append((f" ({opened.replay.n_merges:,} merges)", "plain"))
+            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
+
+    def _name(self, source: Source) -> str:
+        """Call a training as it is called now; the user may have renamed it since."""
+        opens = source.opens
+        now = self.session.where(opens) if isinstance(opens, str) else opens
+        return source.name if now == opens else source_named(str(now)).name

@@ -10,6 +10,7 @@ from textual import on
 
 from tokviz.errors import TokvizError
 from tokviz.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
+from tokviz.sentences import why
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
 from tokviz.tui.messages import PricesAsked
@@ -40,7 +41,7 @@ class Costs(Controller):
         """Read the table in a thread; what is wrong with it is said, and nothing else happens."""
 
         def failed(error: TokvizError) -> None:
-            self.say(f"Your price table is not used. {error}", "warning")
+            self.say(why("Your price table is not used", error), "warning")
             self._take(())
 
         if self.session.remember:

@@ -77,9 +77,12 @@ class Files(Controller):
         self._put(sample_text(), is_sample=True)
 
     def _put(self, text: str, *, is_sample: bool) -> None:
-        self._text.replace_all(text)
-        self.session.note_text(None, is_sample=is_sample)
-        self._text.refresh()
+        def put() -> None:
+            self._text.replace_all(text)
+            self.session.note_text(None, is_sample=is_sample)
+            self._text.refresh()
+
+        self.unless_unsaved(put)
 
     def _folder(self) -> Path | None:
         path = self.session.path

@@ -30,7 +30,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
-from tokviz.tui.screens.recovery import Recovery
+from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.editing import Editing, Reading
@@ -127,7 +127,7 @@ class TokensScreen(TokvizScreen):
     def _make_controllers(self, right: Container) -> None:
         self.text = text = TextAtHand(self.session, self.editor, self.refresh_document)
         self.files = Files(self, text)
-        self.recovery = Recovery(self, self.files.safe, "text", self.files.restore)
+        self.recovery = Recovery(self, self.files.safe, "text", self.files.restore, CONVERSATIONS)
         self.choice = TokenizerChoice(self)
         self.costs = Costs(self, self._show_status, self._edit_prices)
         self.side = Side(self, text, right, self.panels, self.detail)

@@ -12,6 +12,7 @@ from tokviz.bpe.progress import NewMerge
 from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
 from tokviz.listing import size_label
+from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell
 
@@ -169,7 +170,7 @@ def clock(seconds: float) -> str:
 def paint_merge(row: NumberedMerge, width: int) -> list[Cell]:
     """Draw a merge: its number, the two tokens, the one they make, how often they met."""
     number = f"{row.number:>7,}  "
-    count = f"  {row.merge.count:,} ×"
+    count = "  " + counted(row.merge.count, "time")
     room = width - len(number) - len(count) - 1
     if room < 12:
         return [(number, "muted"), (token_label(row.merge.left + row.merge.right), "strong")]

@@ -209,7 +209,8 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     if size is None:
         found.append("The vocabulary size is not a whole number.")
     elif size < needed:
-        those = f"256 bytes and {len(set(specials))} special tokens" if specials else "256 bytes"
+        and_specials = f" and {counted(len(set(specials)), 'special token')}" if specials else ""
+        those = f"256 bytes{and_specials}"
         found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
     elif size > LARGEST_VOCABULARY:
         found.append(f"The vocabulary is too large: {LARGEST_VOCABULARY:,} tokens at most.")

@@ -46,9 +46,7 @@ class Result(Controller):
         if self.state.summary is not None:
             self._side.show_summary(self.state.summary)
 
-    @action(
-        "Use the trained tokenizer", "ctrl+t", section="Result", footer="use", when=during("done")
-    )
+    @action("Use the trained tokenizer", "f4", section="Result", footer="use", when=during("done"))
     def use_result(self) -> None:
         """See the text of the Tokens screen with it."""
         if self.state.summary is not None:

@@ -9,8 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
+from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -20,6 +23,7 @@ from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Compiling, Training
+from tokviz.tui.widgets.bar import BarItem
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
@@ -31,7 +35,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, Scaling)
+    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -52,7 +56,8 @@ class TrainScreen(TokvizScreen):
         self.training = Training(self, state, self.form, self.side, self.result.show)
         self.scaling = Scaling(self, self.side.set_scale)
         corpus = Corpus(self, state, self.form)
-        self.answer_with(corpus, self.training, self.result, self.scaling)
+        choice = TokenizerChoice(self)
+        self.answer_with(corpus, self.training, self.result, choice, self.scaling)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -77,6 +82,14 @@ class TrainScreen(TokvizScreen):
         """End the children."""
         self.compiling.end()
         self.training.end()
+
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Name another tokenizer."""
+        self.show_title()
+
+    def title_items(self) -> list[BarItem]:
+        """Name the tokenizer at hand."""
+        return [tokenizer_item(self.session.tokenizer)]
 
     def fitted(self) -> None:
         """Set the words for the width there is."""

@@ -27,10 +27,7 @@ from tokviz.tui.tasks import Task, later
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
 
-_COMPILING = (
-    "Compiling for this computer, in the background. This happens only once, and you can start a "
-    "training meanwhile."
-)
+_COMPILING = "Compiling once for this computer. You can start meanwhile."
 
 
 class Training(Controller):

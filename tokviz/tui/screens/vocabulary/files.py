@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
+from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.searching import Searching
@@ -46,7 +47,7 @@ class Files(Controller):
                 write_file(path, export(index, selection.rows.tolist(), export_kind(path)))
 
             def failed(error: TokvizError) -> None:
-                self.say(f"Not exported. {error}", "error")
+                self.say(why("Not exported", error), "error")
 
             def done(_: None) -> None:
                 self.say(f"Exported {tokens} to {path}.")

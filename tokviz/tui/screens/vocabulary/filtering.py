@@ -31,10 +31,14 @@ _FLAG_WORDS: dict[Flag, str] = {
     "unreachable": "unreachable",
     "used": "in your text",
 }
-
+_SHORT_FLAG_WORDS: dict[Flag, str] = {**_FLAG_WORDS, "partial": "partial", "used": "in text"}
 
 HELP = "screen.show_page('syntax')"
 """The action that shows what can be typed."""
+
+
+_MORE = BarItem((("…", "key"),), HELP, weight=2)
+"""Stands for the filters that there is no room for: the search help tells them all."""
 
 
 class SearchField(Field):
@@ -146,7 +150,8 @@ class Filtering(Controller):
         if index.tokenizer.remote:
             del counts["unreachable"]
         active = self.flags
-        self.bar.show([_item(flag, counts[flag], flag in active) for flag in counts])
+        items = [_item(flag, counts[flag], flag in active) for flag in counts]
+        self.bar.show(items, more=_MORE)
 
     # -- order
 
@@ -182,4 +187,4 @@ def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
         (f"{_FLAG_WORDS[flag]} ", role),
         (shown, role),
     )
-    return BarItem(words, f"screen.only_{flag}")
+    return BarItem(words, f"screen.only_{flag}", (words[0], (_SHORT_FLAG_WORDS[flag], role)))

@@ -27,6 +27,9 @@ def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
         query: What was typed, for the marks of what is filtered by now.
         width: Columns of a row.
     """
+    if not any(count.n_tokens for count in selection.lengths):
+        nothing = "No token fits, so there is nothing to count. Esc shows all tokens again."
+        return list(flow(words_of(nothing, "dim"), width))
     rows: list[Row] = [(Span("Length in bytes", "heading"),)]
     rows += _length_rows(selection.lengths, _active(query, "len"), width)
     rows += [(), (Span("Script of the letters", "heading"),)]

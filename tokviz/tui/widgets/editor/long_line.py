@@ -103,7 +103,7 @@ class LongLine:
 class WrappedLongLine(LongLine):
     """A long line in rows. Its extent is rows."""
 
-    PART_SIZE: ClassVar[int] = 16_384
+    PART_SIZE: ClassVar[int] = 4_096
     __slots__ = ()
 
     def __init__(self, text: str, width: int, glyphs: Glyphs) -> None:

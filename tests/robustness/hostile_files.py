@@ -1,0 +1,200 @@
+"""Read files that are made to break a program, as the app reads them, and print what it cost.
+
+    python tests/robustness/hostile_files.py              # all of them
+    python tests/robustness/hostile_files.py "bomb"       # those with this word in their name
+    python tests/robustness/hostile_files.py --echo       # and how long keys wait meanwhile
+
+Each is read by a process of its own, which stands for the app: it must live, must not grow by more
+than four times the file (and `SLACK_MB`), and none of its children may take more than their budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SLACK_MB = 64
+"""What modules and caches may take that a file makes the app load."""
+
+
+class Cost(NamedTuple):
+    """What reading a file cost.
+
+    Attributes:
+        name: What is wrong with the file.
+        file_mb: Its size.
+        end: How it ended: what was made of it, or the error in words.
+        seconds: Until then.
+        growth_mb: The most memory that the app had more than before.
+        child_mb: The most that one of its children had.
+        died: Whether the app's process ended, or raised what is not an error for the user.
+    """
+
+    name: str
+    file_mb: float
+    end: str
+    seconds: float
+    growth_mb: float
+    child_mb: float
+    died: bool
+
+    def faults(self, seconds: float) -> list[str]:
+        """Say what is beyond the limits; `seconds` is that of the clock."""
+        times = max(1.0, self.file_mb / 32)
+        found = ["died"] if self.died else []
+        found += ["slow"] if self.seconds > seconds * times else []
+        found += ["app grew"] if self.growth_mb > 4 * self.file_mb + SLACK_MB else []
+        found += ["child grew"] if self.child_mb > 512 * times else []
+        return found
+
+
+def cost_of(name: str, folder: Path) -> Cost:
+    """Write the file of a name into a folder, and read it in a process of its own."""
+    from tests.robustness.hostile import FILES
+
+    hostile = FILES[name]
+    path = hostile.write(folder / name)
+    read = path.parent if len(hostile.files) > 2 else path
+    size = sum(file.stat().st_size for file in path.parent.iterdir()) / (1 << 20)
+    done = subprocess.run(
+        [sys.executable, __file__, "--probe", hostile.kind, str(read)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    try:
+        told = json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        told = {"end": f"{done.returncode}: {last[:200]}", "seconds": 0.0, "growth_mb": 0.0}
+        told |= {"child_mb": 0.0, "died": True}
+    return Cost(name, size, **told)
+
+
+def _probe(kind: str, path: str) -> dict[str, Any]:
+    import tokviz
+    from tokviz.child.memory import memory_bytes, peak_memory_bytes
+
+    _READ[kind](None)
+    before = memory_bytes() or 0
+    started = time.monotonic()
+    died = False
+    try:
+        end = _READ[kind](path)
+    except tokviz.TokvizError as error:
+        end = str(error)
+    except BaseException as error:
+        end, died = f"{type(error).__name__}: {error}"[:300], True
+    seconds = time.monotonic() - started
+    child = 0.0
+    while not child and time.monotonic() < started + seconds + 1:
+        time.sleep(0.02)
+        child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "end": end.replace("\n", " "),
+        "seconds": seconds,
+        "growth_mb": max(0, (peak_memory_bytes() or 0) - before) / (1 << 20),
+        "child_mb": child,
+        "died": died,
+    }
+
+
+def _tokenizer(path: str | None) -> str:
+    """Load a tokenizer and let it encode a line; without a path, do what comes before."""
+    from tokviz.formats.apart import load
+
+    if path is None:
+        load("gpt2").tokenize("some words")
+        return ""
+    tokenizer = load(path)
+    try:
+        return f"{tokenizer!r} {len(tokenizer.encode('a <|endoftext|> bananas'))} ids"
+    finally:
+        tokenizer.close()
+
+
+def _template(path: str | None) -> str:
+    from tokviz.chat.conversation import Conversation
+    from tokviz.chat.jinja_template import JinjaTemplate
+    from tokviz.files import read_file
+
+    if path is None:
+        return ""
+    template = JinjaTemplate("t", read_file(path).decode())
+    messages = {"messages": [{"role": "user", "content": "a"}]}
+    try:
+        return f"{len(template.marked(Conversation.from_json(messages)).text)} characters"
+    finally:
+        template.close()
+
+
+def _rows(path: str | None) -> str:
+    from tokviz.chat.dataset import Dataset
+
+    if path is None:
+        return ""
+    dataset = Dataset.open(path)
+    dataset.row(0)
+    return f"{dataset.n_rows} rows"
+
+
+def _corpus(path: str | None) -> str:
+    from tokviz.corpus.corpus import Corpus
+
+    if path is None:
+        return ""
+    return f"{sum(len(block.data) for block in Corpus(Path(path)).text_blocks())} bytes"
+
+
+_READ = {"tokenizer": _tokenizer, "template": _template, "rows": _rows, "corpus": _corpus}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a line for each file, then the worst figures; 1 if there is a fault."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("word", nargs="?", default="", help="only files with it in their name")
+    parser.add_argument("--seconds", type=float, default=8.0, help="for one file (8)")
+    parser.add_argument("--probe", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.probe:
+        print(json.dumps(_probe(*asked.probe)))
+        return 0
+    from tests.robustness.hostile import FILES
+
+    costs = []
+    print(f"{'file':32} {'MB':>5} {'s':>5} {'app +MB':>7} {'child MB':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FILES:
+            if asked.word in name:
+                cost = cost_of(name, Path(folder))
+                costs.append(cost)
+                faults = ", ".join(cost.faults(asked.seconds)).upper()
+                print(
+                    f"{name:32} {cost.file_mb:5.1f} {cost.seconds:5.1f} {cost.growth_mb:7.0f} "
+                    f"{cost.child_mb:8.0f} {faults} {cost.end[-110:]}",
+                    flush=True,
+                )
+    faulty = sum(len(cost.faults(asked.seconds)) > 0 for cost in costs)
+    print(
+        f"{len(costs)} files, {sum(cost.died for cost in costs)} deaths, {faulty} beyond a limit; "
+        f"at most {max(cost.seconds for cost in costs):.1f} s, the app "
+        f"+{max(cost.growth_mb for cost in costs):.0f} MB, a child "
+        f"{max(cost.child_mb for cost in costs):.0f} MB"
+    )
+    return int(faulty > 0)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Text that is one long run: opening and counting it, a key in its middle, pasting it.
+
+    python tests/robustness/pathological.py
+    python tests/robustness/pathological.py --kinds spaces,newlines --sizes 10K,100K --keys 5
+
+Every size is ten times the one before. What a tenfold text costs says how the cost grows: its
+logarithm to base ten is the slope, 1 where cost follows length. A key must cost the same anywhere.
+The longest gap of a paste is the longest time between two frames after the first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "benchmarks")]
+
+from _report import Report, Target, arguments, median, p95  # noqa: E402
+from _terminal import (  # noqa: E402
+    END_OF_FRAME,
+    PAGE_DOWN,
+    PASTE_END,
+    PASTE_START,
+    Terminal,
+    temporary_folder,
+    tokviz_command,
+)
+from _texts import mixed_text, parse_size  # noqa: E402
+
+from tests.oracles.edits import RUNS  # noqa: E402
+
+TEXTS = {kind: char for kind, char in RUNS.items() if kind != "raw bytes"}
+"""What a run consists of."""
+
+PASTED = ("mixed", "letters", "spaces", "newlines", "CJK")
+LAST_WORD = "the-pasted-text-ends-here"
+PATIENCE = 300.0
+KEYS = b"etaoin"
+STEEPEST, SLOWEST_KEY, SLOWEST_PASTE, LONGEST_GAP = 1.1, 33.0, 1.0, 100.0
+COLUMNS = (
+    "text", "bytes", "count s", "open s", "key p50 ms", "key p95 ms", "paste s", "gap ms"
+)  # fmt: skip
+
+
+class Cost(NamedTuple):
+    """What one text of one length costs."""
+
+    kind: str
+    n_bytes: int
+    count: float
+    open: float
+    keys: list[float]
+
+
+def run_of(kind: str, n_bytes: int) -> str:
+    """Return a text of one character."""
+    return TEXTS[kind] * (n_bytes // len(TEXTS[kind].encode()))
+
+
+def cost_of(kind: str, size: str, n_keys: int, folder: Path) -> Cost:
+    """Count a text, open it, and type in its middle."""
+    path = folder / f"{kind}-{size}.txt"
+    path.write_text(run_of(kind, parse_size(size)), encoding="utf-8", newline="")
+    command = tokviz_command("count", str(path), "-t", "cl100k_base", "--json")
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    count = time.perf_counter() - start
+    with Terminal(tokviz_command(str(path)), folder) as terminal:
+        opened = terminal.wait_counted(n_tokens_in(done.stdout), PATIENCE) - terminal.started
+        terminal.wait_quiet(0.5)
+        terminal.send(PAGE_DOWN * 8)
+        terminal.wait_quiet(0.5)
+        terminal.key(b"x")
+        keys = [terminal.key(bytes([KEYS[n % len(KEYS)]])).first * 1000 for n in range(n_keys)]
+    return Cost(kind, parse_size(size), count, opened, keys)
+
+
+def n_tokens_in(answer: str) -> int:
+    """Read the tokens in what `tokviz count --json` printed."""
+    return int(json.loads(answer)["n_tokens"])
+
+
+def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
+    """Paste a text into an empty document: seconds until shown, longest gap of frames in ms."""
+    text = mixed_text(parse_size(size)) if kind == "mixed" else run_of(kind, parse_size(size))
+    path = folder / "empty.txt"
+    path.write_text("", encoding="utf-8")
+    with Terminal(tokviz_command(str(path)), folder) as terminal:
+        terminal.wait_counted(0, PATIENCE)
+        terminal.wait_quiet(0.5)
+        before = len(terminal.received)
+        start = time.perf_counter()
+        terminal.send(PASTE_START + (text + LAST_WORD).replace("\n", "\r").encode() + PASTE_END)
+        shown = terminal.wait_until(lambda: terminal.shows(LAST_WORD), PATIENCE) - start
+        gaps = [later - earlier for earlier, later in pairwise(frames(terminal, before, 3.0))]
+    return shown, max(gaps, default=0.0) * 1000
+
+
+def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
+    """Yield when frames end, for so long, as long as the app has something to show."""
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline and "+ tokens" in terminal.screen().text():
+        end = terminal.received.rfind(END_OF_FRAME, start)
+        if end >= 0:
+            start = end + 1
+            yield terminal.last_arrival
+        terminal.pump(0.05)
+
+
+def targets_of(costs: list[Cost]) -> Iterator[Target]:
+    """Say what the texts of a kind must reach, in ascending order of their length."""
+    for kind in dict.fromkeys(cost.kind for cost in costs):
+        of_kind = [cost for cost in costs if cost.kind == kind]
+        for smaller, larger in islice(pairwise(of_kind), max(len(of_kind) - 2, 0), None):
+            decades = math.log10(larger.n_bytes / smaller.n_bytes)
+            for name in ("count", "open"):
+                growth = getattr(larger, name) / getattr(smaller, name)
+                slope = math.log10(growth) / decades
+                yield Target(f"{kind}: slope of {name}", slope, "≤", STEEPEST, "")
+        key = median(of_kind[-1].keys)
+        yield Target(f"{kind}: key in the longest", key, "≤", SLOWEST_KEY, "ms")
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = arguments(__doc__)
+    parser.add_argument("--kinds", default=",".join(TEXTS))
+    parser.add_argument("--sizes", default="10K,100K,1M,10M", help="ascending")
+    parser.add_argument("--keys", type=int, default=20)
+    parser.add_argument("--paste", default="10M", help="bytes of each paste, 0 for none")
+    options = parser.parse_args()
+    rows: list[list[str | float]] = []
+    costs: list[Cost] = []
+    targets: list[Target] = []
+    with temporary_folder() as folder:
+        for kind in filter(None, options.kinds.split(",")):
+            for size in options.sizes.split(","):
+                cost = cost_of(kind, size, options.keys, folder)
+                costs.append(cost)
+                times = [cost.count, cost.open, median(cost.keys), p95(cost.keys)]
+                rows.append([kind, size, *times, "", ""])
+        targets += targets_of(costs)
+        for kind in PASTED if parse_size(options.paste) else ():
+            shown, gap = paste(kind, options.paste, folder)
+            rows.append([kind, options.paste, "", "", "", "", shown, gap])
+            targets.append(Target(f"paste of {kind}", shown, "≤", SLOWEST_PASTE, "s"))
+            targets.append(Target(f"gap after a paste of {kind}", gap, "≤", LONGEST_GAP, "ms"))
+    Report("pathological", COLUMNS, rows, targets).show(options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""A slice of the bench of hostile files, and that a child's budget is what stops them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import tokviz
+from tests.robustness.hostile import FILES
+from tests.robustness.hostile_files import cost_of
+from tokviz.formats.apart import load
+
+QUICK = (
+    "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",
+    "deep pre-tokenizers", "doubling merges", "long tokens", "many values", "padding",
+    "tokens of one CRC", "a template that doubles", "a corpus cut off",
+)  # fmt: skip
+NAMES = tuple(random.Random(12).sample(QUICK, 4))
+
+
+def test_there_are_sixty():
+    assert len(FILES) >= 60
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_file_costs_no_more_than_its_budget(name, tmp_path):
+    # How long it takes is for the bench to say, on a machine that does nothing else.
+    assert cost_of(name, tmp_path).faults(seconds=120) == []
+
+
+def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokviz.formats.budget._MEMORY_MB", 64)
+    path = FILES["a vocabulary of 5 MB"].write(tmp_path / "v")
+    with pytest.raises(tokviz.InputFileError, match="takes more than 64 MB of memory to read"):
+        load(path)
+
+
+def test_what_a_child_hands_over_is_what_was_in_the_file(tmp_path):
+    tokenizer = tokviz.train(["the cat sat on the mat " * 20], 300, special_tokens=["<|x|>"])
+    for file_format, name in (("huggingface", "t.json"), ("tiktoken", "t.tiktoken")):
+        tokenizer.tokenizer.save(tmp_path / name, format=file_format)
+        here, apart = tokviz.load(tmp_path / name), load(tmp_path / name)
+        assert apart.vocab == here.vocab
+        assert apart.merges == here.merges
+        assert apart.split_pattern == here.split_pattern
+        assert apart.special_tokens == here.special_tokens
+        assert (apart.name, apart.source) == (here.name, here.source)
+        assert apart.load_report == here.load_report
+        assert apart.encode("the <|x|> mat é") == here.encode("the <|x|> mat é")
+        ids = range(here.n_vocab)
+        assert [apart.rank(i) for i in ids] == [here.rank(i) for i in ids]
+        assert [apart.merge_of(i) for i in ids] == [here.merge_of(i) for i in ids]

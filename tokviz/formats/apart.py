@@ -1,0 +1,112 @@
+"""Loading a tokenizer that nobody vouches for: its file is read by a child, which has a budget.
+
+The app and the command line load so. The child parses, checks and packs; this process takes the
+tables as they come, which are smaller than the file as a rule. A Python program that calls
+`tokviz.load` reads in its own process: it has chosen the file, and a child takes a quarter of a
+second to start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from os import fspath
+from pathlib import Path
+from typing import Any
+
+from tokviz.child.protocol import Body, unpack
+from tokviz.child.runner import JobClient
+from tokviz.errors import InputFileError, JobError
+from tokviz.files import StrPath
+from tokviz.formats.budget import Budget, budget
+from tokviz.formats.recognise import Found, find
+from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
+from tokviz.formats.registry import load as load_at_once
+from tokviz.formats.shipping import from_parts
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+
+def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+    """Do what `tokviz.load` does, but read files in a child process with limits.
+
+    Raises:
+        UnknownTokenizerError: See `tokviz.load`.
+        InputFileError: See `tokviz.load`; or if reading it takes more than `budget` allows.
+        PatternError: See `tokviz.load`.
+    """
+    if isinstance(name, str) and name.startswith(HUB_PREFIX):
+        from tokviz.formats.hub import load_from_hub
+
+        return load_from_hub(name, split_pattern, load_apart)
+    if is_path_of_file(name):
+        return load_apart(name, split_pattern)
+    return load_at_once(name, split_pattern=split_pattern)
+
+
+def size_of(found: Found) -> int:
+    """Give the bytes of the files that are read for a tokenizer."""
+    paths = [found.path, found.other]
+    if found.kind == "run":
+        paths = [found.path / "tokenizer.json", found.path / "run.json"]
+    return sum(_size(path) for path in paths if path is not None)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+    """Load the tokenizer of a file or folder, read by a child process.
+
+    Raises:
+        InputFileError: If it cannot be read, holds no tokenizer that can be used, or takes more
+            than `budget` allows.
+        PatternError: If the split pattern is not a valid regex.
+    """
+    expanded = os.path.expanduser(path)
+    found = find(expanded)
+    allowed = budget(size_of(found))
+    body = {"path": fspath(path), "split_pattern": split_pattern}
+    answers, data = _ask(path, body, allowed)
+    first = answers[0]
+    if "refused" in first:
+        raise InputFileError(*first["refused"])
+    if "library" in first:
+        from tokviz.formats.foreign import ForeignTokenizer
+
+        name, reason = fspath(path), first["library"]
+        return ForeignTokenizer.checked(found.path, first["content"], reason, name=name)
+    parts, start = [], 0
+    view = memoryview(data)
+    for size in first["head"]["sizes"]:
+        parts.append(bytes(view[start : start + size]))
+        start += size
+    return from_parts(first["head"], parts)
+
+
+def _ask(path: StrPath, body: Body, allowed: Budget) -> tuple[list[Any], bytearray]:
+    answers: list[Any] = []
+    data = bytearray()
+
+    def take(answer: Any) -> None:
+        if "part" in answer:
+            data.extend(unpack(answer["part"]))
+        else:
+            answers.append(answer)
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield body
+
+    patience = 3.0 * allowed.seconds
+    jobs = JobClient("read_tokenizer", limits=allowed.limits, patience=patience, keeps_child=False)
+    try:
+        jobs.call(requests, take)
+    except JobError as error:
+        raise InputFileError(path, allowed.why(error)) from None
+    finally:
+        jobs.close()
+    return answers, data

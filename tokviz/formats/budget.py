@@ -1,0 +1,46 @@
+"""What reading a file that nobody vouches for may cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tokviz.child.limits import Limits
+from tokviz.errors import JobError
+
+LARGE_BYTES = 32 << 20
+"""A larger file may take more, and is worth a question."""
+
+_MEMORY_MB = 512
+_SECONDS = 5
+
+
+class Budget(NamedTuple):
+    """What a child may use for a file."""
+
+    memory_mb: int
+    seconds: int
+
+    @property
+    def cpu_seconds(self) -> int:
+        """The same for a process, which counts whole seconds, one that has begun too."""
+        return self.seconds - 1
+
+    @property
+    def limits(self) -> Limits:
+        """The same as limits of a process."""
+        return Limits(memory_mb=self.memory_mb, cpu_seconds=self.cpu_seconds)
+
+    def why(self, error: JobError) -> str:
+        """Say why the child ended."""
+        over = {
+            "memory": f"takes more than {self.memory_mb:,} MB of memory to read",
+            "time": f"takes more than {self.seconds} s to read",
+        }.get(error.over)
+        made = "no tokenizer of its size needs so much; it is damaged, or made to do this"
+        return f"cannot be read: {error}" if over is None else f"{over}: {made}"
+
+
+def budget(n_bytes: int) -> Budget:
+    """Give what reading so many bytes may take."""
+    times = max(1.0, n_bytes / LARGE_BYTES)
+    return Budget(int(_MEMORY_MB * times), int(_SECONDS * times))

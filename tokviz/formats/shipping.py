@@ -1,0 +1,83 @@
+"""A tokenizer that one process has read, for another: a head as JSON and tables as bytes."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from tokviz.encoding.specials import SpecialTokens
+from tokviz.formats.packed import PackedMerges, PackedRanks
+from tokviz.formats.report import FileFinding, Report
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer import Tokenizer
+
+Json = dict[str, Any]
+
+_MERGE_TABLES: dict[str, Literal["I", "Q"]] = {
+    "pairs": "I",
+    "keys": "Q",
+    "ranks": "I",
+    "firsts": "I",
+}
+
+
+def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
+    """Take a tokenizer apart that was read from a file and is not `remote`."""
+    source = tokenizer.tables
+    tokens = source.tokens if isinstance(source, PackedMerges) else source
+    assert isinstance(tokens, PackedRanks)
+    sparse = tokens.sparse_ids
+    parts = [
+        memoryview(tokens.data),
+        memoryview(array("I") if sparse is None else sparse).cast("B"),
+    ]
+    if isinstance(source, PackedMerges):
+        parts += [memoryview(getattr(source, name)).cast("B") for name in _MERGE_TABLES]
+        parts.append(memoryview(source.again))
+    specials, report = tokenizer.specials, tokenizer.load_report
+    head: Json = {
+        "sizes": [len(part) for part in parts],
+        "dense": sparse is None,
+        "specials": list(specials.ids.items()),
+        "late": sorted(specials.late),
+        "uncalled": sorted(specials.uncalled),
+        "pattern": tuple(tokenizer.split_pattern),
+        "ignore_merges": tokenizer.ignore_merges,
+        "name": tokenizer.name,
+        "source": tokenizer.source,
+        "lossy": tokenizer.lossy,
+        "doubt": tokenizer.pattern_doubt,
+        "report": asdict(report) if report is not None else None,
+    }
+    return head, parts
+
+
+def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
+    """Put a tokenizer together again."""
+    data, ids, *tables = parts
+    tokens = PackedRanks.of(data, None if head["dense"] else array("I", ids))
+    specials = SpecialTokens(dict(head["specials"]), head["late"], head["uncalled"])
+    pattern = SplitPattern(*head["pattern"])
+    if tables:
+        *numbers, again = tables
+        arrays = {
+            name: array(code, table)
+            for (name, code), table in zip(_MERGE_TABLES.items(), numbers, strict=True)
+        }
+        tokenizer = Tokenizer.from_merges(
+            PackedMerges(tokens, **arrays, again=again),
+            specials,
+            split_pattern=pattern,
+            ignore_merges=head["ignore_merges"],
+            name=head["name"],
+        )
+    else:
+        tokenizer = Tokenizer.from_ranks(tokens, specials, split_pattern=pattern, name=head["name"])
+    tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
+    tokenizer.pattern_doubt = head["doubt"]
+    if (report := head["report"]) is not None:
+        findings = tuple(FileFinding(**finding) for finding in report["findings"])
+        tokenizer.load_report = Report(report["subject"], findings, tuple(report["checks"]))
+    return tokenizer

@@ -1,0 +1,48 @@
+"""The job `read_tokenizer`: read a tokenizer's file, whatever it holds, at this process's cost.
+
+The one request is `{"path": file or folder, "split_pattern": text, list of its fields, or null}`.
+The answers are one of
+
+- `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.shipping`; the tables' bytes
+  come one behind another, in parts;
+- `{"library": reason, "content": object}`: a `tokenizer.json` for Hugging Face's library, without
+  its vocabulary and merges;
+- `{"refused": [path, reason]}`: what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokviz.child.protocol import Body, pack
+from tokviz.errors import InputFileError
+from tokviz.formats.files import load_here
+from tokviz.formats.huggingface import NeedsLibraryError
+from tokviz.formats.shipping import to_parts
+from tokviz.pretokenize.patterns import SplitPattern
+
+_PART_BYTES = 1 << 20
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer the request of this job.
+
+    Raises:
+        PatternError: If the split pattern is not a valid regex.
+    """
+    asked = request["split_pattern"]
+    pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
+    try:
+        tokenizer = load_here(request["path"], pattern)
+    except NeedsLibraryError as needed:
+        yield {"library": needed.reason, "content": needed.content}
+        return
+    except InputFileError as error:
+        yield {"refused": [error.path, error.reason]}
+        return
+    head, parts = to_parts(tokenizer)
+    yield {"head": head}
+    for part in parts:
+        for start in range(0, len(part), _PART_BYTES):
+            yield {"part": pack(bytes(part[start : start + _PART_BYTES]))}
