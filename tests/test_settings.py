@@ -22,6 +22,13 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert load_settings(path) == (settings, None)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX permissions")
+def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    assert save_settings(Settings(folder="/home/me/secret"), path) is None
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("content", [b"{", b"", b"[1]", b"\xff\xfe", b"[" * 100_000])
 def test_broken_file_is_kept_aside_and_the_defaults_come_with_a_notice(
     tmp_path: Path, content: bytes

@@ -105,7 +105,8 @@ def save_settings(
         stored = _stored(path)
         for name, new in changed.items():
             stored[name] = _merged(new, old[name], stored.get(name))
-        write_file(path, (json.dumps(stored, indent=2) + "\n").encode("ascii"))
+        content = json.dumps(stored, indent=2) + "\n"
+        write_file(path, content.encode("ascii"), private=True)
     except (OSError, TokvizError) as error:
         return why("Your settings are not saved", error)
     finally:

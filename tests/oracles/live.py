@@ -28,7 +28,7 @@ class SlowDocument:
     def spans(self) -> list[tuple[int, int, int, int, int]]:
         """Give every token's characters (start, end), number, id and split bits."""
         owner = [n for n, char in enumerate(self.text) for _ in range(bytetext.n_bytes(char))]
-        first_byte = [0, *accumulate(bytetext.n_bytes(char) for char in self.text)]
+        first_byte = {0, *accumulate(bytetext.n_bytes(char) for char in self.text)}
         spans = []
         byte = 0
         for number, token_id in enumerate(self.ids()):

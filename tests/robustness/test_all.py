@@ -1,0 +1,27 @@
+"""The script that runs every bench finds all of them, and what to give them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ALL = Path(__file__).with_name("all.py")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ALL), *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_every_program_that_says_how_it_is_run_is_a_bench() -> None:
+    done = run("0")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [line.split()[0] for line in done.stdout.splitlines() if line]
+    assert found == sorted(found)
+    assert {"hostile_input.py", "leaks.py", "lossless.py", "monkey.py", "search.py"} <= {*found}
+    assert "0 of 0 runs found something" in done.stdout
+
+
+def test_a_bench_that_there_is_not_is_refused() -> None:
+    assert run("1", "payloads.py").returncode == 2
