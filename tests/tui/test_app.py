@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.color import Color
+from textual.css import stylesheet
+from textual.css.parse import parse as css_parse
 from textual.widgets import OptionList
 
 import tokviz
@@ -15,6 +20,8 @@ from tokviz.settings import Settings, load_settings, settings_path
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
+from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.screens.vocabulary.filtering import SearchField
@@ -59,6 +66,52 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         await settle(pilot)
         assert app.current_mode == "tokens"
         assert (session.tokenizer.name, session.settings.tokenizer) == ("gpt2", "gpt2")
+
+
+async def test_no_style_sheet_is_parsed_twice_on_the_way_through_all_screens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: Counter[tuple[object, str, int]] = Counter()
+
+    def parse(scope: str, css: str, read_from: object, **options: Any) -> Any:
+        parsed[read_from, scope, options["tie_breaker"]] += 1
+        return css_parse(scope, css, read_from, **options)
+
+    monkeypatch.setattr(stylesheet, "parse", parse)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        parsed.clear()
+        for kind in SCREENS:
+            app.action_show_screen(kind.id)
+            await settle(pilot)
+    assert len(parsed) > 20
+    assert [sheet for sheet, times in parsed.items() if times > 1] == []
+
+
+async def test_a_screen_that_is_made_later_has_the_colours_of_the_theme() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await pilot.press("f10")
+        await settle(pilot)
+        app.action_show_screen("train")
+        await settle(pilot)
+        ground = Color.parse(app.current_theme.background or "")
+        assert not app.current_theme.dark
+        assert app.screen.styles.background == ground
+
+
+async def test_screens_are_imported_before_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    imported: set[str] = set()
+    monkeypatch.setattr("tokviz.tui.app.IMPORT_SECONDS", 0.01)
+    monkeypatch.setattr("tokviz.tui.app.screen_class", imported.add)
+    app = make_app()
+    app._made["tokens"] = TokensScreen(app.session)
+    monkeypatch.setattr(app, "_make_screen", app._made.get)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: imported >= {kind.id for kind in SCREENS})
 
 
 async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:

@@ -30,8 +30,10 @@ textual._parser:Parser._gen
 textual._parser:Parser._timeout_time
 textual._parser:Parser._tokens
 textual._xterm_parser:XTermParser
+textual.app:App._css_update_count
 textual.app:App._exit
 textual.app:App._handle_exception
+textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
@@ -99,6 +101,8 @@ ELSEWHERE = {
     "app._exit": "textual.app:App._exit",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
     "self._app._exit": "textual.app:App._exit",
+    "screen._css_update_count": "textual.screen:Screen._css_update_count",
+    "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
     "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
 }
 """What is used of another object than the own one, as it is written, and where it stands."""

@@ -41,8 +41,8 @@ from tokviz.chat.token_counts import (
 )
 from tokviz.tokenizer import Tokenizer
 
-_BATCH_ROWS = 512
-_BATCH_BYTES = 1 << 20
+_BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
+_BATCH_BYTES = 1 << 18
 _MOST_FORMS = 10_000
 _BYTES_FOR_EACH_SAVED = 1.5  # words have four bytes a token or so: three of four are saved
 

@@ -25,7 +25,7 @@ from tokviz.errors import JobError, TokvizError
 START_SECONDS = 30.0
 """How long a child may take to start, on a machine under load."""
 
-GRACE_SECONDS = 0.25
+GRACE_SECONDS = 0.2
 """How long a child that was asked to stop may go on before it is killed."""
 
 

@@ -41,13 +41,19 @@ from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.tasks import in_thread
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
+
+IMPORT_SECONDS = 1.0
+"""How long the first screen has the computer for itself."""
+
+STYLE_SHEETS = 1_000
+"""More than all screens, widgets and dialogs have."""
 
 ESCAPE_SECONDS = 0.5
 """So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
@@ -105,6 +111,9 @@ class TokvizApp(App[None]):
                 one ends the app, as tests want it.
         """
         super().__init__(driver_class=driver_class)
+        # Textual keeps the last 64 style sheets that it parsed; with more of them, each kind of
+        # widget that comes would have all of them parsed anew.
+        self.stylesheet._parse_cache.maxsize = STYLE_SHEETS
         self._errors = errors
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
@@ -235,7 +244,19 @@ class TokvizApp(App[None]):
 
     def _make_screen(self, screen_id: str) -> TokvizScreen:
         screen = self._made[screen_id] = screen_class(screen_id)(self.session)
+        # The styles are those of the theme by now: without this Textual parses all of them anew,
+        # twice, and applies them to the screen that is left.
+        screen._css_update_count = self._css_update_count
         return screen
+
+    def _load_screen_css(self, screen: Screen[Any]) -> None:
+        """Read the styles of a screen of ours; applied to the one that is left, they do nothing."""
+        if not isinstance(screen, TokvizScreen):
+            super()._load_screen_css(screen)
+            return
+        for path in screen.css_path:
+            if not self.stylesheet.has_source(str(path), ""):
+                self.stylesheet.read(path)
 
     def on_mount(self) -> None:
         """Go to the screen that was asked for, and write choices when they change."""
@@ -243,6 +264,16 @@ class TokvizApp(App[None]):
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
+        self.set_timer(IMPORT_SECONDS, self._import_screens)
+
+    def _import_screens(self) -> None:
+        """Import the other screens in a thread, so that each is quicker to come."""
+
+        def work(task: Task) -> None:
+            for kind in SCREENS:
+                screen_class(kind.id)
+
+        in_thread(self, "import", work)
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:

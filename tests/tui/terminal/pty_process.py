@@ -11,9 +11,10 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_SECONDS = 30.0
@@ -36,39 +37,58 @@ SWITCHED_OFF = {
 class PtyProcess:
     """A Python program on a pseudo-terminal, with what it wrote so far in `output`."""
 
-    def __init__(self, *arguments: str, redirect: str = "", ignore: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        redirect: str = "",
+        script: str = "",
+        ignore: tuple[int, ...] = (),
+        variables: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (80, 24),
+    ) -> None:
         """Start a program.
 
         Args:
             arguments: The arguments of the Python interpreter.
             redirect: Redirections as the shell writes them.
+            script: What a shell does, which is the program's parent then; `"$@"` is the program.
             ignore: Signals that the program finds ignored.
+            variables: Environment variables besides those of this process.
+            size: Columns and rows.
         """
         self.output = b""
         self.status: int | None = None
         self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size[::-1], 0, 0))
         self.attributes = termios.tcgetattr(self.slave)
         self.pid = os.fork()
         if self.pid == 0:
-            self._run(arguments, redirect, ignore)
+            script = script or (f'exec "$@" {redirect}' if redirect else "")
+            self._run(arguments, script, ignore, variables or {})
 
-    def _run(self, arguments: tuple[str, ...], redirect: str, ignore: tuple[int, ...]) -> None:
+    def _run(
+        self,
+        arguments: tuple[str, ...],
+        script: str,
+        ignore: tuple[int, ...],
+        variables: Mapping[str, str],
+    ) -> None:
         try:
             os.close(self.master)
             os.login_tty(self.slave)
             for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
                 signal.signal(number, signal.SIG_IGN if number in ignore else signal.SIG_DFL)
             environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+            environment.update(variables)
             environment.pop("TEXTUAL_DRIVER", None)
             command = [sys.executable, *arguments]
-            if redirect:
-                command = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", *command]
+            if script:
+                command = ["/bin/sh", "-c", script, "sh", *command]
             os.execve(command[0], command, environment)
         finally:
             os._exit(126)
 
-    def __enter__(self) -> PtyProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -96,7 +116,9 @@ class PtyProcess:
 
     def read_some(self, seconds: float = 0.02) -> None:
         """Read what comes within a short time."""
-        if self.master >= 0 and select.select((self.master,), (), (), seconds)[0]:
+        if self.master < 0:
+            time.sleep(seconds)
+        elif select.select((self.master,), (), (), seconds)[0]:
             self._read()
 
     def _read(self) -> None:
@@ -111,18 +133,19 @@ class PtyProcess:
 
     def end(self) -> int:
         """Wait for the end, and return the exit code (128 + n for signal n)."""
-        self.wait_for(self._has_ended)
+        self.wait_for(self.has_ended)
         while self.master >= 0 and select.select((self.master,), (), (), 0.0)[0]:
             self._read()
         assert self.status is not None
         code = os.waitstatus_to_exitcode(self.status)
         return code if code >= 0 else 128 - code
 
-    def _has_ended(self) -> bool:
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if pid:
-            self.status = status
-        return bool(pid)
+    def has_ended(self) -> bool:
+        """Tell whether it has ended."""
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = status if pid else None
+        return self.status is not None
 
     def hang_up(self) -> None:
         """Close the terminal."""

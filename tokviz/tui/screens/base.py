@@ -263,8 +263,8 @@ class TokvizScreen(Screen[None]):
 
     def fit(self, size: Size) -> None:
         """Set the classes that style sheets ask for."""
-        for name, holds in size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS).items():
-            self.set_class(holds, name)
+        # All at once: each time all widgets are styled anew.
+        self.update_classes(size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS))
 
     def fitted(self) -> None:
         """Fit words to the room, once widgets know their sizes; by default there are none."""

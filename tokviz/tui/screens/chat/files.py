@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from errno import ENOSPC
 from functools import partial
 from pathlib import Path
 
@@ -247,21 +248,26 @@ def sample_conversation(name: str = "welcome") -> Conversation:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add a line to the end of a file, which is made if there is none.
+    """Add a line to the end of a file, which is made if there is none, whole or not at all.
 
     Raises:
         OutputFileError: If it cannot be written.
     """
     try:
         with open(path, "a+b") as file:
-            file.seek(0, os.SEEK_END)
-            if file.tell():
+            size = file.seek(0, os.SEEK_END)
+            if size:
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
                     line = b"\n" + line
-            file.write(line + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                # Unbuffered: what there is no room for must not be tried again by `close`.
+                if os.write(file.fileno(), line + b"\n") <= len(line):
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                os.ftruncate(file.fileno(), size)
+                raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OutputFileError(path, reason) from None

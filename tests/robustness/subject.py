@@ -1,0 +1,104 @@
+"""tokviz on a pseudo-terminal, in a home of its own, to which anything may be done."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.tui.terminal.pty_process import PtyProcess
+
+INSIDE = Path(__file__).with_name("inside.py")
+MARK = "TOKVIZ_SUBJECT"
+"""The variable that tells the processes that came of something."""
+
+
+class Subject(PtyProcess):
+    """A running tokviz, and all processes that come of it."""
+
+    def __init__(
+        self, home: Path, *arguments: str, variables: Mapping[str, str] | None = None, **how: Any
+    ) -> None:
+        """Start it.
+
+        Args:
+            home: The folder of its settings, runs and texts, which exists.
+            arguments: The arguments of tokviz.
+            variables: Environment variables besides.
+            how: See `PtyProcess`.
+        """
+        self.mark = os.environ.get(MARK) or uuid.uuid4().hex
+        self._folder = home / f"subject-{self.mark}"
+        self._folder.mkdir()
+        os.mkfifo(self._folder / "wishes")
+        # For reading too, so that it can be opened before anybody reads.
+        self._wishes = os.open(self._folder / "wishes", os.O_RDWR)
+        self._n_wishes = 0
+        variables = {**home_variables(home), **(variables or {}), MARK: self.mark}
+        super().__init__(
+            str(INSIDE), str(self._folder), *arguments, variables=variables, size=(120, 40), **how
+        )
+
+    def __exit__(self, *how: Any) -> None:
+        super().__exit__(*how)
+        os.close(self._wishes)
+
+    @property
+    def app_pid(self) -> int:
+        """The process of the app itself."""
+        return int((self._folder / "pid").read_text())
+
+    def wish(self, name: str, *arguments: str) -> None:
+        """Wish for a deed."""
+        os.write(self._wishes, ("\t".join((name, *arguments)) + "\n").encode())
+        self._n_wishes += 1
+
+    def until(self, *conditions: str) -> None:
+        """Wait until all wishes are done, and then until these conditions hold, one by one."""
+        for condition in conditions:
+            self.wish(condition)
+        self.wait_for(lambda: self._n_done() == self._n_wishes)
+
+    def until_written(self, words: bytes) -> None:
+        """Wait until it has written this to the terminal."""
+        self.wait_for(lambda: words in self.output)
+
+    def _n_done(self) -> int:
+        try:
+            return (self._folder / "done").read_text().count("\n")
+        except FileNotFoundError:
+            return 0
+
+    def processes(self) -> list[int]:
+        """List the processes that came of it and still live, wherever they are by now."""
+        return list(marked(self.mark))
+
+    def left_behind(self, seconds: float = 5.0) -> list[int]:
+        """List the processes that do not end by themselves within some seconds."""
+        deadline = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < deadline:
+            self.read_some(0.02)
+        return left
+
+
+def home_variables(home: Path) -> dict[str, str]:
+    """Return what makes a folder the home; the compiled code is shared by all."""
+    names = {"CONFIG": "config", "DATA": "data", "STATE": "state"}
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folders = {f"XDG_{name}_HOME": str(home / folder) for name, folder in names.items()}
+    return {"HOME": str(home), "XDG_CACHE_HOME": cache, "HF_HUB_OFFLINE": "1", **folders}
+
+
+def marked(mark: str) -> Iterator[int]:
+    """Yield the processes that live and were started with a mark."""
+    wanted = f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            # A zombie has no environment.
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)
+        except OSError:
+            continue
