@@ -17,6 +17,7 @@ from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
+from tokviz.pretokenize.tolerance import count_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +92,7 @@ class Tokenizer:
             special_tokens: Special tokens with their ids; or a list of them, which get the ids
                 after the rest unless the vocabulary already holds them; or `SpecialTokens`, which
                 say more about them.
-            split_pattern: A named split pattern or any regex.
+            split_pattern: A named split pattern or any regex; that runs in this process.
             ignore_merges: Whether a piece that is a token becomes it whatever the merges make of
                 it, as with Hugging Face's option of this name.
             name: A name to show.
@@ -101,7 +102,7 @@ class Tokenizer:
             SpecialTokenError: If a special token is empty or its id is another token's.
             PatternError: If the split pattern is no valid regex.
         """
-        pattern = get_split_pattern(split_pattern)
+        pattern = get_split_pattern(split_pattern, guarded=False)
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
@@ -110,6 +111,11 @@ class Tokenizer:
         self.ignore_merges = ignore_merges
         model = MergeListModel(source, pattern, ignore_merges=ignore_merges)
         self._set(model, specials, pattern, name)
+
+    @property
+    def in_child(self) -> bool:
+        """Whether a call may wait for another process: for one that encodes, or that splits."""
+        return self.remote or self.split_pattern.guarded
 
     @classmethod
     def from_merges(
@@ -196,7 +202,7 @@ class Tokenizer:
             SpecialTokenError: If a special token is empty or its id is another token's.
             PatternError: If the split pattern is no valid regex.
         """
-        pattern = get_split_pattern(split_pattern)
+        pattern = get_split_pattern(split_pattern, guarded=False)
         self = cls.__new__(cls)
         self.by_ranks = True
         self._set(RankModel(source, pattern), _specials(special_tokens, {}), pattern, name)
@@ -299,12 +305,24 @@ class Tokenizer:
 
     def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
         ids: list[int] = []
-        for segment, special in segments(text, self.specials.search(allowed)):
+        for segment, special in self._segments(text, allowed):
             if special:
                 ids.append(self.special_tokens[segment])
             else:
                 ids.extend(self._model.encode(segment))
         return ids
+
+    def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
+        """Give the parts of a text, and whether each is a special token."""
+        parts = segments(text, self.specials.search(allowed))
+        if not self.split_pattern.guarded:
+            yield from parts
+            return
+        offset = 0
+        for segment, special in parts:
+            count_from(offset)
+            yield segment, special
+            offset += len(segment)
 
     # -- decoding
 
@@ -354,7 +372,7 @@ class Tokenizer:
         """Give the character spans of the pieces of byte text; special tokens are pieces."""
         spans: list[tuple[int, int]] = []
         offset = 0
-        for segment, special in segments(text, self.specials.search(parse_specials)):
+        for segment, special in self._segments(text, parse_specials):
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
@@ -370,7 +388,7 @@ class Tokenizer:
         token_lengths: list[int] = []
         piece_lengths: list[int] = []
         special_indexes: list[int] = []
-        for segment, special in segments(text, self.specials.search(allowed)):
+        for segment, special in self._segments(text, allowed):
             if special:
                 special_indexes.append(len(ids))
                 ids.append(self.special_tokens[segment])

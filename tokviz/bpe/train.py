@@ -29,6 +29,7 @@ from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
 from tokviz.errors import CorpusError
+from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.patterns import SplitPattern
@@ -62,7 +63,8 @@ def train(
     Args:
         source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`.
         vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
-        split_pattern: A named split pattern or any regex; no merge crosses a piece.
+        split_pattern: A named split pattern or any regex, which runs in this process; no merge
+            crosses a piece.
         special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
             a part of one.
         special_ids: Whether their ids come before all others or after them.
@@ -85,7 +87,7 @@ def train(
     """
     settings = TrainSettings.checked(
         vocab_size,
-        split_pattern=split_pattern,
+        split_pattern=get_split_pattern(split_pattern, guarded=False),
         special_tokens=special_tokens,
         special_ids=special_ids,
         tie_break=tie_break,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tokviz.chat import harmony, nanochat, turns
@@ -15,6 +15,8 @@ from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.encoding.specials import search_for, segments
+from tokviz.pretokenize.tolerance import tolerant
+from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 
 MAX_JSON_CHARS = 2_000_000
@@ -55,6 +57,17 @@ def mask_text(
             template's form is masked with its special tokens either way.
         max_tokens: Where the rendering of a conversation is cut off; any other text is shown whole.
     """
+    with tolerant() as stuck:
+        masked = _mask_text(tokenizer, text, template, parse_specials, max_tokens)
+    if not stuck:
+        return masked
+    sentence = why(f"{masked.sentence} A stretch of it is one piece", stuck[0])
+    return replace(masked, sentence=sentence)
+
+
+def _mask_text(
+    tokenizer: Tokenizer, text: str, template: str, parse_specials: bool, max_tokens: int
+) -> MaskedText:
     conversation, problem = _conversation_of(text)
     if conversation is not None:
         try:

@@ -120,11 +120,12 @@ def _pattern(
         return pattern, f"{title}split pattern {pattern.name} as asked for", []
     name = known.split_pattern if known else DEFAULT_PATTERN
     if known and certain:
-        return get_split_pattern(name), f"{known.title} by its content", []
+        return get_split_pattern(name, guarded=False), f"{known.title} by its content", []
     by = f"taken for {known.title}'s by its size" if known else "of an unknown vocabulary"
     shown = name if known is None or name in SPLIT_PATTERNS else f"of {known.title}"
     about = f"{by}, split pattern {shown} is a guess"
-    return get_split_pattern(name), about, [guessed_pattern(shown, "a rank file holds")]
+    note = guessed_pattern(shown, "a rank file holds")
+    return get_split_pattern(name, guarded=False), about, [note]
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> bytes:

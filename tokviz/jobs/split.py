@@ -7,7 +7,10 @@ changed. Requests:
 - `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
 - `{"do": "split", "regex": text}`: cut the kept text and answer with its pieces, in order:
   `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
-  pieces' ends counted from `start` and `gaps` counts the answer's own pieces.
+  pieces' ends counted from `start` and `gaps` counts the answer's own pieces. With `seconds` no
+  step may take longer: where one does, the rest of the word, of the line or (the `most`th time) of
+  the text is a gap, and the last answer is `{"stuck": [[offset, reason]…]}`.
+- `{"do": "check", "regex": text, "seconds": n}`: compile only: `{"matches_empty": bool}`.
 
 Offsets are characters of the byte text.
 """
@@ -16,11 +19,12 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tokviz.child.protocol import Body, pack_numbers
-from tokviz.errors import JobError
+from tokviz.errors import JobError, PatternError
+from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import SplitProgress, split_in_steps
 
@@ -42,8 +46,14 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         case "replace":
             _replace(state, request["start"], request["removed"])
         case "split":
+            yield from _split(request, state.get("text", ""))
+        case "check":
             pattern = SplitPattern("custom", request["regex"], "custom")
-            yield from _pieces(pattern, state.get("text", ""))
+            limit = StepLimit(request["seconds"], 1)
+            _compile(pattern, limit)
+            with limit.step():
+                matches_empty = pattern.compile().fullmatch("") is not None
+            yield {"matches_empty": matches_empty}
         case unknown:
             raise JobError(f"the split job has no request {unknown!r}")
 
@@ -53,11 +63,39 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
     state["text"] = "".join((text[:start], *state.pop("gathered", ()), text[start + removed :]))
 
 
-def _pieces(pattern: SplitPattern, text: str) -> Iterator[Body]:
-    """Cut the text, one answer for every `ANSWER_SECONDS` of work."""
+def _split(request: Body, text: str) -> Iterator[Body]:
+    pattern = SplitPattern(
+        "custom",
+        request["regex"],
+        "custom",
+        unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
+    )
+    seconds: float | None = request.get("seconds")
+    if seconds is None:
+        yield from _pieces(split_in_steps(pattern, text, n_chars=_STEP_CHARS))
+        return
+    limit = StepLimit(seconds, request["most"])
+    _compile(pattern, limit)
+    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
+    yield from _pieces(steps)
+    if limit.stuck:
+        yield {"stuck": limit.stuck}
+
+
+def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
+    try:
+        with limit.step():
+            pattern.compile()
+    except TimeoutError:
+        reason = "takes too long to compile"
+        raise PatternError(pattern.regex, reason) from None
+
+
+def _pieces(steps: Iterable[SplitProgress]) -> Iterator[Body]:
+    """Give the pieces, one answer for every `ANSWER_SECONDS` of work."""
     gathered: list[SplitProgress] = []
     due = time.monotonic() + ANSWER_SECONDS
-    for step in split_in_steps(pattern, text, n_chars=_STEP_CHARS):
+    for step in steps:
         gathered.append(step)
         if time.monotonic() >= due:
             yield _joined(gathered)

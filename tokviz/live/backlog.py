@@ -18,12 +18,13 @@ from tokviz.errors import TokvizError
 from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
+from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _Item = TypeVar("_Item")
 
 LARGE = 8 * 1024
-"""Chunks of more characters than this are encoded by a worker only, and all chunks if remotely."""
+"""Chunks of more characters than this, and all that a child encodes, are for a worker only."""
 
 
 REST_SECONDS = 0.25
@@ -39,8 +40,8 @@ class Backlog:
     Attributes:
         counts: Counts the tokens of the encoded chunks. Those that a worker encoded are counted
             when no chunk waits any more.
-        failure: Why a chunk could not be encoded; the last one's reason, None if there was none.
-            Its tokens stay unknown until it is edited.
+        failure: Why a chunk could not be encoded, so that its tokens stay unknown until it is
+            edited, or not be split everywhere; the last one's reason, None if there was none.
     """
 
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
@@ -62,7 +63,7 @@ class Backlog:
 
     def encodes_now(self, n_chars: int) -> bool:
         """Tell whether the editing thread may encode a text of this length."""
-        return n_chars <= LARGE and not self._tokenizer.remote
+        return n_chars <= LARGE and not self._tokenizer.in_child
 
     def add(self, chunks: Iterable[Chunk]) -> None:
         """Let chunks wait behind the others."""
@@ -107,10 +108,13 @@ class Backlog:
     def _encode(self, chunk: Chunk) -> ChunkTokens | None:
         """Encode a chunk, and recall the hues of its runs if it has any."""
         try:
-            ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
+            with tolerant() as stuck:
+                ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
         except TokvizError as error:
             self.failure = error
             return None
+        if stuck and _is_wanted(chunk):
+            self.failure = stuck[0]
         tokens = ChunkTokens(array("I", ids), self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()

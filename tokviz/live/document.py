@@ -50,9 +50,9 @@ class LiveDocument(ChunkedText):
         """Give every token that has any byte of the characters lo to hi, in order.
 
         A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. (Where that is so after every key, as it is with a remote tokenizer and in a long
-        run of spaces, the tokens of before lend it their hues.) Several tokens share a character
-        whose bytes they divide.
+        lo and hi. (Where that is so after every key, as it is with a tokenizer in a child and in a
+        long run of spaces, the tokens of before lend it their hues.) Several tokens share a
+        character whose bytes they divide.
         """
         self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
@@ -76,14 +76,14 @@ class LiveDocument(ChunkedText):
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
-        if self._is_remote:
+        if self._is_in_child:
             # A library may make tokens of what is not in the text.
             return [span for span in spans if span.end > span.start]
         return spans
 
     @property
-    def _is_remote(self) -> bool:
-        return self.tokenizer is not None and self.tokenizer.remote
+    def _is_in_child(self) -> bool:
+        return self.tokenizer is not None and self.tokenizer.in_child
 
     def token_index_at(self, offset: int) -> int | None:
         """Give the index of the first token of a character, None if it is not known."""

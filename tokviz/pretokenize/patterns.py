@@ -45,6 +45,10 @@ class SplitPattern(NamedTuple):
             group.
         unicode_of_tiktoken: True if its character classes follow tiktoken's Unicode version;
             a custom regex follows the `regex` package's.
+        guarded: True if nobody knows what the regex does to a text: it then runs in a child process
+            only, with a limit to every step (see `tokviz.pretokenize.guard`). So it is with every
+            regex from a file, the command line or the app. Those of this package, and one that a
+            Python program gives to its own `Tokenizer` or `train`, run where they are.
     """
 
     name: str
@@ -53,6 +57,7 @@ class SplitPattern(NamedTuple):
     safe_cut: str | None = None
     gapless: bool = False
     unicode_of_tiktoken: bool = False
+    guarded: bool = False
 
     def compile(self) -> Pattern[str]:
         """Compile the regex, once for every text.
@@ -201,8 +206,18 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
 _ALIASES = {"cl100k": "gpt4", "cl100k_base": "gpt4", "o200k": "gpt4o", "o200k_base": "gpt4o"}
 
 
-def get_split_pattern(pattern: str | SplitPattern) -> SplitPattern:
+def is_named_regex(regex_text: str) -> bool:
+    """Tell whether a regex is that of a named split pattern."""
+    return any(named.regex == regex_text for named in SPLIT_PATTERNS.values())
+
+
+def get_split_pattern(pattern: str | SplitPattern, *, guarded: bool = True) -> SplitPattern:
     """Find a split pattern by name; any other text is taken as a custom regex.
+
+    Args:
+        pattern: The name, the regex, or what was found before.
+        guarded: Whether a regex that is not a named pattern's is guarded. Only what is sure to
+            come from the program itself need not be.
 
     Raises:
         PatternError: If the text is neither a known name nor a valid regex.
@@ -213,5 +228,10 @@ def get_split_pattern(pattern: str | SplitPattern) -> SplitPattern:
     if known is not None:
         return known
     custom = SplitPattern("custom", pattern, "custom")
+    if guarded and not is_named_regex(pattern):
+        from tokviz.pretokenize.guard import check
+
+        check(pattern)
+        return custom._replace(guarded=True)
     custom.compile()
     return custom

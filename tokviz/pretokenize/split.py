@@ -7,14 +7,17 @@ flagged as a gap. Matches of no width cut nothing and are only counted. Groups m
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import PatternError
 from tokviz.pretokenize import skeleton
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
+
+if TYPE_CHECKING:
+    from regex import Match, Pattern
 
 
 class Split:
@@ -64,7 +67,7 @@ def split(pattern: SplitPattern, text: str) -> Split:
         text: Any text, also byte text.
 
     Raises:
-        PatternError: If the regex is invalid.
+        PatternError: If the regex is invalid, or (guarded, and nobody tolerates it) takes too long.
 
     >>> from tokviz.pretokenize.patterns import get_split_pattern
     >>> list(split(get_split_pattern("gpt2"), "I can't").spans())
@@ -72,12 +75,21 @@ def split(pattern: SplitPattern, text: str) -> Split:
     >>> split(get_split_pattern("[a-z]+"), "ab1cd").gaps
     (1,)
     """
+    if pattern.guarded:
+        from tokviz.pretokenize.guard import guarded_split
+
+        return guarded_split(pattern, text)
     if pattern.gapless:
         return Split(array("q", accumulate(map(len, _gapless_pieces(pattern, text)))))
+    return join_steps(split_in_steps(pattern, text))
+
+
+def join_steps(steps: Iterable[SplitProgress]) -> Split:
+    """Put the parts of a split together."""
     ends: array[int] = array("q")
     gaps: list[int] = []
     n_zero_width = 0
-    for part in split_in_steps(pattern, text):
+    for part in steps:
         gaps.extend(len(ends) + index for index in part.gaps)
         ends.extend(part.ends)
         n_zero_width += part.n_zero_width
@@ -97,14 +109,10 @@ _EVERYDAY = (
     + "".join(map(chr, range(32, 127)))
     + "".join(f" {chr(code)} " for code in range(33, 127))
 )
-_SECONDS_FOR_A_GAP = 0.1
 
 
 def gap_warning(pattern: SplitPattern) -> str:
-    r"""Say that a regex leaves some of everyday text out, empty if it seems to leave nothing.
-
-    Raises:
-        PatternError: If the regex is invalid.
+    r"""Say that a regex leaves some of everyday text out, or takes too long; empty if neither.
 
     >>> from tokviz.pretokenize.patterns import get_split_pattern
     >>> gap_warning(get_split_pattern(r"\w+|[^\w-]"))
@@ -112,25 +120,35 @@ def gap_warning(pattern: SplitPattern) -> str:
     """
     if pattern.gapless:
         return ""
-    position = 0
     try:
-        for match in pattern.compile().finditer(_EVERYDAY, timeout=_SECONDS_FOR_A_GAP):
-            if match.start() > position:
-                break
-            position = match.end()
-    except TimeoutError:
+        found = split(pattern, _EVERYDAY)
+    except PatternError as error:
+        return str(error)
+    if not found.gaps:
         return ""
-    gap = _EVERYDAY[position : position + 1]
+    first = found.gaps[0]
+    gap = _EVERYDAY[found.ends[first - 1] if first else 0]
     words = f"the split pattern leaves gaps, {gap!r} for one: each gap is a piece of its own"
-    return words if gap else ""
+    return words
 
 
 def split_in_steps(
-    pattern: SplitPattern, text: str, *, n_chars: int = 65_536
+    pattern: SplitPattern,
+    text: str,
+    *,
+    n_chars: int = 65_536,
+    watch: Callable[[Pattern[str], str], Iterator[Match[str] | None]] | None = None,
 ) -> Iterator[SplitProgress]:
-    """Cut text into pieces and report after every `n_chars` characters or so.
+    """Cut text into pieces, here and now, and report after every `n_chars` characters or so.
 
     The whole is the same as `split` gives: the regex always sees the whole text.
+
+    Args:
+        pattern: The split pattern.
+        text: Any text.
+        n_chars: How often to report.
+        watch: Looks for the matches in place of `finditer`; it may leave some out, and give None
+            to have a report of what there is.
 
     Raises:
         PatternError: If the regex is invalid or fails on this text.
@@ -141,7 +159,12 @@ def split_in_steps(
     n_zero_width = 0
     start = position = reported = 0
     try:
-        for match in pattern.compile().finditer(seen):
+        find = pattern.compile()
+        for match in find.finditer(seen) if watch is None else watch(find, seen):
+            if match is None:
+                yield SplitProgress(start, ends, tuple(gaps), n_zero_width)
+                start, ends, gaps, n_zero_width = position, array("q"), [], 0
+                continue
             first, last = match.span()
             if first == last:
                 n_zero_width += 1

@@ -104,7 +104,7 @@ class Replay:
         self._corpus: ReplayCorpus | None = None
         self._ahead: CorpusAhead | None = None
         self._tie_orders: dict[str, TieOrder] = {}
-        self._lock = RLock()
+        self._lock, self._text_lock = RLock(), RLock()
 
     @classmethod
     def open(cls, source: Source, *, prepare: bool = True) -> Replay:
@@ -275,7 +275,7 @@ class Replay:
         Raises:
             VocabularyError: If it holds a byte for which the vocabulary has no token.
         """
-        with self._lock:
+        with self._text_lock:
             return self._texts.prepare(text, parse_specials)
 
     # -- the corpus

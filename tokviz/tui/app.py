@@ -419,7 +419,10 @@ class TokvizApp(App[None]):
         )
 
     def on_unmount(self) -> None:
-        """Remember the choices."""
+        """Remember the choices; nobody waits any more for a regex that takes too long."""
+        from tokviz.pretokenize import guard  # which a start need not wait for
+
+        guard.close()
         self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

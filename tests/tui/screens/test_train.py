@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -22,8 +23,9 @@ from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.screens.train import TrainScreen, training
+from tokviz.tui.screens.train import TrainScreen, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
+from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
 
@@ -233,6 +235,31 @@ async def test_a_form_is_filled_and_started_by_the_keyboard_alone(
         assert screen.state.phase == "running"
 
 
+async def test_a_regex_is_tried_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, trainers: list[FakeTrainer], book: Path
+) -> None:
+    threads = []
+
+    def judge(regex: str) -> RegexVerdict:
+        if regex:
+            threads.append(threading.current_thread())
+        return plan.judge(regex)
+
+    monkeypatch.setattr(training, "judge", judge)
+    app = make_app()
+    async with app.run_test(size=(120, 60)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(book)])
+        await settle(pilot)
+        screen.query_one("#pattern").focus()
+        await pilot.press("end", "tab", "(")
+        await until(pilot, lambda: "The regex does not work: missing )" in shown(app))
+        screen.query_one("#regex", Input).value = r"(?:(?:\w|\w\w)+)+(?=!!)|."
+        about = screen.query_one("#plan", Static)
+        await until(pilot, lambda: "takes longer than 1 s" in " ".join(str(about.content).split()))
+        assert threading.main_thread() not in threads
+
+
 async def test_a_form_is_filled_by_the_mouse_alone(
     trainers: list[FakeTrainer], book: Path, tmp_path: Path
 ) -> None:
@@ -381,7 +408,13 @@ async def test_the_curve_of_a_result_is_not_cut(
     app = make_app()
     async with app.run_test(size=(120, height)) as pilot:
         screen = await begin(pilot, book, trainers)
-        summary = SUMMARY._replace(seconds_by_phase=seconds, held_out=held_out)
+        summary = SUMMARY._replace(
+            seconds_by_phase=seconds,
+            held_out=held_out,
+            run_folder="/runs/" + "long name " * 5,
+            peak_memory_bytes=10**8,
+            n_invalid=3,
+        )
         trainers[0].on_done(1, summary)
         await settle(pilot)
         curve = screen.query_one("#final-curve")

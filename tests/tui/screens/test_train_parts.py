@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tokviz.tui.screens.train.plan import (
     plan_content,
 )
 from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.screens.train.training import COMPILING
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))
@@ -259,6 +261,10 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
     assert "2 of 4 merges · 30 pieces" in lines
+
+
+def test_the_note_about_compiling_covers_two_lines_of_a_small_terminal() -> None:
+    assert len(textwrap.wrap(COMPILING, 40 - 6)) == 2
 
 
 def test_compiling_is_explained() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -9,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.timer import Timer
 
+from tokviz.errors import TokvizError
 from tokviz.explain.facts import (
     Entry,
     Occurrences,
@@ -18,8 +20,11 @@ from tokviz.explain.facts import (
     selected_tokens,
 )
 from tokviz.explain.trace import Explanation, why_not_one_token
+from tokviz.pretokenize.tolerance import tolerant
+from tokviz.sentences import why
 from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
 from tokviz.tui.widgets.flow import Action, GoTo, Row, Step, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
@@ -173,11 +178,33 @@ class TokenCard(RowsView):
             selected = selected_tokens(self.live, tok, self._selection)
             if selected is not None and selected.data:
                 parsed = self.live.parse_specials
-                explanation = why_not_one_token(tok, selected.data, parsed)
-                self._explained = (tok, parsed, selected.data, explanation)
+                self._explain(tok, selected.data, parsed)
         if self._subject is not None:
             self._find(tok, self.live.token(self._subject).id)
         self.lay_out()
+
+    def _explain(self, tok: Tokenizer, data: bytes, parsed: bool) -> None:
+        """Find out why a stretch is not one token, in a thread where another process is asked."""
+
+        def take(explanation: Explanation) -> None:
+            self._explained = (tok, parsed, data, explanation)
+            self.lay_out()
+
+        def explain(task: Task) -> Explanation:
+            with tolerant() as stuck:
+                explanation = why_not_one_token(tok, data, parsed)
+            if not stuck:
+                return explanation
+            sentence = (why("A stretch of it is one piece", stuck[0]),)
+            return replace(explanation, sentences=(sentence, *explanation.sentences))
+
+        def give_up(error: TokvizError) -> None:
+            take(Explanation("split", ((f"That cannot be found out: {error}",),)))
+
+        if tok.in_child:
+            in_thread(self, "explain", explain, take, failed=give_up)
+        else:
+            take(why_not_one_token(tok, data, parsed))
 
     @property
     def base_style(self) -> Style:

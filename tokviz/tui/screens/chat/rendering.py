@@ -100,8 +100,8 @@ class RenderedConversation(Controller):
         self.in_thread("render", make, partial(self._take, wanted))
 
     def _is_quick(self, wanted: Wanted, typed: bool) -> bool:
-        is_remote = self._chat.template.is_remote or wanted.tokenizer.remote
-        if is_remote or wanted.tokenizer is not self._prepared:
+        in_child = self._chat.template.is_remote or wanted.tokenizer.in_child
+        if in_child or wanted.tokenizer is not self._prepared:
             return False
         n_chars = sum(len(message.text) for message in wanted.conversation.messages)
         if n_chars <= QUICK_CHARS:

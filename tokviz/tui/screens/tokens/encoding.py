@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.errors import TokvizError
+from tokviz.sentences import why
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
 
@@ -25,7 +25,7 @@ class BackgroundEncoding(Controller):
         self._live = self.session.live
         self._is_running = False
         self._is_allowed = False
-        self._told: TokvizError | None = None
+        self._told = ""
 
     def allow(self) -> None:
         """Begin, now that there is a frame; drawing it may have encoded all there is."""
@@ -55,7 +55,11 @@ class BackgroundEncoding(Controller):
             self._is_running = False
         self._show_tokens()
         failure = self._live.failure
-        if failure is not None and failure is not self._told:
-            self.say(f"Some tokens could not be worked out. {failure}", "error")
-        self._told = failure
+        if self._live.settled:
+            told, self._told = self._told, "" if failure is None else str(failure)
+            if self._told not in ("", told):
+                if self._live.complete:
+                    self.say(why("A stretch is one piece", self._told), "warning")
+                else:
+                    self.say(why("Some tokens could not be worked out", self._told), "error")
         self.start()

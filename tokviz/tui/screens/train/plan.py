@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from glob import has_magic
 from pathlib import Path
+from typing import NamedTuple
 
 from textual.content import Content
 
@@ -122,14 +124,43 @@ def special_tokens(text: str) -> list[str]:
     return text.split()
 
 
-def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
+class RegexVerdict(NamedTuple):
+    """What is wrong with a custom regex, and what to know of it; either may be empty."""
+
+    problem: str = ""
+    note: str = ""
+
+
+def judge(regex: str) -> RegexVerdict:
+    """Try a regex, which may take seconds: for a thread."""
+    if not regex:
+        return RegexVerdict("Type the regex to split by.")
+    if regex in SPLIT_PATTERNS or len(regex) > _MOST_REGEX_CHARS:
+        # A long one can take seconds to compile: the child will say what is wrong with it.
+        return RegexVerdict()
+    try:
+        gap = gap_warning(get_split_pattern(regex))
+    except PatternError as error:
+        place = "" if error.position is None else f" at character {error.position}"
+        return RegexVerdict(f"The regex does not work: {error.reason}{place}.")
+    return RegexVerdict(note=sentence(gap) if gap else "")
+
+
+def make_plan(
+    values: FormValues,
+    folder: Path,
+    problem: str = "",
+    verdict_of: Callable[[str], RegexVerdict] = judge,
+) -> Plan:
     """Say what will be done, or why it cannot be.
 
     Args:
         values: The form.
         folder: Where the run is to be written.
         problem: Why it cannot be written there, empty if it can.
+        verdict_of: Says what is known of a custom regex.
     """
+    verdict = verdict_of(values.regex) if values.pattern == CUSTOM else RegexVerdict()
     fine = [entry for entry in values.corpus if not entry.error]
     n_bytes = all_bytes = sum(entry.n_bytes for entry in fine)
     cap = parse_count(values.max_chars)
@@ -143,7 +174,7 @@ def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
         # Every merge makes two neighbours one, and a character has four bytes at most.
         text_bytes_at_most = min(all_bytes, 4 * cap) if cap else all_bytes
         n_merges = min(wanted, max(0, text_bytes_at_most - 1))
-    problems = tuple(filter(None, [*_problems(values), problem]))
+    problems = tuple(filter(None, [*_problems(values, verdict), problem]))
     text_bytes = n_bytes * (_COMPRESSED_RATIO if is_compressed else 1.0)
     return Plan(
         n_files=sum(entry.n_files or 0 for entry in fine),
@@ -154,7 +185,7 @@ def make_plan(values: FormValues, folder: Path, problem: str = "") -> Plan:
         seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
         folder=folder,
         problems=problems,
-        notes=() if problems else tuple(_notes(values)),
+        notes=() if problems else tuple(_notes(values, verdict)),
         is_counting=is_counting,
     )
 
@@ -186,14 +217,13 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
     )
 
 
-def _problems(values: FormValues) -> list[str]:
+def _problems(values: FormValues, verdict: RegexVerdict) -> list[str]:
     found = []
     if not values.corpus:
         found.append("Add files, folders or globs to train on.")
     found += [f"{_name(entry.source)}: {entry.error}." for entry in values.corpus if entry.error]
     found += _vocabulary_problems(values)
-    if values.pattern == CUSTOM:
-        found += _regex_problems(values.regex)
+    found += filter(None, [verdict.problem])
     found += _cap_problems(values)
     return found
 
@@ -217,26 +247,8 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     return found
 
 
-def _regex_problems(regex: str) -> list[str]:
-    if not regex:
-        return ["Type the regex to split by."]
-    if regex in SPLIT_PATTERNS or len(regex) > _MOST_REGEX_CHARS:
-        # A long one can take seconds to compile: the child will say what is wrong with it.
-        return []
-    try:
-        get_split_pattern(regex)
-    except PatternError as error:
-        place = "" if error.position is None else f" at character {error.position}"
-        return [f"The regex does not work: {error.reason}{place}."]
-    return []
-
-
-def _notes(values: FormValues) -> list[str]:
-    found = remarks(values.corpus)
-    if values.pattern == CUSTOM and len(values.regex) <= _MOST_REGEX_CHARS:
-        gap = gap_warning(get_split_pattern(values.regex))
-        found[:0] = [sentence(gap)] if gap else []
-    return found
+def _notes(values: FormValues, verdict: RegexVerdict) -> list[str]:
+    return [*filter(None, [verdict.note]), *remarks(values.corpus)]
 
 
 def _cap_problems(values: FormValues) -> list[str]:

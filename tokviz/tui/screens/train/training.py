@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,14 @@ from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.learning import clock, progress_word
-from tokviz.tui.screens.train.plan import Plan, make_plan, make_request, new_run_folder
+from tokviz.tui.screens.train.plan import (
+    Plan,
+    RegexVerdict,
+    judge,
+    make_plan,
+    make_request,
+    new_run_folder,
+)
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, later
@@ -27,7 +35,7 @@ from tokviz.tui.tasks import Task, later
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
 
-_COMPILING = "Compiling once for this computer. You can start meanwhile."
+COMPILING = "Compiling once for this computer. You can start meanwhile."
 
 
 class Training(Controller):
@@ -49,6 +57,7 @@ class Training(Controller):
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
         self._stamp = self._used_stamp = ""
+        self._judged, self._verdict = "", RegexVerdict()
 
     def end(self) -> None:
         """End the child; nothing is left of a training that is not over."""
@@ -70,7 +79,20 @@ class Training(Controller):
             runs, problem = runs_folder(), ""
         except TokvizError as error:
             runs, problem = Path("runs"), str(error)
-        return make_plan(values, new_run_folder(runs, values, self._stamp), problem)
+        folder = new_run_folder(runs, values, self._stamp)
+        return make_plan(values, folder, problem, self._verdict_of)
+
+    def _verdict_of(self, regex: str) -> RegexVerdict:
+        """Say what is known of a regex; what is not yet is found out in a thread."""
+        if regex and regex != self._judged:
+            self._judged, self._verdict = regex, RegexVerdict()
+            self.in_thread("regex", lambda task: judge(regex), partial(self._take_verdict, regex))
+        return self._verdict if regex else judge(regex)
+
+    def _take_verdict(self, regex: str, verdict: RegexVerdict) -> None:
+        if regex == self._judged:
+            self._verdict = verdict
+            self.show_plan()
 
     def show_plan(self) -> None:
         """Show what a training will be, and the folder that it will have."""
@@ -264,7 +286,7 @@ class Compiling(Controller):
 
         def hear(_run: int, body: dict[str, Any]) -> None:
             if body.get("compiling"):
-                self.say(_COMPILING)
+                self.say(COMPILING)
             if "problem" in body:
                 self.say(body["problem"], "warning")
 

@@ -1,0 +1,91 @@
+"""Files whose split pattern explodes: nothing waits for it, and what can be tokenized is."""
+
+from __future__ import annotations
+
+import pytest
+
+import tokviz
+from tokviz.chat.mask_text import mask_text
+from tokviz.errors import PatternError
+from tokviz.formats.hf_pattern import means_the_same
+from tokviz.formats.validate import validate
+from tokviz.live import LiveDocument
+from tokviz.pretokenize.tolerance import tolerant
+from tokviz.replay.replay import Replay
+from tokviz.vocabulary.index import VocabularyIndex
+from tokviz.vocabulary.reachable import unreachable_rows
+
+Z34 = "z" * 34
+TEXT = f"hello\n{Z34}\nhello"
+
+
+def model(path, regex):
+    path.write_text(f"minbpe v1\n{regex}\n1\n<s> 258\n104 101\n122 122\n", encoding="utf-8")
+    return tokviz.load(path)
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    return model(tmp_path / "hostile.model", r"(?:z|z)*b| ?\p{L}+|\s+|[^\s]")
+
+
+def test_the_api_names_the_place_and_the_piece(hostile):
+    with pytest.raises(PatternError, match=r"for one piece at character 9 of the text, 'zzz.*'…"):
+        hostile.encode(f"<s>hello\n{Z34}\nhello")
+
+
+def test_all_around_the_stretch_is_tokenized(hostile):
+    with tolerant() as stuck:
+        ids = hostile.encode(TEXT)
+        story = hostile.tokenize(TEXT)
+    assert ids == story.ids == [256, *b"llo\n", *[257] * 17, *b"\n", 256, *b"llo"]
+    assert story.pieces.tolist() == [[0, 5], [5, 6], [6, 40], [40, 41], [41, 46]]
+    assert "character 6" in str(stuck[0])
+
+
+def test_the_live_document_shows_its_tokens_and_says_why(hostile):
+    document = LiveDocument(TEXT, hostile)
+    assert document.ensure(0, 99) is False  # the editing thread waits for nothing
+    assert document.encode_pending(60)
+    assert document.complete and document.settled
+    assert document.n_tokens == 27
+    assert "takes longer than 1 s" in str(document.failure)
+    document.edit(6, 34, "z")
+    assert document.encode_pending(60)
+    assert document.complete and document.failure is None
+
+
+def test_the_mask_is_made_and_says_so(hostile):
+    masked = mask_text(hostile, TEXT)
+    assert len(masked.rendering) == 27
+    assert "takes longer than 1 s for one piece at character 6" in masked.sentence
+
+
+def test_replay_names_the_piece_or_goes_on_where_that_is_tolerated(hostile):
+    replay = Replay.open(hostile)
+    with pytest.raises(PatternError, match="takes longer"):
+        replay.text(TEXT)
+    with tolerant() as stuck:
+        assert replay.text(TEXT).n_tokens(replay.n_merges) == 27
+    assert stuck
+
+
+def test_the_vocabulary_tells_what_is_reachable(hostile):
+    assert not unreachable_rows(VocabularyIndex(hostile)).any()
+
+
+def test_a_check_names_the_piece_and_comes_to_an_end(tmp_path):
+    model(tmp_path / "a.model", r"(?:a|a)*b| ?\p{L}+|\s+|[^\s]")
+    report = validate(tmp_path / "a.model")
+    (finding,) = [one for one in report.findings if one.code == "slow-pattern"]
+    assert "'aaaaaa" in finding.message
+
+
+def test_a_regex_that_cannot_be_compiled_in_time_is_refused(tmp_path):
+    with pytest.raises(PatternError, match="compile"):
+        model(tmp_path / "m.model", "(?:(?:a{1000}){1000}){1000}")
+
+
+@pytest.mark.parametrize("regex", ["(?:a+)+b", "(?:a|a)*b", "(?:a?){9}", "(?:a+){2,}", "((?:a)?)+"])
+def test_what_repeats_a_group_is_left_to_the_library(regex):
+    assert not means_the_same(regex)

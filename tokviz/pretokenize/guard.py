@@ -1,0 +1,171 @@
+"""Splitting by a regex that nobody knows: in a child process, with a limit to every step.
+
+A regex may take for ever over thirty characters (`(?:z|z)*b` on z's), and while it does, the whole
+process stands still: no key is heard. So a guarded pattern is compiled and run by the job `split`,
+of which this process has one, started when it is first needed. A step (the way from one piece to
+the next) that takes longer than a second is given up, and the text behind it is split all the same:
+see `tokviz.jobs.split`. Who calls decides whether that is an error or is tolerated.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from array import array
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, Message, unpack_numbers
+from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
+from tokviz.errors import JobError, PatternError
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.split import Split, SplitProgress, join_steps
+from tokviz.pretokenize.tolerance import counted_from, tolerated
+
+STEP_SECONDS = 1.0
+"""Wall-clock time that compiling, or the way from one piece to the next, may take."""
+
+MOST_TOLERATED = 3
+"""So many steps of a text may take too long; what is behind the last of them is one gap."""
+
+_PATIENCE_SECONDS = 2 * STEP_SECONDS
+"""The child ends a step by itself; one that cannot is killed."""
+
+_LIMITS = Limits(niceness=0)
+_PART_CHARS = 1 << 20
+_SHOWN_CHARS = 24
+_KEPT_CHARS = 1 << 20
+
+_Done = tuple[Split, list[tuple[int, str]]]
+_NOTHING: tuple[tuple[SplitPattern, str, int] | None, _Done | None] = (None, None)
+
+_lock = Lock()
+_last = _NOTHING
+"""The newest text and how it was split, replaced as one: it is often asked for twice."""
+_client: JobClient | None = None
+
+
+def check(regex_text: str) -> bool:
+    """Compile a regex in the child.
+
+    Returns:
+        Whether it matches the empty text.
+
+    Raises:
+        PatternError: If it is no valid regex, or takes too long or too much memory to compile.
+    """
+    answers: list[Message] = []
+    request = {"do": "check", "regex": regex_text, "seconds": STEP_SECONDS}
+    try:
+        _call(lambda memory: [request], answers)
+    except JobDroppedError:
+        raise
+    except JobTimeoutError:
+        raise PatternError(regex_text, "takes too long to compile") from None
+    except JobError as error:
+        raise PatternError(regex_text, f"cannot be compiled: {error}") from None
+    return bool(answers[0]["matches_empty"])
+
+
+def guarded_split(pattern: SplitPattern, text: str) -> Split:
+    """Do what `tokviz.pretokenize.split.split` does, in the child.
+
+    Raises:
+        PatternError: If a step takes too long or too much memory, and nobody tolerates it.
+        JobDroppedError: If the app is about to end.
+    """
+    global _last
+    found = tolerated()
+    most = 1 if found is None else MOST_TOLERATED
+    asked = (pattern, text, most)
+    last_asked, done = _last
+    if done is None or last_asked != asked:
+        done = _ask_child(*asked)
+        _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
+    result, failures = done
+    for place, reason in failures:
+        failure = _failure(pattern.regex, text, place, reason)
+        if found is None:
+            raise failure
+        found.append(failure)
+    return result
+
+
+def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
+    """Have a text split, and the places told at which that took too long, with the reasons."""
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        for start in range(0, len(text), _PART_CHARS):
+            yield {"do": "text", "text": text[start : start + _PART_CHARS]}
+        yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
+        memory["n_chars"] = len(text)
+        yield {
+            "do": "split",
+            "regex": pattern.regex,
+            "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
+            "seconds": STEP_SECONDS,
+            "most": most,
+        }
+
+    answers: list[Message] = []
+    died = None
+    try:
+        _call(requests, answers)
+    except JobDroppedError:
+        raise
+    except JobTimeoutError as error:
+        died = f"takes longer than {error.seconds:g} s for one piece"
+    except JobError as error:
+        died = str(error)
+    steps = [_as_progress(answer) for answer in answers if "ends" in answer]
+    failures = [(place, reason) for answer in answers for place, reason in answer.get("stuck", ())]
+    if died is not None:
+        place = max((step.ends[-1] for step in steps if step.ends), default=0)
+        failures.append((place, died))
+        if place < len(text):
+            steps.append(SplitProgress(place, array("q", [len(text)]), (0,), 0))
+    return join_steps(steps), failures
+
+
+def close() -> None:
+    """End the child; who waits for it gets a `JobDroppedError`. The next call starts another."""
+    global _client
+    with _lock:
+        client, _client = _client, None
+    if client is not None:
+        client.close()
+
+
+def _call(requests: Any, answers: list[Message]) -> None:
+    global _client
+    with _lock:
+        if _client is None:
+            _client = JobClient("split", limits=_LIMITS, patience=_PATIENCE_SECONDS)
+        client = _client
+    client.call(requests, answers.append)
+
+
+def _as_progress(answer: Message) -> SplitProgress:
+    start: int = answer["start"]
+    ends = array("q", map(start.__add__, unpack_numbers(answer["ends"])))
+    return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
+
+
+def _failure(regex_text: str, text: str, place: int, reason: str) -> PatternError:
+    piece = text[place : place + _SHOWN_CHARS]
+    shown = repr(piece) + ("…" if place + len(piece) < len(text) else "")
+    where = f"at character {place + counted_from():,} of the text, {shown}"
+    return PatternError(regex_text, f"{reason} {where}")
+
+
+def _forget() -> None:
+    """Leave the child to the parent of a process that was forked."""
+    global _client, _lock
+    _client, _lock = None, Lock()
+
+
+atexit.register(close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,46 @@
+"""Whether a regex that takes too long on a stretch of text is an error, and where the text begins.
+
+Both are known to the caller far above and needed far below (see `tokviz.pretokenize.guard`), and
+differ from thread to thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from tokviz.errors import PatternError
+
+_tolerated: ContextVar[list[PatternError] | None] = ContextVar("tolerated", default=None)
+_offset: ContextVar[int] = ContextVar("offset", default=0)
+
+
+@contextmanager
+def tolerant() -> Iterator[list[PatternError]]:
+    """Let stretches of text on which a regex takes too long be gaps, within this block and thread.
+
+    Yields:
+        A list that grows by an error for each of them, none of which is raised.
+    """
+    found: list[PatternError] = []
+    token = _tolerated.set(found)
+    try:
+        yield found
+    finally:
+        _tolerated.reset(token)
+
+
+def tolerated() -> list[PatternError] | None:
+    """Give the list for errors; None if they are to be raised."""
+    return _tolerated.get()
+
+
+def count_from(offset: int) -> None:
+    """Say where in a longer text the one begins that this thread splits next; errors name it."""
+    _offset.set(offset)
+
+
+def counted_from() -> int:
+    """Give what `count_from` was told."""
+    return _offset.get()
