@@ -134,22 +134,17 @@ class Started(PtyProcess):
     def until(self, holds: Callable[[], bool], seconds: float) -> bool:
         """Read until something holds or the app has ended; False if the time is over."""
         deadline = time.monotonic() + seconds
-        while not (holds() or self.has_ended):
+        while not (holds() or self.has_ended()):
             if time.monotonic() > deadline:
                 return False
             with suppress(OSError):
                 self.read_some()
         return True
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended."""
-        return self.status is not None or self._has_ended()
-
     def be_hostile(self) -> None:
         """Type what the case says, at its pace."""
         for data in self.case.typed:
-            if self.has_ended:
+            if self.has_ended():
                 return
             if self.case.stall:
                 os.write(self.master, data)
@@ -171,14 +166,14 @@ class Started(PtyProcess):
         machine too.
         """
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and not self.has_ended:
+        while time.monotonic() < deadline and not self.has_ended():
             n_busy = 0
             for _ in range(_LOOKS):
                 self.until(lambda: False, REST_SECONDS / _LOOKS)
                 n_busy += self._can_run()
             if n_busy <= MOST_BUSY * _LOOKS:
                 return True
-        return self.has_ended
+        return self.has_ended()
 
     def _can_run(self) -> bool:
         with suppress(OSError):
@@ -191,11 +186,11 @@ class Started(PtyProcess):
     def quit(self) -> float:
         """End it as users do, and give the seconds that it took."""
         began = time.monotonic()
-        while not self.has_ended and time.monotonic() < began + QUIT_SECONDS:
+        while not self.has_ended() and time.monotonic() < began + QUIT_SECONDS:
             for key in (CTRL_Q, b"y"):
                 with suppress(OSError):
                     os.write(self.master, key)
-                if self.until(lambda: False, 0.7) and self.has_ended:
+                if self.until(lambda: False, 0.7) and self.has_ended():
                     break
         return time.monotonic() - began
 
@@ -204,17 +199,17 @@ def faults_of(case: Case) -> tuple[list[str], float]:
     """Start the app with a case: what was wrong, and the seconds of its end."""
     faults = []
     with Started(case) as app:
-        if app.has_ended:
+        if app.has_ended():
             return [f"did not start: {app.output[-600:]!r}"], 0.0
         app.be_hostile()
         rests = app.comes_to_rest()
-        if app.has_ended:
+        if app.has_ended():
             faults.append(f"ended by itself: {os.waitstatus_to_exitcode(app.status or 0)}"
                           f" {app.output[-1500:]!r}")  # fmt: skip
         elif not rests:
             faults.append(f"did not come to rest in {START_SECONDS:.0f} s")
         seconds = app.quit()
-        if not app.has_ended:
+        if not app.has_ended():
             faults.append(f"did not end in {QUIT_SECONDS:.0f} s: {app.output[-300:]!r}")
             os.kill(app.pid, signal.SIGKILL)
             app.until(lambda: False, START_SECONDS)

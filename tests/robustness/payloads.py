@@ -71,7 +71,9 @@ def leaks(output: str, payload: str, size: tuple[int, int] = (1000, 300)) -> lis
     Returns:
         What is around each leak.
     """
-    bad = [output.find(payload)] if any(map(is_forbidden, payload)) and payload in output else []
+    # What is one character long may be the beginning of something of ours.
+    is_told = len(payload) > 1 and any(map(is_forbidden, payload))
+    bad = [output.find(payload)] if is_told and payload in output else []
     rest = _OWN.sub(_take_out(size), output)  # type: ignore[call-overload]
     found = [output[max(0, at - 40) : at + 60] for at in bad]
     for at, char in enumerate(rest):
