@@ -48,6 +48,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "name": tokenizer.name,
         "source": tokenizer.source,
         "lossy": tokenizer.lossy,
+        "nfc": tokenizer.nfc,
         "doubt": tokenizer.pattern_doubt,
         "report": asdict(report) if report is not None else None,
     }
@@ -74,7 +75,9 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
             name=head["name"],
         )
     else:
-        tokenizer = Tokenizer.from_ranks(tokens, specials, split_pattern=pattern, name=head["name"])
+        tokenizer = Tokenizer.from_ranks(
+            tokens, specials, split_pattern=pattern, nfc=head["nfc"], name=head["name"]
+        )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
     tokenizer.pattern_doubt = head["doubt"]
     if (report := head["report"]) is not None:

@@ -1,0 +1,24 @@
+"""What a child hands over is the tokenizer that it has read."""
+
+from __future__ import annotations
+
+import json
+
+from tokviz.formats.packed import pack_ranks
+from tokviz.formats.shipping import from_parts, to_parts
+from tokviz.tokenizer import Tokenizer
+
+
+def handed_over(tokenizer: Tokenizer) -> Tokenizer:
+    head, parts = to_parts(tokenizer)
+    return from_parts(json.loads(json.dumps(head)), [bytes(part) for part in parts])
+
+
+def test_a_tokenizer_that_composes_text_still_does() -> None:
+    tokens = [(byte, bytes([byte])) for byte in range(256)] + [(256, "é".encode())]
+    tokenizer = Tokenizer.from_ranks(
+        pack_ranks(tokens), {"<|end|>": 300}, split_pattern="qwen2", nfc=True, name="q"
+    )
+    again = handed_over(tokenizer)
+    assert again.encode("e\u0301<|end|>") == tokenizer.encode("e\u0301<|end|>") == [256, 300]
+    assert (again.nfc, again.lossy, again.name) == (True, True, "q")
