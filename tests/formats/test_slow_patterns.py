@@ -6,7 +6,7 @@ import pytest
 
 import tokviz
 from tokviz.chat.mask_text import mask_text
-from tokviz.errors import PatternError
+from tokviz.errors import PatternError, TokvizError
 from tokviz.formats.hf_pattern import means_the_same
 from tokviz.formats.validate import validate
 from tokviz.live import LiveDocument
@@ -82,7 +82,7 @@ def test_a_check_names_the_piece_and_comes_to_an_end(tmp_path):
 
 
 def test_a_regex_that_cannot_be_compiled_in_time_is_refused(tmp_path):
-    with pytest.raises(PatternError, match="compile"):
+    with pytest.raises(TokvizError, match="compile"):
         model(tmp_path / "m.model", "(?:(?:a{1000}){1000}){1000}")
 
 

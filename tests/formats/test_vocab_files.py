@@ -133,7 +133,7 @@ def test_what_is_wrong_names_file_and_place(vocab, merges, words, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [('{"a":', "line 1, column 6: is not JSON"), ('{"a": "b"}', "not a tokenizer's")],
+    [('{"a":', "line 1, column 6: is not JSON"), ('{"a": "b"}', "not a tokenizer")],
 )
 def test_json_that_is_cut_off_or_another_is_not_said_to_lack_merges(content, words, tmp_path):
     (tmp_path / "vocab.json").write_text(content)

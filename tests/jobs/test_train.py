@@ -16,6 +16,7 @@ import pytest
 import tokviz
 from tests.child.test_runner import _gone
 from tests.jobs.conftest import WAIT
+from tokviz.child.registry import ENOUGH
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs import train as train_job
 from tokviz.jobs.train_client import TrainClient
@@ -90,11 +91,9 @@ def test_a_training_of_which_one_has_enough_is_kept_with_the_merges_so_far(train
     assert summary.held_out is None
 
 
-def test_a_training_without_a_merge_leaves_nothing_to_keep(trainer, long_request):
-    run = trainer.client.train(long_request)
-    trainer.client.finish()
+def test_a_training_without_a_merge_leaves_nothing_to_keep(long_request):
     with pytest.raises(TokvizError, match="before the first merge"):
-        trainer.result_of(run)
+        list(train_job.answer(long_request.to_json(), {ENOUGH: True}))
     assert not Path(long_request.run_folder).exists()
 
 

@@ -444,7 +444,7 @@ async def go(stage: Stage, way: Way) -> None:
         shown = f" {bar.render_line(0).text} "
         words = f" {key_label(way.action.keys[0]).replace('Ctrl+', '^')} {way.action.footer} "
         assert words in shown, f"{way.action.id} is not in the footer: {shown}"
-        await stage.pilot.click(bar, offset=(shown.index(words), 0))
+        await stage.pilot.click(bar, offset=(shown.index(words) + 1, 0))
     await settle(stage.pilot)
 
 

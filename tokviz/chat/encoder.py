@@ -48,7 +48,11 @@ class Encoder:
         if found is None:
             tokenizer = self._tokenizer()
             assert tokenizer is not None
-            ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
+            borders: array[int] | None = None
+            if tokenizer.remote or tokenizer.nfc:
+                ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
+            else:
+                ids = list(self.encode(text))
             lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
             found = array("I", accumulate(lengths)) if borders is None else borders[1:]
             self._ends[text] = found

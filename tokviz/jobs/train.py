@@ -29,6 +29,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """
     learner = _Learner(TrainRequest.from_json(request))
     training = learner.training
+    if ENOUGH in state:
+        learner.end_soon()
     learner.start()
     try:
         while not learner.over.wait(REPORT_SECONDS):

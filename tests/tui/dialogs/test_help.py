@@ -28,7 +28,7 @@ def test_another_screen_shows_no_actions_of_the_tokens_screen() -> None:
     sections = help_sections(actions_on("train"), gestures_on("train"))
     entries = [entry for section in sections.values() for entry in section]
     assert "Quit" in [entry.title for entry in entries]
-    assert "Choose a tokenizer" not in [entry.title for entry in entries]
+    assert "Find text" not in [entry.title for entry in entries]
 
 
 @pytest.mark.parametrize("width", [12, 18, 36, 70, 91, 92, 120])

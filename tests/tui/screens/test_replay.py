@@ -305,7 +305,7 @@ async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
         await pilot.click("#corpus", offset=(5, 1))
         assert screen.state.position == Position(1, False), "a click on a token goes to its merge"
         row = shown(app).splitlines()[-3]
-        await pilot.click("#transport", offset=(row.index("on ▶") - 1, 0))
+        await pilot.click("#transport", offset=(row.index("on ▶"), 0))
         assert screen.state.position == Position(1)
 
 
