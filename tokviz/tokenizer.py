@@ -346,7 +346,7 @@ class Tokenizer:
             return
         offset = 0
         for segment, special in parts:
-            count_from(offset)
+            count_from(offset, segment)
             yield segment, special
             offset += len(segment)
 

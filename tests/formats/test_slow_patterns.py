@@ -10,6 +10,7 @@ from tokviz.errors import PatternError, TokvizError
 from tokviz.formats.hf_pattern import means_the_same
 from tokviz.formats.validate import validate
 from tokviz.live import LiveDocument
+from tokviz.pretokenize.split import split
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.replay.replay import Replay
 from tokviz.vocabulary.index import VocabularyIndex
@@ -32,6 +33,8 @@ def hostile(tmp_path):
 def test_the_api_names_the_place_and_the_piece(hostile):
     with pytest.raises(PatternError, match=r"for one piece at character 9 of the text, 'zzz.*'…"):
         hostile.encode(f"<s>hello\n{Z34}\nhello")
+    with pytest.raises(PatternError, match=r"at character 1 of the text"):
+        split(hostile.split_pattern, f"\n{Z34}")
 
 
 def test_all_around_the_stretch_is_tokenized(hostile):

@@ -22,7 +22,7 @@ from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.pretokenize.tolerance import counted_from, tolerated
+from tokviz.pretokenize.tolerance import offset_of, tolerated
 
 STEP_SECONDS = 1.0
 """Wall-clock time that compiling, or the way from one piece to the next, may take."""
@@ -156,7 +156,7 @@ def _as_progress(answer: Message) -> SplitProgress:
 def _failure(regex_text: str, text: str, place: int, reason: str) -> PatternError:
     piece = text[place : place + _SHOWN_CHARS]
     shown = repr(piece) + ("…" if place + len(piece) < len(text) else "")
-    where = f"at character {place + counted_from():,} of the text, {shown}"
+    where = f"at character {place + offset_of(text):,} of the text, {shown}"
     return PatternError(regex_text, f"{reason} {where}")
 
 

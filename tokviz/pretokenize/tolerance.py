@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from tokviz.errors import PatternError
 
 _tolerated: ContextVar[list[PatternError] | None] = ContextVar("tolerated", default=None)
-_offset: ContextVar[int] = ContextVar("offset", default=0)
+_part: ContextVar[tuple[str, int]] = ContextVar("part", default=("", 0))
 
 
 @contextmanager
@@ -36,11 +36,12 @@ def tolerated() -> list[PatternError] | None:
     return _tolerated.get()
 
 
-def count_from(offset: int) -> None:
-    """Say where in a longer text the one begins that this thread splits next; errors name it."""
-    _offset.set(offset)
+def count_from(offset: int, part: str) -> None:
+    """Say where in a longer text a part begins that this thread splits next; errors name it."""
+    _part.set((part, offset))
 
 
-def counted_from() -> int:
-    """Give what `count_from` was told."""
-    return _offset.get()
+def offset_of(text: str) -> int:
+    """Give where a text begins in the longer one that it is a part of: what `count_from` said."""
+    part, offset = _part.get()
+    return offset if text is part else 0
