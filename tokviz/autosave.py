@@ -26,6 +26,7 @@ from tokviz.folders import state_folder
 from tokviz.json_file import parse_json
 from tokviz.locks import FileLock
 from tokviz.sentences import why
+from tokviz.snapshots import changed_range
 
 MAX_RECORDS = 1_000
 """So many changes are replayed quickly; with more of them the whole text is written anew."""
@@ -161,9 +162,9 @@ class Autosave:
         if self._lock is None:
             self._lock = FileLock(self._open_folder() / (self._name + _LOCK))
         self._lock.take()  # where there are no locks it is kept all the same
-        before, behind = _same_ends(self._parts, parts)
-        changed = list(map(to_bytes, parts[before : len(parts) - behind]))
-        sizes, n_old = self._sizes, len(self._parts)
+        first, old_last, new_last = changed_range(self._parts, parts)
+        changed = list(map(to_bytes, parts[first:new_last]))
+        sizes = self._sizes
         n_changed = self._n_changed + sum(map(len, changed))
         is_worth_it = self._n_records < MAX_RECORDS and n_changed < max(
             MAX_CHANGED_BYTES, sum(sizes)
@@ -171,7 +172,7 @@ class Autosave:
         if not (self._n_records and is_worth_it and source == self._source):
             self._write_all(parts, source)
             return
-        at, removed = sum(sizes[:before]), sum(sizes[before : n_old - behind])
+        at, removed = sum(sizes[:first]), sum(sizes[first:old_last])
         data = b"".join(changed)
         if removed or data:
             try:
@@ -185,7 +186,7 @@ class Autosave:
                 self._write_all(parts, source)
                 return
         self._parts = parts
-        self._sizes = [*sizes[:before], *map(len, changed), *sizes[n_old - behind :]]
+        self._sizes = [*sizes[:first], *map(len, changed), *sizes[old_last:]]
         self._n_records, self._n_changed = self._n_records + 1, n_changed
 
     def _write_all(self, parts: Sequence[str], source: Path | None) -> None:
@@ -229,22 +230,6 @@ class Autosave:
         except (TokvizError, OSError):
             return []
         return sorted(filter(None, found), key=lambda leftover: leftover.when, reverse=True)
-
-
-def _same_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Count the parts that two texts have in common at the beginning, and at the end behind that.
-
-    >>> _same_ends(["a", "b", "c"], ["a", "x", "y", "c"])
-    (1, 1)
-    """
-    shorter = min(len(old), len(new))
-    before = 0
-    while before < shorter and old[before] == new[before]:
-        before += 1
-    behind = 0
-    while behind < shorter - before and old[-1 - behind] == new[-1 - behind]:
-        behind += 1
-    return before, behind
 
 
 def _header(at: int, removed: int, n_bytes: int, check: int, **about: Any) -> bytes:
