@@ -69,8 +69,8 @@ class Case(NamedTuple):
     stall: float = 0.0
 
 
-def _random_bytes(chance: random.Random) -> bytes:
-    data = chance.randbytes(chance.choice((1, 10, 100)))
+def _random_bytes(chance: random.Random, n_bytes: int = 0) -> bytes:
+    data = chance.randbytes(n_bytes or chance.choice((1, 10, 100)))
     return bytes(byte for byte in data if byte not in _ENDS)
 
 
@@ -89,6 +89,7 @@ def cases(chance: random.Random) -> Iterator[tuple[str, Case]]:
     """Give every case, made anew by chance."""
     many = range(chance.randint(1, 12))
     yield "random bytes", Case(tuple(_random_bytes(chance) for _ in many))
+    yield "a burst of random bytes", Case((_random_bytes(chance, 6_000),))
     yield "sequences", Case(tuple(_sequences(chance) for _ in range(40)))
     yield "0xFF", Case((b"\xff", b"a\xff\xfeb", b"\xff" * 3000))
     broken = "é你😀".encode()

@@ -51,6 +51,17 @@ def test_nothing_reaches_the_terminal_from_the_app(kit: leaks.Kit) -> None:
     assert [found for found in results if found] == []
 
 
+def test_nothing_does_so_where_the_net_under_the_widgets_is_taken_away(
+    kit: leaks.Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SafeLineFilter, "apply", lambda self, segments, background: segments)
+    chance = random.Random(5)
+    chosen = lambda what: "command_palette" in what or chance.random() < 0.03  # noqa: E731
+    results = list(leaks.try_app(0, kit, chosen, ["train"]))
+    assert len(results) > 5
+    assert [found for found in results if found] == []
+
+
 def test_a_leak_of_the_command_line_is_found(
     kit: leaks.Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

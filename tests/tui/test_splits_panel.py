@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import ContentSwitcher, Static
 
@@ -213,3 +214,13 @@ async def test_marked_tokens_are_scrolled_to() -> None:
         await pilot.pause()
         app.panel.set_marks(None, app.live.n_tokens - 2, scroll=True)
         assert "299" in app.drawn().replace("‿", "").replace("▌", "")
+
+
+async def test_what_is_pasted_as_a_regex_is_a_clean_line() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        field = app.query_one(RegexInput)
+        field.value = ""
+        field.post_message(events.Paste(" ?\udc9b\\p{L}\x1b[2J+\u202e\nmore"))
+        await until(pilot, lambda: field.value)
+        assert field.value == " ?\\p{L}[2J+"

@@ -37,7 +37,10 @@ textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
+textual.command:CommandPalette._cancel_gather_commands
+textual.command:CommandPalette._gather_commands
 textual.command:CommandPalette._placeholder
+textual.command:CommandPalette._stop_no_matches_countdown
 textual.document._document:Document
 textual.document._document:Document._lines
 textual.document._document:Document._newline

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -13,7 +14,12 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.action_palette import ActionProvider, ElsewhereProvider
+from tokviz.tui.dialogs.action_palette import (
+    LONGEST_QUERY,
+    ActionPalette,
+    ActionProvider,
+    ElsewhereProvider,
+)
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.train.training import Compiling
@@ -143,3 +149,37 @@ async def test_what_is_typed_into_the_palette_finds_another_screens_action() -> 
         )
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "tokens")
+
+
+async def test_letters_of_one_read_are_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each search ends all those before it, so one for each letter would take the square of them.
+    searched = []
+    gather = ActionPalette._gather_commands
+    monkeypatch.setattr(
+        ActionPalette,
+        "_gather_commands",
+        lambda palette, wanted: (searched.append(wanted), gather(palette, wanted))[1],
+    )
+    async with make_app().run_test() as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ActionPalette))
+        await settle(pilot)
+        for letter in "help" * 20:
+            pilot.app.post_message(events.Key(letter, letter))
+        await until(pilot, lambda: searched[-1] == "help" * 20)
+        await settle(pilot)
+        assert len(searched) < 20
+        field = pilot.app.screen.query_one(Input)
+        for letter in "x" * 99:
+            pilot.app.post_message(events.Key(letter, letter))
+        await settle(pilot)
+        assert len(field.value) == LONGEST_QUERY
+
+
+async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:
+    async with make_app().run_test() as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ActionPalette))
+        pilot.app.post_message(events.Paste("he\udc9b931m\x1b[2J\u202elp\nquit"))
+        await settle(pilot)
+        assert pilot.app.screen.query_one(Input).value == "he931m[2Jlp"

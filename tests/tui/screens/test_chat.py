@@ -25,7 +25,6 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.base import Field
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -36,6 +35,7 @@ from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.field import Field
 
 CHAT = {
     "messages": [

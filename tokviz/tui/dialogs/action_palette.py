@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from textual import on
 from textual.app import ComposeResult
 from textual.command import (
     CommandInput,
@@ -21,8 +22,8 @@ from textual.command import (
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.events import Click
-from textual.widgets import LoadingIndicator
+from textual.events import Click, Paste
+from textual.widgets import Input, LoadingIndicator
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.glyphs import safe
@@ -32,6 +33,10 @@ from tokviz.runs import Run, list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import Action, doable, key_label
 from tokviz.tui.dialogs.base import Modal
+from tokviz.tui.widgets.field import first_line
+
+LONGEST_QUERY = 100
+"""Characters: more than any title has, few enough that no key takes long."""
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
 """What would only show another list of what can be done."""
@@ -42,15 +47,50 @@ class ActionPalette(CommandPalette, Modal[None]):
 
     CSS_PATH = "command_palette.tcss"
 
+    _wanted: str | None = None
+    """What is to be looked for when the keys rest."""
+
     def compose(self) -> ComposeResult:
         """Lay out the palette as Textual does, with a list that bears late clicks."""
         with Vertical(id="--container"):
             with Horizontal(id="--input"):
                 yield SearchIcon()
-                yield CommandInput(placeholder=self._placeholder, select_on_focus=False)
+                yield Query(
+                    placeholder=self._placeholder, select_on_focus=False, max_length=LONGEST_QUERY
+                )
             with Vertical(id="--results"):
                 yield Commands()
                 yield LoadingIndicator()
+
+    @on(Input.Changed)
+    def _search_soon(self, event: Input.Changed) -> None:
+        """Search once for all letters of a read: each search has to end those before it."""
+        event.prevent_default().stop()
+        if self._wanted is None:
+            self.call_after_refresh(self._search)
+        self._wanted = event.value.strip()
+
+    def _search(self) -> None:
+        wanted = self._wanted
+        if wanted is not None:
+            self._cancel_gather_commands()
+            self._stop_no_matches_countdown()
+            self._gather_commands(wanted)
+
+    def _cancel_gather_commands(self) -> None:
+        self._wanted = None
+        super()._cancel_gather_commands()
+
+
+class Query(CommandInput):
+    """What is looked for."""
+
+    def _on_paste(self, event: Paste) -> None:
+        event.prevent_default().stop()
+        self.replace(first_line(event.text)[:LONGEST_QUERY], *sorted(self.selection))
+
+    def restricted(self) -> None:
+        """Ring no bell for what is too long to be found."""
 
 
 class Commands(CommandList):

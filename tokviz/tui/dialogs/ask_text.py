@@ -11,7 +11,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Field, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, Hint, field_row, rule
+from tokviz.tui.widgets.field import Field
 
 ResultT = TypeVar("ResultT")
 

@@ -16,46 +16,15 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.style import Style
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
-from tokviz.glyphs import UNSAFE, safe
+from tokviz.glyphs import safe
+from tokviz.tui.widgets.field import Field
 
 ResultT = TypeVar("ResultT")
 
 Hint = tuple[str, str, str]
 """A key as people read it, what it does, and the dialog's action that a click on it runs."""
-
-
-class Field(Input):
-    """A one-line input that never shows what a terminal must not receive.
-
-    Typing gives printable characters only; a paste can hold anything, so it is cleaned here.
-    """
-
-    DEFAULT_CSS = """
-    Field, Field:focus {
-        height: 1;
-        border: none;
-        padding: 0;
-        background: transparent;
-        background-tint: 0%;
-    }
-    """
-
-    def put(self, text: str) -> None:
-        """Replace what is in the field; the cursor stands behind it."""
-        self.value = text
-        self.cursor_position = len(text)
-
-    def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default()
-        event.stop()
-        self.replace(self.clean_paste(event.text), *sorted(self.selection))
-
-    def clean_paste(self, text: str) -> str:
-        """Turn pasted text into what may stand in the field."""
-        lines = text.strip().splitlines()
-        return UNSAFE.sub("", lines[0]) if lines else ""
 
 
 def field_row(field: Field) -> Horizontal:

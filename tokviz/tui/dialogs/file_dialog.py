@@ -28,9 +28,10 @@ from tokviz.listing import (
     split_typed,
     time_label,
 )
-from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList
 

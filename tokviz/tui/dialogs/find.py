@@ -17,8 +17,9 @@ from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all
-from tokviz.tui.dialogs.base import Dialog, Field, Hint
+from tokviz.tui.dialogs.base import Dialog, Hint
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.field import Field
 
 _PATIENCE = 0.3
 """Seconds after which a search is worth a word."""

@@ -11,9 +11,10 @@ from textual.widgets import Input, Static
 
 from tokviz.characters import USEFUL, Character, by_number, search
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 

@@ -12,8 +12,9 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Field, field_row, rule
+from tokviz.tui.dialogs.base import field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 

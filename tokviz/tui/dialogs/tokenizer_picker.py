@@ -24,7 +24,7 @@ from tokviz.places import HUB, place_words
 from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
-from tokviz.tui.dialogs.base import Field, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
@@ -39,6 +39,7 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     typed_source,
 )
 from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.lists import Cell, RowList
 
 _PATIENCE = 0.3

@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.base import Field
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import Copying
 from tokviz.tui.screens.replay.card import merge_text, paint_merge
@@ -22,6 +21,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.lists import Cell, PickList
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at
 from tokviz.glyphs import safe
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tui.dialogs.base import Field
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.choices import Choice, Choices
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.push_button import PushButton
 
 VOCABULARY_SIZES = (512, 1_000, 5_000, 10_000, 32_000, 50_257)

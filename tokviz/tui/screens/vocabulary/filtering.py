@@ -11,12 +11,12 @@ from textual.widgets import Input
 
 from tokviz.glyphs import UNSAFE
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.base import Field
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.turns import neighbour
 from tokviz.vocabulary.query import Flag, split_words, toggle_word
 from tokviz.vocabulary.search import ORDERS

@@ -19,6 +19,7 @@ from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
+from tokviz.tui.widgets.field import Field, first_line
 from tokviz.tui.widgets.fit import fit
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
@@ -107,18 +108,22 @@ class RegexHistory:
         return self._entries[self._place]
 
 
-class RegexInput(Input):
+class RegexInput(Field):
     """An input with a history under the up and down keys."""
 
     def __init__(self, value: str) -> None:
         """Take the first regex; the named ones are its history."""
-        super().__init__(value, compact=True, placeholder="a regex", select_on_focus=False)
+        super().__init__(value, placeholder="a regex", select_on_focus=False)
         named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
         self._history = RegexHistory([*reversed(named), value])
 
     def remember(self) -> None:
         """Keep the regex in the history."""
         self._history.add(self.value)
+
+    def clean_paste(self, text: str) -> str:
+        """Take the first line: a space at its beginning belongs to a regex."""
+        return first_line(text)
 
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
@@ -143,7 +148,8 @@ class RegexField(Vertical):
         height: auto;
         & > Horizontal { height: 1; }
         & .slash { width: 1; color: $text-accent; }
-        & RegexInput { width: 1fr; }
+        & RegexInput { width: 1fr; background: $surface; }
+        & RegexInput:focus { background-tint: $foreground 5%; }
         & > .notes { height: auto; max-height: 3; }
         & .verdict { width: 1fr; height: auto; color: $text-muted; }
         & .verdict.-wrong { color: $text-error; }
