@@ -19,7 +19,7 @@ from typing import Any
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.folders import state_folder
 from tokviz.formats.registry import is_builtin
-from tokviz.formats.run import is_run, read_about
+from tokviz.formats.run import finish_swaps, is_run, read_about
 from tokviz.listing import size_label, time_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -72,6 +72,7 @@ def list_runs(should_stop: Callable[[], bool] = lambda: False) -> list[Run]:
     """List the runs, the newest first, damaged ones too."""
     found: list[tuple[float, Path]] = []
     try:
+        finish_swaps(runs_folder())
         for path in runs_folder().iterdir():
             if should_stop():
                 return []

@@ -6,6 +6,8 @@ import glob
 import json
 import os
 import resource
+import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -18,6 +20,7 @@ import pytest
 import tokviz
 from tokviz.formats import run as run_folder
 from tokviz.formats import run_writer
+from tokviz.runs import list_runs
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 
@@ -141,21 +144,81 @@ def test_a_rename_that_fails_brings_the_old_run_back(run, tmp_path, monkeypatch)
     rename = os.rename
 
     def fail_once(source, target):
-        if Path(target) == folder and Path(source).name.startswith(".run."):
+        if Path(target) == folder and Path(source).parent.name == "new":
             raise OSError(28, "No space left on device")
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", fail_once)
+    monkeypatch.setattr(run_writer, "exchange", lambda one, other: False)
     with pytest.raises(tokviz.OutputFileError, match="No space left"):
         run.save(folder)
     assert content(folder) == before
     assert [*tmp_path.iterdir()] == [folder]
 
 
+def killed_at(step: int, save, can_exchange: bool) -> bool:
+    """Save in a process that is killed before a step of it; tell whether it was."""
+    if not (pid := os.fork()):
+        n_steps = 0
+
+        def count(act):
+            def counted(*arguments, **options):
+                nonlocal n_steps
+                n_steps += 1
+                if n_steps == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return act(*arguments, **options)
+
+            return counted
+
+        real = run_writer.exchange if can_exchange else lambda one, other: False
+        run_writer.exchange = count(real)
+        os.rename, os.mkdir, os.unlink = map(count, (os.rename, os.mkdir, os.unlink))
+        try:
+            save()
+        finally:
+            os._exit(0)
+    return os.waitpid(pid, 0)[1] != 0
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(
+    run, can_exchange, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: tmp_path)
+    folder = tmp_path / "run"
+    versions = {}
+    for name, kept in (("old", tokviz.train(["abab"], 300)), ("new", run)):
+        kept.save(tmp_path / name)
+        versions[name] = content(tmp_path / name)
+        shutil.rmtree(tmp_path / name)
+    found = []
+    for step in range(1, 99):
+        tokviz.train(["abab"], 300).save(folder)
+        (folder / "notes.txt").write_text("mine")
+        was_killed = killed_at(step, lambda: run.save(folder), can_exchange)
+        assert [listed.name for listed in list_runs()] == ["run"]
+        left = content(folder)
+        assert left.pop("notes.txt") == b"mine"
+        found.append(next(name for name, files in versions.items() if same(files, left)))
+        shutil.rmtree(folder)
+        if not was_killed:
+            break
+    assert found == sorted(found, reverse=True)
+    assert {*found} == {"old", "new"}
+    assert not [*tmp_path.glob(".run.old.*/*")]
+
+
+def same(one: dict[str, bytes], other: dict[str, bytes]) -> bool:
+    """Tell whether two runs are the same but for the times that they took."""
+    return {**one, "run.json": b""} == {**other, "run.json": b""}
+
+
 KILLED_WHILE_SAVING = """
 import os, signal, sys
 import tokviz
 from tokviz.formats import run_writer
+from tokviz.runs import list_runs
 run = tokviz.train(["abab"], 300)
 run_writer.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 run.save(sys.argv[1])

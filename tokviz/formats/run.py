@@ -15,13 +15,16 @@ No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import StrPath
 from tokviz.json_file import read_json
+from tokviz.locks import hold
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
@@ -40,11 +43,38 @@ TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
     "token_lengths.npy",
 )
 FORMAT_VERSION = 1
+MARK = "saving"
+"""A file in the folder of a run that is being written, locked by who does."""
+SWAPPED = "old"
+"""What stands in the name of a folder in which a run waits that takes another one's place."""
 
 
 def is_run(folder: StrPath) -> bool:
     """Tell whether a folder holds a training run."""
     return all((Path(folder) / name).is_file() for name in (TOKENIZER, ABOUT))
+
+
+def finish_swaps(parent: Path) -> None:
+    """Finish what was interrupted where a run took another one's place; it is one of the two."""
+    for mark in parent.glob(f".*.{SWAPPED}.*/{MARK}"):
+        with suppress(OSError), open(mark, "rb") as file:
+            if hold(file):
+                finish_swap(mark.parent)
+
+
+def finish_swap(aside: Path) -> None:
+    """Bring a run back that has no successor, else leave it only what belongs to no run."""
+    for run in aside.glob("*/*"):
+        target = aside.parent / run.name
+        if run.parent.name == "old" and not target.exists():
+            os.rename(run, target)
+            continue
+        for entry in run.iterdir():
+            if entry.name not in RUN_FILES:
+                os.rename(entry, target / entry.name)
+        # Before the mark goes, by which the rest would be found.
+        shutil.rmtree(run, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_target(folder: StrPath) -> None:

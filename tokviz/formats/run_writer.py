@@ -14,27 +14,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import OutputFileError
-from tokviz.files import StrPath, umask
+from tokviz.files import StrPath, exchange, umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
     ABOUT,
     FORMAT_VERSION,
     HISTORY,
+    MARK,
     PIECES,
     RUN_FILES,
+    SWAPPED,
     TOKEN_LENGTHS,
     TOKENIZER,
     check_target,
+    finish_swap,
+    finish_swaps,
 )
 from tokviz.locks import hold
 
 if TYPE_CHECKING:
     from tokviz.formats.npy import Items
     from tokviz.tokenizer import Tokenizer
-
-_MARK = "saving"
-"""A file in the folder of a run that is being written."""
 
 
 def write_run(
@@ -105,7 +106,7 @@ def _marked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":  # where a folder of open files cannot be renamed
         yield
         return
-    new, mark = folder / f"{_MARK}.new", folder / _MARK
+    new, mark = folder / f"{MARK}.new", folder / MARK
     with open(new, "wb") as file:
         if hold(file):  # some file systems have no locks
             os.rename(new, mark)
@@ -116,32 +117,34 @@ def _marked(folder: Path) -> Iterator[None]:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove what processes have left that were killed while they saved a run."""
-    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{_MARK}"):
+    finish_swaps(target.parent)
+    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{MARK}"):
         with contextlib.suppress(OSError), open(mark, "rb") as file:
             if hold(file):
                 shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def _swap(new: Path, target: Path) -> None:
-    """Put a new folder in the place of an old one, which comes back if that fails."""
+    """Put a new folder in the place of an old one, which comes back if that fails.
+
+    Whoever is killed meanwhile leaves one of the two there, or what `finish_swaps` brings back.
+    """
     if not target.exists():
         os.rename(new, target)
         return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}old."))
-    old = aside / "run"
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}{SWAPPED}."))
+    staged, old = (aside / place / target.name for place in ("new", "old"))
     try:
-        os.rename(target, old)
-        try:
-            os.rename(new, target)
-        except OSError:
-            os.rename(old, target)
-            raise
-        for entry in old.iterdir():
-            if entry.name not in RUN_FILES:
-                os.rename(entry, target / entry.name)
+        with open(aside / MARK, "wb") as mark:
+            hold(mark)
+            for path in (staged, old):
+                path.parent.mkdir()
+            os.rename(new, staged)
+            if not exchange(staged, target):
+                os.rename(target, old)
+                os.rename(staged, target)
     finally:
-        if target.exists():
-            shutil.rmtree(aside, ignore_errors=True)
+        finish_swap(aside)
 
 
 def _sync(path: Path) -> None:
