@@ -21,13 +21,14 @@ from _terminal import (
     PAGE_DOWN,
     PAGE_UP,
     RIGHT,
-    Echo,
-    Terminal,
+    on_terminal,
     peer_command,
     temporary_folder,
     tokviz_command,
 )
 from _texts import LINES, count_tokens, mixed_text, parse_size
+
+from tests.terminal import Echo, Terminal
 
 KEYS = b"etaoin\x7fshr dlu\rthe quick\x7fbrown fox\r"
 KEYS_PER_BURST = 6
@@ -90,12 +91,12 @@ def open_documents(
     """Open every document in the app, and in the peer unless it is too large for that."""
     for name, path in paths.items():
         n_bytes = path.stat().st_size
-        app = stack.enter_context(Terminal(tokviz_command(str(path)), folder))
+        app = stack.enter_context(on_terminal(tokviz_command(str(path)), folder))
         app.wait_counted(count_tokens(path), timeout=120)
         yield Subject(name, n_bytes, "tokviz", app)
         if n_bytes <= largest_for_peer:
             command = peer_command("_textarea_app.py", str(path))
-            plain = stack.enter_context(Terminal(command, folder))
+            plain = stack.enter_context(on_terminal(command, folder))
             plain.wait_until(lambda plain=plain: bool(plain.screen().text().strip()), 120)  # type: ignore[misc]
             plain.wait_quiet(0.5, timeout=120)
             yield Subject(name, n_bytes, "TextArea", plain)
@@ -103,9 +104,9 @@ def open_documents(
 
 def place_cursor(terminal: Terminal, near_end: bool) -> None:
     """Move the cursor into the text, some pages from the document's start or end."""
-    terminal.send(CTRL_END if near_end else CTRL_HOME)
+    terminal.type(CTRL_END if near_end else CTRL_HOME)
     terminal.wait_quiet(0.1)
-    terminal.send((PAGE_UP if near_end else PAGE_DOWN) * PAGES_FROM_THE_END + RIGHT * 4)
+    terminal.type((PAGE_UP if near_end else PAGE_DOWN) * PAGES_FROM_THE_END + RIGHT * 4)
     terminal.wait_quiet(0.2)
 
 

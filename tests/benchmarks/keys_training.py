@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from _report import Report, Target, arguments, p95
-from _terminal import PROJECT, Terminal, environment, temporary_folder, tokviz_command
+from _terminal import PROJECT, environment, on_terminal, temporary_folder, tokviz_command
 from _texts import count_tokens, mixed_text, parse_size
 from keys import COLUMNS, Subject, place_cursor, type_burst
 from train import Task, run, tokviz_train, write_corpus
@@ -55,7 +55,7 @@ def main() -> None:
         path.write_text(mixed_text(parse_size(options.size)), encoding="utf-8", newline="")
         task = Task(options.corpus, corpus, "gpt4", 32_000)
         run(tokviz_train(task, folder / "run", "first"), environment(folder))
-        with Terminal(tokviz_command(str(path)), folder) as terminal:
+        with on_terminal(tokviz_command(str(path)), folder) as terminal:
             terminal.wait_counted(count_tokens(path), timeout=120)
             idle, busy = (
                 Subject(options.size, path.stat().st_size, name, terminal)

@@ -6,24 +6,14 @@ every 50 ms at the start of the document, and its echo is looked for on the scre
 
 from __future__ import annotations
 
-import random
-import string
-import time
 from pathlib import Path
 
 from _report import Report, Target, arguments, median, p95
-from _terminal import (
-    NoFrameError,
-    Terminal,
-    peer_command,
-    temporary_folder,
-    tokviz_command,
-)
+from _terminal import on_terminal, peer_command, shows_coloured, temporary_folder, tokviz_command
 from _texts import count_tokens, mixed_text, parse_size
 
 FIRST_LINE = "first-line-of-the-document"
 KEY_INTERVAL = 0.05
-LETTERS_PER_LINE = 30
 COLUMNS = ("what", "median", "p95", "unit")
 
 
@@ -34,8 +24,8 @@ def open_file(path: Path, n_tokens: int, folder: Path) -> tuple[float, float, fl
         Seconds until the first coloured frame, seconds until all tokens are known, resident and
         peak megabytes then.
     """
-    with Terminal(tokviz_command(str(path)), folder) as terminal:
-        coloured = terminal.wait_until(lambda: terminal.shows_coloured(FIRST_LINE), 120)
+    with on_terminal(tokviz_command(str(path)), folder) as terminal:
+        coloured = terminal.wait_until(lambda: shows_coloured(terminal, FIRST_LINE), 120)
         known = terminal.wait_counted(n_tokens, 300)
         memory = terminal.resident_megabytes(), terminal.peak_megabytes()
         return coloured - terminal.started, known - terminal.started, *memory
@@ -47,42 +37,14 @@ def echo_delays(path: Path, seconds: float, folder: Path) -> list[float]:
     Returns:
         The seconds from each letter to the frame that shows it.
     """
-    with Terminal(tokviz_command(str(path)), folder) as terminal:
-        terminal.wait_until(lambda: terminal.shows_coloured(FIRST_LINE), 120)
-        return type_steadily(terminal, seconds)
-
-
-def type_steadily(terminal: Terminal, seconds: float) -> list[float]:
-    """Type a letter every 50 ms and return the seconds until each was seen."""
-    choose = random.Random(1)
-    typed = ""
-    waiting: list[tuple[str, float]] = []
-    delays: list[float] = []
-    start = time.perf_counter()
-    next_key = start
-    while next_key < start + seconds or waiting:
-        now = time.perf_counter()
-        if now >= next_key and next_key < start + seconds:
-            if len(typed) == LETTERS_PER_LINE:
-                terminal.send(b"\r")
-                typed = ""
-            typed += choose.choice(string.ascii_letters)
-            waiting.append((typed, time.perf_counter()))
-            terminal.send(typed[-1].encode())
-            next_key += KEY_INTERVAL
-        if terminal.pump(max(0.0, min(0.002, next_key - now))):
-            seen = [text for text, _ in waiting if terminal.shows(text)]
-            arrived = terminal.last_arrival
-            delays += [arrived - sent for text, sent in waiting if text in seen]
-            waiting = [(text, sent) for text, sent in waiting if text not in seen]
-        if waiting and now - waiting[0][1] > 20:
-            raise NoFrameError(f"{waiting[0][0]!r} not shown:\n{terminal.screen().text()}")
-    return delays
+    with on_terminal(tokviz_command(str(path)), folder) as terminal:
+        terminal.wait_until(lambda: shows_coloured(terminal, FIRST_LINE), 120)
+        return terminal.type_steadily(KEY_INTERVAL, lambda passed: passed < seconds)
 
 
 def peer_first_frame(path: Path, folder: Path) -> float:
     """Return the seconds until a stock TextArea shows the file."""
-    with Terminal(peer_command("_textarea_app.py", str(path)), folder) as terminal:
+    with on_terminal(peer_command("_textarea_app.py", str(path)), folder) as terminal:
         return terminal.wait_until(lambda: terminal.shows(FIRST_LINE), 300) - terminal.started
 
 

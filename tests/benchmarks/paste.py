@@ -16,13 +16,15 @@ from _report import Report, Target, arguments, median, p95
 from _terminal import (
     PASTE_END,
     PASTE_START,
-    NoFrameError,
-    Terminal,
+    on_terminal,
     peer_command,
+    shows_coloured,
     temporary_folder,
     tokviz_command,
 )
 from _texts import count_tokens, mixed_text, parse_size
+
+from tests.terminal import NoFrameError, Terminal
 
 LAST_WORD = "the-pasted-text-ends-here"
 LARGEST_FOR_PEER = 1_000_000
@@ -50,7 +52,7 @@ def paste_into_app(text: str, n_tokens: int, folder: Path) -> Paste:
     with empty_document(folder) as terminal:
         start = send_paste(terminal, text)
         shown = terminal.wait_until(lambda: terminal.shows(LAST_WORD), 120) - start
-        coloured = terminal.wait_until(lambda: terminal.shows_coloured(LAST_WORD), 120) - start
+        coloured = terminal.wait_until(lambda: shows_coloured(terminal, LAST_WORD), 120) - start
         known = terminal.wait_counted(n_tokens, 120) - start
         return Paste(shown, coloured, known, terminal.resident_megabytes())
 
@@ -59,7 +61,7 @@ def paste_into_peer(text: str, folder: Path) -> float:
     """Return the seconds until a stock TextArea shows the end of the text."""
     path = folder / "peer.txt"
     path.write_text("", encoding="utf-8")
-    with Terminal(peer_command("_textarea_app.py", str(path)), folder) as terminal:
+    with on_terminal(peer_command("_textarea_app.py", str(path)), folder) as terminal:
         terminal.wait_quiet(0.5)
         start = send_paste(terminal, text)
         return terminal.wait_until(lambda: terminal.shows(LAST_WORD), 300) - start
@@ -67,7 +69,7 @@ def paste_into_peer(text: str, folder: Path) -> float:
 
 def paste_into_reader(text: str, folder: Path) -> float:
     """Return the seconds until a program that does nothing else has read the text."""
-    with Terminal(peer_command("_transport.py"), folder) as terminal:
+    with on_terminal(peer_command("_transport.py"), folder) as terminal:
         terminal.wait_until(lambda: terminal.shows("ready"), 30)
         start = send_paste(terminal, text)
         return terminal.wait_until(lambda: terminal.shows("received"), 120) - start
@@ -86,7 +88,7 @@ def unfinished_paste(folder: Path) -> list[tuple[str, float]]:
         time.sleep(max(0.0, start + 2 - time.perf_counter()))
         for typed in ("Q", "QX", "QXZ"):
             start = time.perf_counter()
-            terminal.send(typed[-1].encode())
+            terminal.type(typed[-1].encode())
             delay = seconds_until(terminal, UNFINISHED + typed, start)
             results.append((f"key {len(typed)} after it", delay))
         return results
@@ -96,7 +98,7 @@ def empty_document(folder: Path) -> Terminal:
     """Start the app with an empty file and wait until it is ready."""
     path = folder / "empty.txt"
     path.write_text("", encoding="utf-8")
-    terminal = Terminal(tokviz_command(str(path)), folder)
+    terminal = on_terminal(tokviz_command(str(path)), folder)
     terminal.wait_counted(0, 60)
     terminal.wait_quiet(0.5)
     return terminal
@@ -106,7 +108,7 @@ def send_paste(terminal: Terminal, text: str, end: bytes = PASTE_END) -> float:
     """Paste as terminals do, with CR for newlines, and return when it began."""
     data = PASTE_START + text.replace("\n", "\r").encode() + end
     start = time.perf_counter()
-    terminal.send(data)
+    terminal.type(data)
     return start
 
 

@@ -9,13 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from _report import Report, Target, arguments, median, p95
-from _terminal import (
-    TOKEN_COLOUR,
-    Terminal,
-    peer_command,
-    temporary_folder,
-    tokviz_command,
-)
+from _terminal import TOKEN_COLOUR, on_terminal, peer_command, temporary_folder, tokviz_command
 
 BACKGROUND = b"48;2;"
 COLUMNS = ("program", "what", "median ms", "p95 ms", "min ms")
@@ -23,17 +17,15 @@ COLUMNS = ("program", "what", "median ms", "p95 ms", "min ms")
 
 def empty_frame(folder: Path) -> float:
     """Return the seconds until an empty Textual app has painted itself."""
-    with Terminal(peer_command("_empty_app.py"), folder) as terminal:
-        return terminal.wait_until(lambda: BACKGROUND in terminal.received, 30) - terminal.started
+    with on_terminal(peer_command("_empty_app.py"), folder) as terminal:
+        return terminal.wait_until(lambda: BACKGROUND in terminal.output, 30) - terminal.started
 
 
 def app_frames(folder: Path) -> tuple[float, float]:
     """Return the seconds until the app's first frame, and until its first with coloured tokens."""
-    with Terminal(tokviz_command(), folder) as terminal:
-        first = terminal.wait_until(lambda: BACKGROUND in terminal.received, 30)
-        coloured = terminal.wait_until(
-            lambda: TOKEN_COLOUR.search(terminal.received) is not None, 30
-        )
+    with on_terminal(tokviz_command(), folder) as terminal:
+        first = terminal.wait_until(lambda: BACKGROUND in terminal.output, 30)
+        coloured = terminal.wait_until(lambda: TOKEN_COLOUR.search(terminal.output) is not None, 30)
         return first - terminal.started, coloured - terminal.started
 
 

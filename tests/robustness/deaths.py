@@ -64,16 +64,9 @@ def _quit(subject: Subject) -> None:
     deadline = time.monotonic() + 20
     # Yes to "not saved"; the last answer, "discard", to the question about a training.
     for keys in cycle((b"\x11", b"y\x1b[F\r")):
-        if _wait_until(subject, subject.has_ended, 0.5) or time.monotonic() > deadline:
+        if subject.comes_true(subject.has_ended, 0.5) or time.monotonic() > deadline:
             return
         subject.type(keys)
-
-
-def _wait_until(subject: Subject, holds: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (held := holds()) and time.monotonic() < deadline:
-        subject.read_some()
-    return held
 
 
 DEATHS = (
@@ -158,7 +151,7 @@ def die(death: Death, state: State, folder: Path) -> list[str]:
             wrong.append(f"still runs: {Path(f'/proc/{orphan}/cmdline').read_bytes()!r}")
             os.kill(orphan, signal.SIGKILL)
         is_there = subject.slave >= 0
-        if is_there and not _wait_until(subject, subject.is_restored, RESTORE_SECONDS):
+        if is_there and not subject.comes_true(subject.is_restored, RESTORE_SECONDS):
             modes = ", ".join(subject.modes_left_on()) or "its attributes"
             wrong.append(f"the terminal is left with {modes}")
     return wrong
@@ -179,7 +172,7 @@ def _reaped(subject: Subject, pid: int) -> int:
         if found:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        subject.read_some()
+        subject.pump()
     raise AssertionError("it does not end")
 
 

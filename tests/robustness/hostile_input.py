@@ -27,7 +27,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests.robustness.monkey import apart  # noqa: E402
-from tests.tui.terminal.pty_process import PtyProcess  # noqa: E402
+from tests.terminal import Terminal  # noqa: E402
 from tokviz.tui.terminal.paste import PASTE_START  # noqa: E402
 
 START_SECONDS = 60.0
@@ -122,7 +122,7 @@ def cases(chance: random.Random) -> Iterator[tuple[str, Case]]:
     yield "a slow link", Case((b"hello \x1b[A\x1b[B\x1b[<0;5;5M\x1b[<0;5;5mabc",), pace=0.02)
 
 
-class Started(PtyProcess):
+class Started(Terminal):
     """The app, once it has drawn something."""
 
     def __init__(self, case: Case) -> None:
@@ -132,15 +132,9 @@ class Started(PtyProcess):
         self.case = case
         self.until(lambda: self.output.count(b"Tokens") > 0, START_SECONDS)
 
-    def until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Read until something holds or the app has ended; False if the time is over."""
-        deadline = time.monotonic() + seconds
-        while not (holds() or self.has_ended()):
-            if time.monotonic() > deadline:
-                return False
-            with suppress(OSError):
-                self.read_some()
-        return True
+    def until(self, holds: Callable[[], bool], seconds: float) -> None:
+        """Read until something holds or the app has ended, but not for longer."""
+        self.comes_true(lambda: holds() or self.has_ended(), seconds)
 
     def be_hostile(self) -> None:
         """Type what the case says, at its pace."""
@@ -153,8 +147,7 @@ class Started(PtyProcess):
                 for byte in data:
                     os.write(self.master, bytes((byte,)))
                     time.sleep(self.case.pace)
-                    with suppress(BlockingIOError):
-                        self.output += os.read(self.master, 64)
+                    self.pump(0)
             else:
                 self.type(data)
         if self.case.stall:
@@ -191,7 +184,7 @@ class Started(PtyProcess):
             for key in (CTRL_Q, b"y"):
                 with suppress(OSError):
                     os.write(self.master, key)
-                if self.until(lambda: False, 0.7) and self.has_ended():
+                if self.comes_true(self.has_ended, 0.7):
                     break
         return time.monotonic() - began
 

@@ -64,7 +64,7 @@ class Typist:
         self.subject.type(letters.encode())
         self.times += [time.monotonic()] * len(letters)
         self.text += letters
-        self.subject.read_some(self._chance.choice((0.0, 0.01, 0.05, 0.2)))
+        self.subject.pump(self._chance.choice((0.0, 0.01, 0.05, 0.2)))
 
     def lost(self, texts: list[str], killed: float) -> float | None:
         """Give how long before the kill the first letter was typed that is in none of the texts.
@@ -146,7 +146,7 @@ def while_choosing(home: Path, chance: random.Random) -> Outcome:
         while time.monotonic() < deadline:
             name = chance.choice(("show_invisibles", "wrap", "panel_visible", "log_scale"))
             subject.wish("choose", name, chance.choice("01"))
-            subject.read_some(chance.uniform(0.0, 0.4))
+            subject.pump(chance.uniform(0.0, 0.4))
         _kill(subject)
     _, complaint = load_settings(home / "config" / "tokviz" / "settings.json")
     return Outcome("settings", [complaint] if complaint else [], 0.0)
@@ -166,7 +166,7 @@ def while_training(home: Path, chance: random.Random) -> Outcome:
         subject.wish("train", str(corpus))
         deadline = _deadline(chance)
         while time.monotonic() < deadline:
-            subject.read_some(0.05)
+            subject.pump(0.05)
         _kill(subject)
         wrong = [f"still runs: {pid}" for pid in subject.left_behind()]
     runs = home / "state" / "tokviz" / "runs"

@@ -25,17 +25,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "benchmarks")]
 
 from _report import Report, Target, arguments, median, p95  # noqa: E402
 from _terminal import (  # noqa: E402
-    END_OF_FRAME,
     PAGE_DOWN,
     PASTE_END,
     PASTE_START,
-    Terminal,
+    on_terminal,
     temporary_folder,
     tokviz_command,
 )
 from _texts import mixed_text, parse_size  # noqa: E402
 
 from tests.oracles.edits import RUNS  # noqa: E402
+from tests.terminal import END_OF_FRAME, Terminal  # noqa: E402
 
 TEXTS = {kind: char for kind, char in RUNS.items() if kind != "raw bytes"}
 """What a run consists of."""
@@ -73,10 +73,10 @@ def cost_of(kind: str, size: str, n_keys: int, folder: Path) -> Cost:
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     count = time.perf_counter() - start
-    with Terminal(tokviz_command(str(path)), folder) as terminal:
+    with on_terminal(tokviz_command(str(path)), folder) as terminal:
         opened = terminal.wait_counted(n_tokens_in(done.stdout), PATIENCE) - terminal.started
         terminal.wait_quiet(0.5)
-        terminal.send(PAGE_DOWN * 8)
+        terminal.type(PAGE_DOWN * 8)
         terminal.wait_quiet(0.5)
         terminal.key(b"x")
         keys = [terminal.key(bytes([KEYS[n % len(KEYS)]])).first * 1000 for n in range(n_keys)]
@@ -93,12 +93,12 @@ def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
     text = mixed_text(parse_size(size)) if kind == "mixed" else run_of(kind, parse_size(size))
     path = folder / "empty.txt"
     path.write_text("", encoding="utf-8")
-    with Terminal(tokviz_command(str(path)), folder) as terminal:
+    with on_terminal(tokviz_command(str(path)), folder) as terminal:
         terminal.wait_counted(0, PATIENCE)
         terminal.wait_quiet(0.5)
-        before = len(terminal.received)
+        before = len(terminal.output)
         start = time.perf_counter()
-        terminal.send(PASTE_START + (text + LAST_WORD).replace("\n", "\r").encode() + PASTE_END)
+        terminal.type(PASTE_START + (text + LAST_WORD).replace("\n", "\r").encode() + PASTE_END)
         shown = terminal.wait_until(lambda: terminal.shows(LAST_WORD), PATIENCE) - start
         gaps = [later - earlier for earlier, later in pairwise(frames(terminal, before, 3.0))]
     return shown, max(gaps, default=0.0) * 1000
@@ -108,7 +108,7 @@ def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
     """Yield when frames end, for so long, as long as the app has something to show."""
     deadline = time.perf_counter() + seconds
     while time.perf_counter() < deadline and "+ tokens" in terminal.screen().text():
-        end = terminal.received.rfind(END_OF_FRAME, start)
+        end = terminal.output.rfind(END_OF_FRAME, start)
         if end >= 0:
             start = end + 1
             yield terminal.last_arrival

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.tui.terminal.pty_process import PtyProcess
+from tests.terminal import Terminal
 
 INSIDE = Path(__file__).with_name("inside.py")
 MARK = "TOKVIZ_SUBJECT"
 """The variable that tells the processes that came of something."""
 
 
-class Subject(PtyProcess):
+class Subject(Terminal):
     """A running tokviz, and all processes that come of it."""
 
     def __init__(
@@ -28,7 +27,7 @@ class Subject(PtyProcess):
             home: The folder of its settings, runs and texts, which exists.
             arguments: The arguments of tokviz.
             variables: Environment variables besides.
-            how: See `PtyProcess`.
+            how: See `Terminal`.
         """
         self.mark = os.environ.get(MARK) or uuid.uuid4().hex
         self._folder = home / f"subject-{self.mark}"
@@ -78,10 +77,8 @@ class Subject(PtyProcess):
 
     def left_behind(self, seconds: float = 5.0) -> list[int]:
         """List the processes that do not end by themselves within some seconds."""
-        deadline = time.monotonic() + seconds
-        while (left := self.processes()) and time.monotonic() < deadline:
-            self.read_some(0.02)
-        return left
+        self.comes_true(lambda: not self.processes(), seconds)
+        return self.processes()
 
 
 def home_variables(home: Path) -> dict[str, str]:

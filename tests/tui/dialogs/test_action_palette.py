@@ -153,13 +153,14 @@ async def test_what_is_typed_into_the_palette_finds_another_screens_action() -> 
 
 async def test_letters_of_one_read_are_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each search ends all those before it, so one for each letter would take the square of them.
-    searched = []
+    searched: list[str] = []
     gather = ActionPalette._gather_commands
-    monkeypatch.setattr(
-        ActionPalette,
-        "_gather_commands",
-        lambda palette, wanted: (searched.append(wanted), gather(palette, wanted))[1],
-    )
+
+    def count(palette: ActionPalette, wanted: str) -> object:
+        searched.append(wanted)
+        return gather(palette, wanted)
+
+    monkeypatch.setattr(ActionPalette, "_gather_commands", count)
     async with make_app().run_test() as pilot:
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(pilot.app.screen, ActionPalette))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.tui.terminal.pty_process import PtyProcess
+from tests.terminal import Terminal
 
 TINY_APP = Path(__file__).with_name("tiny_app.py")
 
 
-class TinyProcess(PtyProcess):
+class TinyProcess(Terminal):
     """The tiny app, and the lines that it logged."""
 
     def __init__(self, log: Path, *options: str, **settings: Any) -> None:

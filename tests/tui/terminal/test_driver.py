@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import ROOT
 from tests.tui.terminal.conftest import TINY_APP, TinyProcess
-from tests.tui.terminal.pty_process import ROOT
 from tokviz.tui.terminal.paste import PASTE_END, PASTE_START
 
 Start = Callable[..., TinyProcess]

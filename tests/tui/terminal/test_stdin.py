@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.terminal.pty_process import ROOT, PtyProcess
+from tests.terminal import ROOT, Terminal
 
 READ = """
 from tokviz.tui.terminal.stdin import read_piped_stdin
@@ -60,7 +60,7 @@ def test_too_much_is_an_error() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_standard_input_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    with PtyProcess("-c", READ, redirect=f"0>{tmp_path / 'file'}") as process:
+    with Terminal("-c", READ, redirect=f"0>{tmp_path / 'file'}") as process:
         assert process.end() == 0
         assert process.output.startswith(b"standard input: ")
 
@@ -78,7 +78,7 @@ def test_without_a_terminal_the_error_says_what_to_use() -> None:
     [("", b"None"), ("<&-", b"None"), ("</dev/null", b"b''"), ("<<E\nhi\nE", b"b'hi\\n'")],
 )
 def test_keys_come_from_the_terminal(redirect: str, piped: bytes) -> None:
-    with PtyProcess("-c", REOPEN, redirect=redirect) as process:
+    with Terminal("-c", REOPEN, redirect=redirect) as process:
         process.wait_for(lambda: b"reopened" in process.output and process.output.endswith(b"\n"))
         assert process.output.startswith(piped + b"\r\nreopened True True 0")
         process.type(b"key\r")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.terminal.pty_process import PtyProcess
+from tests.terminal import Terminal
 from tokviz.tui.terminal.modes import RESET
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
@@ -28,7 +28,7 @@ def program(*lines: str) -> str:
     return PROGRAM + "\n".join(lines)
 
 
-def children(process: PtyProcess) -> list[int]:
+def children(process: Terminal) -> list[int]:
     process.wait_for(lambda: b"\n" in process.output)
     return [int(word) for word in process.output.split(b"\r\n")[0].split()[1:]]
 
@@ -46,7 +46,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @linux_only
 def test_there_is_one_and_it_ends_with_the_app() -> None:
-    with PtyProcess("-c", program()) as process:
+    with Terminal("-c", program()) as process:
         pids = children(process)
         assert process.end() == 0
         assert len(pids) == 1
@@ -57,7 +57,7 @@ def test_there_is_one_and_it_ends_with_the_app() -> None:
 @linux_only
 def test_nothing_is_reset_unless_the_terminal_was_taken() -> None:
     lines = ("watcher.arm()", "watcher.disarm()", "os.kill(os.getpid(), 9)")
-    with PtyProcess("-c", program(*lines)) as process:
+    with Terminal("-c", program(*lines)) as process:
         pids = children(process)
         assert process.end() == 137
         process.wait_for(lambda: not is_alive(pids[0]))
@@ -73,7 +73,7 @@ def test_attributes_that_a_shell_has_set_meanwhile_stay() -> None:
         "termios.tcsetattr(0, termios.TCSANOW, attributes)",
         "os.kill(os.getpid(), 9)",
     )
-    with PtyProcess("-c", program(*lines)) as process:
+    with Terminal("-c", program(*lines)) as process:
         pids = children(process)
         assert process.end() == 137
         process.wait_for(lambda: RESET in process.output and not is_alive(pids[0]))
@@ -83,14 +83,14 @@ def test_attributes_that_a_shell_has_set_meanwhile_stay() -> None:
 @linux_only
 def test_raw_mode_is_undone() -> None:
     lines = ("watcher.arm()", "tty.setraw(0)", "os.kill(os.getpid(), 9)")
-    with PtyProcess("-c", program(*lines)) as process:
+    with Terminal("-c", program(*lines)) as process:
         process.wait_for(lambda: RESET in process.output)
         process.wait_for(process.is_restored)
 
 
 @linux_only
 def test_it_holds_nothing_of_the_app_and_hears_no_signal_of_its_terminal() -> None:
-    with PtyProcess("-c", program("time.sleep(1000)"), redirect="3</dev/null") as process:
+    with Terminal("-c", program("time.sleep(1000)"), redirect="3</dev/null") as process:
         (watcher,) = children(process)
         process.wait_for(lambda: len(os.listdir(f"/proc/{watcher}/fd")) == 2)
         assert os.getsid(watcher) == watcher != os.getsid(process.pid)
@@ -109,7 +109,7 @@ def test_the_app_lives_on_when_somebody_kills_the_watcher() -> None:
         "watcher.arm()",
         "watcher.disarm()",
     )
-    with PtyProcess("-c", program(*lines)) as process:
+    with Terminal("-c", program(*lines)) as process:
         assert process.end() == 0
 
 
@@ -122,7 +122,7 @@ def test_children_of_the_app_do_not_keep_it_waiting() -> None:
         "print('child', child.pid, flush=True)",
         "os.kill(os.getpid(), 9)",
     )
-    with PtyProcess("-c", program(*lines)) as process:
+    with Terminal("-c", program(*lines)) as process:
         process.wait_for(lambda: RESET in process.output)
         child = int(process.output.split(b"child ")[1].split()[0])
         os.kill(child, signal.SIGKILL)
