@@ -2,11 +2,12 @@
 
     python tests/robustness/all.py 30
     python tests/robustness/all.py 5 lossless.py leaks.py
+    python tests/robustness/all.py short
 
 Each gets so many minutes: it is begun again, with another seed, until they are over. A bench is a
-program whose docstring says how it is run; a run here does a tenth of that. What it prints stays on
-the screen, and the last lines are what each of them found. The exit code is 1 if one of them found
-something.
+program whose docstring says how it is run; a run here does a tenth of that, one of `short` a
+hundredth, and only once. What it prints stays on the screen, and the last lines are what each of
+them found. The exit code is 1 if one of them found something.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ NO_BENCHES = {"all.py", "inside.py", "newest_textual.py"}
 _COMMAND = re.compile(r"^ +python tests/robustness/(\w+\.py)([^#\n]*)", re.MULTILINE)
 
 
-def benches() -> dict[str, list[str]]:
-    """Give every bench, and the arguments of a run that takes minutes."""
+def benches(part: int = 10) -> dict[str, list[str]]:
+    """Give every bench, and the arguments of a run that does this part of what its help says."""
     found = {}
     for path in sorted(HERE.glob("*.py")):
         docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")), clean=False) or ""
@@ -33,7 +34,7 @@ def benches() -> dict[str, list[str]]:
         if command and command[1] == path.name not in NO_BENCHES:
             words = command[2].split()
             found[path.name] = [
-                str(max(1, int(word) // 10)) if word.isdecimal() else word for word in words
+                str(max(1, int(word) // part)) if word.isdecimal() else word for word in words
             ]
     return found
 
@@ -41,16 +42,21 @@ def benches() -> dict[str, list[str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the benches, and return 1 if one of them found something."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("minutes", type=float, help="for each bench")
+    parser.add_argument("minutes", help="for each bench, or short")
     parser.add_argument("benches", nargs="*", help="only these (all)")
     asked = parser.parse_args(arguments)
-    known = benches()
+    is_short = asked.minutes == "short"
+    known = benches(100 if is_short else 10)
     if unknown := set(asked.benches) - set(known):
         parser.error(f"no bench is called {', '.join(sorted(unknown))}")
+    try:
+        seconds = 0.0 if is_short else 60 * float(asked.minutes)
+    except ValueError:
+        parser.error(f"{asked.minutes!r} is not a number of minutes")
     results = []
     for name in asked.benches or known:
         began, n_runs, n_failed = time.monotonic(), 0, 0
-        while time.monotonic() - began < asked.minutes * 60:
+        while time.monotonic() - began < seconds or (is_short and not n_runs):
             print(f"\n== {name}, run {n_runs + 1}", flush=True)
             done = subprocess.run([sys.executable, HERE / name, *known[name]])
             n_runs, n_failed = n_runs + 1, n_failed + bool(done.returncode)

@@ -201,7 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
         n_deaths, n_well = n_deaths + 1, n_well + (not wrong)
         print(f"{'ok' if not wrong else 'WRONG'}  {what}", *wrong, sep="\n    ", flush=True)
     print(
-        f"{n_well} of {n_deaths} deaths: terminal restored, right exit code, nothing left running"
+        f"{n_well} of {n_deaths} deaths: terminal restored, right exit code, nothing left running; "
+        "must be all"
     )
     return int(n_well < n_deaths)
 

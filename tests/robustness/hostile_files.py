@@ -6,6 +6,8 @@
 
 Each is read by a process of its own, which stands for the app: it must live, must not grow by more
 than four times the file (and `SLACK_MB`), and none of its children may take more than their budget.
+With `--echo` each is opened in an app on a terminal instead, where a letter is typed every 20 ms
+until that is over, and then Ctrl+Q: they must be answered within `MOST_ECHO_MS`, as without a file.
 """
 
 from __future__ import annotations
@@ -25,6 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SLACK_MB = 64
 """What modules and caches may take that a file makes the app load."""
+
+
+MOST_ECHO_MS = 100.0
+KEY_SECONDS = 0.02
+TYPING_SECONDS = (1.0, 10.0)
+"""The shortest and the longest time for which letters are typed."""
+NOTHING = "(no file)"
 
 
 class Cost(NamedTuple):
@@ -80,6 +89,88 @@ def cost_of(name: str, folder: Path) -> Cost:
         told = {"end": f"{done.returncode}: {last[:200]}", "seconds": 0.0, "growth_mb": 0.0}
         told |= {"child_mb": 0.0, "died": True}
     return Cost(name, size, **told)
+
+
+class Echoes(NamedTuple):
+    """How long keys wait while a file is opened: that of letters, and Ctrl+Q, in ms."""
+
+    letters: list[float]
+    quit: float
+
+    @property
+    def p99(self) -> float:
+        """What 99 of 100 letters do not exceed."""
+        return sorted(self.letters)[int(0.99 * (len(self.letters) - 1))]
+
+
+def echoes_of(name: str, folder: Path) -> Echoes:
+    """Open a file in the app, and type meanwhile; `NOTHING` opens none."""
+    from tests.robustness.hostile import FILES
+    from tests.robustness.subject import Subject
+
+    home = Path(tempfile.mkdtemp(dir=folder))
+    rows, text = home / "rows.jsonl", home / "text.txt"
+    rows.write_text('{"messages": [{"role": "user", "content": "a"}]}\n')
+    text.write_text("")
+    with Subject(home, str(text), "-t", "gpt2") as app:
+        app.until("begun")
+        if name != NOTHING:
+            hostile = FILES[name]
+            path = hostile.write(home / "hostile")
+            path = path.parent if len(hostile.files) > 2 else path
+            # To make these screens takes long too, but that is not the fault of the file.
+            for screen in ("chat", "train"):
+                app.wish("show", screen)
+            app.until("train screen", "at rest")
+            if hostile.kind == "corpus":
+                app.wish("train", str(path))
+            else:
+                app.wish("ask", hostile.kind, str(path), str(rows))
+            app.wish("show", "tokens")
+            app.until("tokens screen")
+        app.wish("at rest")
+        least, most = TYPING_SECONDS
+        delays = app.type_steadily(
+            KEY_SECONDS,
+            lambda passed: passed < least or (passed < most and not app.has_obeyed()),
+        )
+        began = time.perf_counter()
+        app.type(b"\x11")
+        asked = app.wait_until(lambda: app.shows("Esc cancel"), 30.0) - began
+    return Echoes([1000 * delay for delay in delays], 1000 * asked)
+
+
+def measure_echoes(word: str) -> int:
+    """Print a line for each file, then the worst figures; 1 if a key waited for too long."""
+    from tests.robustness.hostile import FILES
+    from tests.terminal import NoFrameError
+
+    n_faulty, worst = 0, Echoes([0.0], 0.0)
+    print(f"{'file':32} {'letters':>7} {'p99 ms':>7} {'max ms':>7} {'Ctrl+Q ms':>9}")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for name in (NOTHING, *(name for name in FILES if word in name)):
+            try:
+                echoes = echoes_of(name, Path(folder))
+            except NoFrameError as error:
+                n_faulty += 1
+                print(f"{name:32} NO ANSWER {str(error)[:300]}", flush=True)
+                continue
+            most = max(echoes.letters)
+            is_late = max(most, echoes.quit) > MOST_ECHO_MS
+            print(
+                f"{name:32} {len(echoes.letters):7} {echoes.p99:7.0f} {most:7.0f} "
+                f"{echoes.quit:9.0f} {'LATE' if is_late else ''}",
+                flush=True,
+            )
+            if name != NOTHING:
+                n_faulty += is_late
+                worst = Echoes(worst.letters + echoes.letters, max(worst.quit, echoes.quit))
+    print(
+        f"{len(worst.letters) - 1} letters: p99 {worst.p99:.0f} ms, at most "
+        f"{max(worst.letters):.0f} ms; Ctrl+Q at most {worst.quit:.0f} ms; must be "
+        f"≤ {MOST_ECHO_MS:.0f} ms: {n_faulty} files are beyond"
+    )
+    return int(n_faulty > 0)
 
 
 def _probe(kind: str, path: str) -> dict[str, Any]:
@@ -165,11 +256,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("word", nargs="?", default="", help="only files with it in their name")
     parser.add_argument("--seconds", type=float, default=8.0, help="for one file (8)")
+    parser.add_argument("--echo", action="store_true", help="measure how long keys wait meanwhile")
     parser.add_argument("--probe", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.probe:
         print(json.dumps(_probe(*asked.probe)))
         return 0
+    if asked.echo:
+        return measure_echoes(asked.word)
     from tests.robustness.hostile import FILES
 
     costs = []
@@ -190,7 +284,8 @@ def main(arguments: list[str] | None = None) -> int:
         f"{len(costs)} files, {sum(cost.died for cost in costs)} deaths, {faulty} beyond a limit; "
         f"at most {max(cost.seconds for cost in costs):.1f} s, the app "
         f"+{max(cost.growth_mb for cost in costs):.0f} MB, a child "
-        f"{max(cost.child_mb for cost in costs):.0f} MB"
+        f"{max(cost.child_mb for cost in costs):.0f} MB; must be 0 deaths, "
+        f"≤ {asked.seconds:.0f} s, ≤ 4 x the file, ≤ 512 MB"
     )
     return int(faulty > 0)
 

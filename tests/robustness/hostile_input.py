@@ -241,7 +241,10 @@ def main(arguments: list[str] | None = None) -> int:
     seed = random.randrange(2**32) if asked.seed is None else asked.seed
     print(f"seed {seed}", flush=True)
     n_starts, wrong, slowest = search(seed, asked.rounds, asked.only)
-    print(f"hostile input: {len(wrong)} faults in {n_starts} starts, slowest end {slowest:.1f} s")
+    print(
+        f"hostile input: {len(wrong)} faults in {n_starts} starts, slowest end {slowest:.1f} s; "
+        f"must be 0, ≤ {QUIT_SECONDS:.0f} s"
+    )
     return int(bool(wrong))
 
 

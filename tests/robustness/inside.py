@@ -26,6 +26,8 @@ def is_training(app: Any) -> bool:
 CONDITIONS: dict[str, Callable[[Any], object]] = {
     "begun": lambda app: app.screen_stack and app._is_ready() and app.screen.focused,
     "dialog": lambda app: len(app.screen_stack) > 1,
+    "tokens screen": lambda app: app.current_mode == "tokens" and app._is_ready(),
+    "at rest": lambda app: not any(worker.is_running for worker in app.workers),
     "train screen": lambda app: app.current_mode == "train" and app._is_ready(),
     "training": is_training,
     "opened": lambda app: app.screen.state.n_merges,
@@ -77,11 +79,24 @@ def train(app: Any, corpus: str) -> None:
     app.call_later(app.screen.run_action, "screen.start_training")
 
 
+def ask(app: Any, kind: str, path: str, rows: str) -> None:
+    """Ask for a file, as a picker or a dialog does."""
+    from tokviz.chat.request import ChatRequest
+    from tokviz.session import UseTokenizer
+
+    if kind == "tokenizer":
+        app.session.ask(UseTokenizer(path))
+    else:
+        app.session.ask(ChatRequest(rows, path) if kind == "template" else ChatRequest(path))
+
+
 DEEDS: dict[str, Callable[..., object]] = {
     "fail": fail,
     "crash": crash,
     "exhaust": exhaust,
     "train": train,
+    "ask": ask,
+    "show": lambda app, screen: app.action_show_screen(screen),
     "scan": lambda app: app.screen.rows.checks.start(app.screen.rows.dataset),
     "choose": lambda app, name, value: app.session.change_settings(**{name: value == "1"}),
 }

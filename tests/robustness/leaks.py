@@ -515,7 +515,7 @@ def main(arguments: list[str] | None = None) -> int:
             break
     n_leaks = sum(found.what.startswith("leak") for found in wrong)
     print(f"leaks: {n_leaks} leaks and {len(wrong) - n_leaks} crashes in {n_done:,} outputs"
-          f" of {tried} payloads")  # fmt: skip
+          f" of {tried} payloads; must be 0 and 0")  # fmt: skip
     return int(bool(wrong))
 
 

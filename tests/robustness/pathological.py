@@ -129,8 +129,8 @@ def targets_of(costs: list[Cost]) -> Iterator[Target]:
         yield Target(f"{kind}: key in the longest", key, "≤", SLOWEST_KEY, "ms")
 
 
-def main() -> None:
-    """Measure and report."""
+def main() -> int:
+    """Measure and report; 1 if a target is missed."""
     parser = arguments(__doc__)
     parser.add_argument("--kinds", default=",".join(TEXTS))
     parser.add_argument("--sizes", default="10K,100K,1M,10M", help="ascending")
@@ -154,7 +154,8 @@ def main() -> None:
             targets.append(Target(f"paste of {kind}", shown, "≤", SLOWEST_PASTE, "s"))
             targets.append(Target(f"gap after a paste of {kind}", gap, "≤", LONGEST_GAP, "ms"))
     Report("pathological", COLUMNS, rows, targets).show(options.json)
+    return int(not all(target.reached for target in targets))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -59,17 +59,18 @@ class Subject(Terminal):
         """Wait until all wishes are done, and then until these conditions hold, one by one."""
         for condition in conditions:
             self.wish(condition)
-        self.wait_for(lambda: self._n_done() == self._n_wishes)
+        self.wait_for(self.has_obeyed)
 
     def until_written(self, words: bytes) -> None:
         """Wait until it has written this to the terminal."""
         self.wait_for(lambda: words in self.output)
 
-    def _n_done(self) -> int:
+    def has_obeyed(self) -> bool:
+        """Tell whether all wishes are done."""
         try:
-            return (self._folder / "done").read_text().count("\n")
+            return (self._folder / "done").read_text().count("\n") == self._n_wishes
         except FileNotFoundError:
-            return 0
+            return not self._n_wishes
 
     def processes(self) -> list[int]:
         """List the processes that came of it and still live, wherever they are by now."""

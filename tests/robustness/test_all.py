@@ -23,5 +23,9 @@ def test_every_program_that_says_how_it_is_run_is_a_bench() -> None:
     assert "0 of 0 runs found something" in done.stdout
 
 
+def test_minutes_that_are_no_number_are_refused() -> None:
+    assert run("soon").returncode == 2
+
+
 def test_a_bench_that_there_is_not_is_refused() -> None:
     assert run("1", "payloads.py").returncode == 2

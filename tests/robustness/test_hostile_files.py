@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 
 import tokviz
 from tests.robustness.hostile import FILES
-from tests.robustness.hostile_files import cost_of
+from tests.robustness.hostile_files import cost_of, echoes_of
 from tokviz.formats.apart import load
 
 QUICK = (
@@ -27,6 +28,14 @@ def test_there_are_sixty():
 def test_a_hostile_file_costs_no_more_than_its_budget(name, tmp_path):
     # How long it takes is for the bench to say, on a machine that does nothing else.
     assert cost_of(name, tmp_path).faults(seconds=120) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_letters_are_echoed_while_a_hostile_file_is_opened_and_ctrl_q_is_answered(tmp_path):
+    echoes = echoes_of("a huge rank", tmp_path)
+    assert len(echoes.letters) >= 50
+    assert 0 < echoes.p99 <= max(echoes.letters)
+    assert echoes.quit > 0
 
 
 def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):
