@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokviz.chat.lint import Finding
     from tokviz.chat.mask import visualize_tokenization
     from tokviz.chat.render import Rendering, render
+    from tokviz.compare.boundaries import Comparison, Disagreement, compare
     from tokviz.errors import (
         CorpusError,
         FormatError,
@@ -54,6 +55,9 @@ _HOMES = {
     "render_conversation": "tokviz.chat.contract",
     "render_for_completion": "tokviz.chat.contract",
     "visualize_tokenization": "tokviz.chat.mask",
+    "Comparison": "tokviz.compare.boundaries",
+    "Disagreement": "tokviz.compare.boundaries",
+    "compare": "tokviz.compare.boundaries",
     "CorpusError": "tokviz.errors",
     "FormatError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
@@ -67,9 +71,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "Conversation",
     "ConversationError",
     "CorpusError",
+    "Disagreement",
     "Finding",
     "FormatError",
     "InputFileError",
@@ -86,6 +92,7 @@ __all__ = [
     "TrainingRun",
     "UnknownTokenizerError",
     "VocabularyError",
+    "compare",
     "load",
     "render",
     "render_conversation",

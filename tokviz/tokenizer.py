@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from tokviz.formats.report import Report
 
 
+_MANY_TOKENS = 1024
+"""Tokens of one text that are worth a table of all lengths."""
+
+
 class Tokenization(NamedTuple):
     """The tokens of one text.
 
@@ -220,6 +224,27 @@ class Tokenizer:
         self._set(RankModel(source, pattern), _specials(special_tokens, {}), pattern, name)
         return self
 
+    def with_parts(
+        self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool
+    ) -> Tokenizer:
+        """Make a tokenizer of the same tokens and merges, and nothing else of this one.
+
+        Args:
+            split_pattern: How it cuts text.
+            specials: Its special tokens.
+            nfc: Whether it composes text before it encodes it.
+
+        Raises:
+            SpecialTokenError: If the id of a special token is another token's.
+        """
+        made = Tokenizer.__new__(Tokenizer)
+        made.by_ranks, made.ignore_merges = self.by_ranks, self.ignore_merges
+        made.nfc = made.lossy = nfc
+        made._set(self._model.with_pattern(split_pattern), specials, split_pattern, self.name)
+        if "_lengths" in vars(self):
+            made._lengths = self._lengths
+        return made
+
     def _set(self, model: Model, specials: SpecialTokens, pattern: SplitPattern, name: str) -> None:
         self._model = model
         self.name = name
@@ -411,30 +436,47 @@ class Tokenizer:
         import numpy as np
 
         ids: list[int] = []
-        token_lengths: list[int] = []
-        piece_lengths: list[int] = []
+        token_ends, piece_ends = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
         special_indexes: list[int] = []
         for segment, special in self._segments(text, allowed):
+            at = token_ends[-1][-1]
             if special:
                 special_indexes.append(len(ids))
                 ids.append(self.special_tokens[segment])
-                token_lengths.append(len(segment.encode()))
-                piece_lengths.append(token_lengths[-1])
+                ends = pieces = np.array([len(segment.encode())], np.int64)
             else:
                 encoded = self._model.encode(nfc(segment) if self.nfc else segment)
                 ids.extend(encoded)
-                lengths = [len(self.token_bytes(i)) for i in encoded]
+                ends = np.cumsum(self._lengths_of(encoded))
                 if self.changes(segment):
-                    places = origins(segment, bytetext.n_bytes)
-                    ends = [places[end] for end in accumulate(lengths, initial=0)]
-                    lengths = [end - start for start, end in pairwise(ends)]
-                token_lengths.extend(lengths)
-                cuts = pairwise([0, *self._pieces(segment)])
-                piece_lengths.extend(bytetext.n_bytes(segment[a:b]) for a, b in cuts)
+                    ends = np.array(origins(segment, bytetext.n_bytes), np.int64)[ends]
+                pieces = _byte_ends(segment, self._pieces(segment))
+            token_ends.append(ends + at)
+            piece_ends.append(pieces + at)
         flags = np.zeros(len(ids), dtype=bool)
         flags[special_indexes] = True
-        spans, pieces = spans_of(token_lengths), spans_of(piece_lengths)
+        spans, pieces = (_spans_between(np.concatenate(ends)) for ends in (token_ends, piece_ends))
         return Tokenization(ids, spans, pieces, flags, n_replaced)
+
+    def _lengths_of(self, ids: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Give the number of bytes of ordinary tokens."""
+        import numpy as np
+
+        if len(ids) < _MANY_TOKENS or self._lengths is None:
+            return np.fromiter((len(self.token_bytes(i)) for i in ids), np.int64, len(ids))
+        return self._lengths[ids]
+
+    @cached_property
+    def _lengths(self) -> npt.NDArray[np.int64] | None:
+        """The number of bytes of every ordinary token by id; None where most ids are none."""
+        import numpy as np
+
+        ids = self._model.ids()
+        if not ids or ids[-1] >= 4 * len(ids):
+            return None
+        lengths = np.zeros(ids[-1] + 1, np.int64)
+        lengths[ids] = [len(self._model.token(token_id) or b"") for token_id in ids]
+        return lengths
 
     def _pieces(self, text: str) -> list[int]:
         """Give where the pieces of plain text end, in its characters."""
@@ -553,4 +595,24 @@ def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
     import numpy as np
 
     edges = np.fromiter(accumulate(lengths, initial=0), dtype=np.int64, count=len(lengths) + 1)
+    return _spans_between(edges)
+
+
+def _spans_between(edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
     return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def _byte_ends(text: str, char_ends: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Give the byte offsets of character offsets behind the first character."""
+    import numpy as np
+
+    ends = np.asarray(char_ends, np.int64)
+    if text.isascii() or not len(ends):
+        return ends
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    sizes = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
+    # A surrogate of byte text is one byte.
+    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
+    return np.cumsum(sizes, dtype=np.int64)[ends - 1]

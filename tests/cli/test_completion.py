@@ -46,7 +46,7 @@ def test_the_shell_accepts_its_script(tokviz, shell):
 @needs_bash
 def test_bash_completes_commands(bash_script):
     assert complete_in_bash(bash_script, "tokviz", "") == list(COMMANDS)
-    assert complete_in_bash(bash_script, "tokviz", "co") == ["count", "completion"]
+    assert complete_in_bash(bash_script, "tokviz", "co") == ["count", "compare", "completion"]
 
 
 @needs_bash

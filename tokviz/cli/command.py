@@ -14,6 +14,7 @@ COMMANDS = {
     "encode": "turn texts into token ids",
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
+    "compare": "compare tokenizers on a text, with the cause of every difference",
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
@@ -28,6 +29,8 @@ _SYNONYMS = {
     "detokenize": "decode",
     "detokenise": "decode",
     "stats": "count",
+    "diff": "compare",
+    "versus": "compare",
 }
 """What other programs call our commands; none of them is one here."""
 

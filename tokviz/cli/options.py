@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.output import report
 
@@ -36,12 +36,50 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     add_json(parser)
 
 
+class _Once(argparse.Action):
+    """Takes an option that only makes sense once: the last one would win in silence."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the value.
+
+        Raises:
+            SystemExit: If there is one already.
+        """
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{option_string} is given twice; `tokviz compare` takes several")
+        setattr(namespace, self.dest, values)
+
+
+def add_tokenizers(parser: argparse.ArgumentParser) -> None:
+    """Add `-t` for commands that take several tokenizers."""
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        metavar="NAME",
+        action="append",
+        dest="tokenizers",
+        help="as for `tokviz encode`; once for each tokenizer",
+    )
+
+
+def load_tokenizers(arguments: argparse.Namespace) -> list[Tokenizer]:
+    """Load every tokenizer that was asked for, GPT-2's and GPT-4's if none was."""
+    return [load_named(place_of(name)) for name in arguments.tokenizers or ("gpt2", "gpt-4")]
+
+
 def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_TOKENIZER) -> None:
     """Add `-t`; `otherwise` names what is used where neither it nor the environment says."""
     parser.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME",
+        action=_Once,
         help="a name from `tokviz tokenizers`, a file or folder that holds a tokenizer, or "
         f"hf:org/name (default: ${TOKENIZER_VARIABLE}, else {otherwise})",
     )
@@ -127,11 +165,15 @@ def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     One from a file or folder gets its path for a name, so that whoever reads the name in the output
     can load it again.
     """
+    return load_named(tokenizer_name(arguments), arguments.split_pattern)
+
+
+def load_named(asked: str, split_pattern: str | None = None) -> Tokenizer:
+    """Load a tokenizer by what `load` takes, and say what there is to know about it."""
     from tokviz.formats.apart import load
     from tokviz.formats.registry import is_builtin
 
-    asked = tokenizer_name(arguments)
-    tokenizer = load(asked, split_pattern=arguments.split_pattern)
+    tokenizer = load(asked, split_pattern=split_pattern)
     if not is_builtin(asked):
         tokenizer.name = asked
     if tokenizer.lossy and not tokenizer.nfc:

@@ -209,6 +209,12 @@ class MergeListModel:
     def prepare(self) -> None:
         """Nothing takes long here."""
 
+    def with_pattern(self, split_pattern: SplitPattern) -> MergeListModel:
+        """Make a model of the same vocabulary and merges that cuts text by another pattern."""
+        made = MergeListModel(self.source, split_pattern, ignore_merges=self._ignore_merges)
+        made._pieces = self._pieces
+        return made
+
     def _encode_piece(self, piece: bytes) -> list[int]:
         known = self._pieces.get(piece)
         if known is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from tokviz.pretokenize.patterns import SplitPattern
+
 Merge = tuple[bytes, bytes]
 """The left and the right token of a merge."""
 
@@ -53,4 +55,8 @@ class Model(Protocol):
 
     def prepare(self) -> None:
         """Do now what would otherwise delay the first long text."""
+        ...
+
+    def with_pattern(self, split_pattern: SplitPattern) -> Model:
+        """Make a model of the same vocabulary and merges that cuts text by another pattern."""
         ...

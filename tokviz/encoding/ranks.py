@@ -83,6 +83,7 @@ class RankModel:
         self._short_pieces: dict[bytes, list[int]] = {}
         self._merge_of: dict[int, Merge | None] = {}
         self._merges: list[Merge] | None = None
+        self._pieces_of: RankModel | None = None
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -147,6 +148,8 @@ class RankModel:
 
     def encode(self, text: str) -> list[int]:
         """Encode byte text that holds no special token."""
+        if self._pieces_of is not None:
+            return self._encode_pieces(text, self._pieces_of._encode_any_piece)
         too_many = self.source.n_tokens > MOST_TOKENS_OF_TIKTOKEN
         if too_many or (self._core is None and len(text) <= SHORT_TEXT):
             return self._encode_pieces(text, self._encode_short_piece)
@@ -159,6 +162,16 @@ class RankModel:
         """Build tiktoken's tables now (some 50 ms for 100,000 tokens)."""
         if self.source.n_tokens <= MOST_TOKENS_OF_TIKTOKEN:
             self._built()
+
+    def with_pattern(self, split_pattern: SplitPattern) -> RankModel:
+        """Make a model of the same vocabulary that cuts text by another pattern.
+
+        It has no tables of its own: tiktoken's would take longer to build than most texts take.
+        """
+        made = RankModel.__new__(RankModel)
+        made.__dict__.update(self.__dict__)
+        made._pattern, made._pieces_of = split_pattern, self
+        return made
 
     def _encode_pieces(self, text: str, encode_piece: Callable[[bytes], list[int]]) -> list[int]:
         ids: list[int] = []
@@ -178,6 +191,14 @@ class RankModel:
                 self._short_pieces.pop(old, None)
         self._short_pieces[piece] = ids
         return ids
+
+    def _encode_any_piece(self, piece: bytes) -> list[int]:
+        known = self._short_pieces.get(piece)
+        if known is not None:
+            return known
+        if self._core is None and len(piece) <= SHORT_TEXT:
+            return self._encode_short_piece(piece)
+        return self._built().encode_piece(piece)
 
     def _built(self) -> _Core:
         if self._core is None:

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+
+
+def test_a_table_and_the_first_disagreements_with_their_causes(tokviz):
+    done = tokviz("compare", "-t", "gpt2", "-t", "gpt-4", stdin=b"x.append(1)")
+    table, _, found = done.text.partition("\n\n")
+    _, first, second = table.splitlines()
+    assert first.split() == ["gpt2", "6", "1.83", "1.83", "6.00"]
+    assert second.split() == ["cl100k_base", "5", "2.20", "2.20", "5.00", "-16.7%"]
+    assert found.splitlines()[:4] == [
+        "1 disagreement (split 1)",
+        "line 1, column 2: .append",
+        "  gpt2         . append",
+        "  cl100k_base  .append",
+    ]
+    assert "  split: gpt2 (pattern gpt2) has 2 pieces . (punctuation" in found
+
+
+def test_json_says_the_same(tokviz, tmp_path):
+    (tmp_path / "a.txt").write_text("caf\u00e9\nx.append(1)")
+    done = tokviz("compare", "--json", "-t", "gpt2", "-t", "gpt-4", tmp_path / "a.txt")
+    record = json.loads(done.out)
+    assert [one["n_tokens"] for one in record["tokenizers"]] == [10, 8]
+    [found] = record["disagreements"]
+    assert (found["bytes"], found["text"], found["cause"]) == ([7, 14], ".append", "split")
+    assert found["ids"][1] == [2102]
+    assert record["causes"] == {"split": 1}
+
+
+def test_markdown_escapes_what_would_end_a_cell(tokviz, tmp_path):
+    done = tokviz("compare", "--markdown", stdin=b"hello")
+    assert done.text.splitlines()[1] == "|---|---:|---:|---:|---:|---:|"
+    assert done.text.splitlines()[-2] == "They make the same tokens of it."
+
+
+def test_one_tokenizer_is_not_enough_and_two_are_too_many_elsewhere(tokviz):
+    done = tokviz("compare", "-t", "gpt2", stdin=b"x")
+    assert (done.code, done.out) == (1, b"")
+    assert "give -t twice or more" in done.err
+    done = tokviz("count", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
+    assert (done.code, done.out) == (2, b"")
+    assert "`tokviz compare` takes several" in done.err
+
+
+def test_bytes_that_are_not_utf8_and_controls_are_shown_safely(tokviz):
+    done = tokviz("compare", stdin=b"\x1b[31m\xff caf\xc3\xa9.x")
+    assert done.code == 0
+    assert b"\x1b" not in done.out

@@ -1,0 +1,190 @@
+"""Where tokenizers disagree, against a slow oracle; causes, by taking them over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokviz
+from tests.oracles import nasty
+from tests.profiles import examples
+from tokviz import Tokenizer, bytetext
+from tokviz.compare.boundaries import Comparison, compare
+from tokviz.compare.causes import combined
+from tokviz.encoding.specials import SpecialTokens
+
+Token = tuple[int, int, bool, bytes]
+"""Start and end in the text, whether it is special, and its bytes."""
+
+
+@cache
+def load(name: str) -> Tokenizer:
+    return tokviz.load(name)
+
+
+@cache
+def small(pattern: str, tie_break: str, special: str = "<|x|>") -> Tokenizer:
+    """Learn a few merges that others have in another order, or not at all."""
+    texts = ["the theme there, then they're 1234 ...//\n\n", "  in the end he sang 'll  the\t"]
+    run = tokviz.train(
+        texts * 3, 300, split_pattern=pattern, tie_break=tie_break, special_tokens=[special]
+    )
+    return run.tokenizer
+
+
+def composing() -> Tokenizer:
+    gpt4 = load("gpt-4")
+    return gpt4.with_parts(gpt4.split_pattern, SpecialTokens({"<|y|>": 200_000}), nfc=True)
+
+
+CAST: dict[str, Callable[[], Tokenizer]] = {
+    "gpt2": lambda: load("gpt2"),
+    "gpt4": lambda: load("gpt-4"),
+    "gpt4o": lambda: load("o200k_base"),
+    "qwen2": lambda: load("qwen2"),
+    "composing": cache(composing),
+    "small": lambda: small("gpt4", "first"),
+    "ties": lambda: small("gpt2", "lexicographic"),
+    "words": lambda: small("whitespace", "first", "ing"),
+    "gaps": lambda: load("gpt2").with_parts(
+        tokviz.SplitPattern("custom", r"\w+|\s", "a test"), SpecialTokens(), nfc=False
+    ),
+}
+casts = st.lists(st.sampled_from(sorted(CAST)), min_size=2, max_size=4, unique=True)
+
+
+def tokens_of(tokenizer: Tokenizer, text: str) -> list[Token]:
+    story = tokenizer.tokenize_byte_text(text)
+    return [
+        (start, end, bool(special), tokenizer.token_bytes(token_id))
+        for token_id, (start, end), special in zip(
+            story.ids, story.byte_spans.tolist(), story.special, strict=True
+        )
+    ]
+
+
+def slow_spans(text: str, tokenizers: Sequence[Tokenizer]) -> list[tuple[int, int]]:
+    """Walk through the bytes from one shared border to the next."""
+    sides = [tokens_of(tokenizer, text) for tokenizer in tokenizers]
+    ends = [{0} | {end for _, end, _, _ in side} for side in sides]
+    found = []
+    start = 0
+    for place in range(1, bytetext.n_bytes(text) + 1):
+        if all(place in own for own in ends):
+            inside = [[t for t in side if start < t[1] <= place] for side in sides]
+            if any(tokens != inside[0] for tokens in inside):
+                found.append((start, place))
+            start = place
+    return found
+
+
+@given(text=nasty.byte_texts, names=casts)
+def test_disagreements_are_the_smallest_stretches_that_differ(text: str, names: list[str]) -> None:
+    tokenizers = [CAST[name]() for name in names]
+    comparison = Comparison(text, tokenizers)
+    assert [d.byte_span for d in comparison.disagreements] == slow_spans(text, tokenizers)
+    for number, tokenizer in enumerate(tokenizers):
+        ids = tokenizer.encode_byte_text(text)
+        assert comparison.counts[number] == len(ids)
+        story = tokenizer.tokenize_byte_text(text)
+        for found in comparison.disagreements:
+            start, end = found.byte_span
+            own = [
+                token_id
+                for token_id, (_, last) in zip(ids, story.byte_spans.tolist(), strict=True)
+                if start < last <= end
+            ]
+            assert list(found.ids[number]) == own
+
+
+@examples(200)
+@given(text=nasty.byte_texts, names=casts.filter(lambda names: len(names) == 2))
+def test_what_is_named_the_cause_makes_the_disagreement_go_away_and_less_does_not(
+    text: str, names: list[str]
+) -> None:
+    one, other = (CAST[name]() for name in names)
+    comparison = Comparison(text, [one, other])
+    for found in comparison.disagreements:
+        causes, first_takes = found.reasons[1]
+        taker, giver = (one, other) if first_takes else (other, one)
+
+        def agree(
+            taken: tuple[str, ...],
+            taker: Tokenizer = taker,
+            giver: Tokenizer = giver,
+            span: tuple[int, int] = found.byte_span,
+        ) -> bool:
+            hybrid = combined(taker, giver, taken)  # type: ignore[arg-type]
+            return all(
+                end <= span[0] or start >= span[1]
+                for start, end in slow_spans(text, [hybrid, giver])
+            )
+
+        assert agree(causes)
+        if len(causes) > 1:
+            assert not any(agree((cause,)) for cause in causes)
+        assert found.explanation.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "cause", "said"),
+    [
+        ("x.append", ["gpt2", "gpt4"], "split", "the piece '.append' (letters, with one"),
+        (" 12345", ["gpt2", "gpt4"], "split", "has the piece ' 12345' (digits"),
+        ("Unbelievable", ["gpt2", "gpt4o"], "merges", "gpt2 has no such merge"),
+        ("<|im_start|>", ["gpt4", "qwen2"], "specials", "is a special token of qwen2"),
+        ("e\u0301", ["gpt4", "composing"], "normalization", "turns the text into"),
+    ],
+)
+def test_each_cause_is_said_in_a_sentence(
+    text: str, names: list[str], cause: str, said: str
+) -> None:
+    [found] = compare(text, [CAST[name]() for name in names]).disagreements
+    assert found.cause == cause
+    assert said in found.explanation
+
+
+def test_the_first_merge_that_one_has_and_the_other_lacks_is_named() -> None:
+    a = Tokenizer(dict(enumerate([*map(bytes, zip(range(256))), b"ab"])), [(b"a", b"b")], name="a")
+    b = Tokenizer(dict(enumerate([*map(bytes, zip(range(256))), b"bc"])), [(b"b", b"c")], name="b")
+    [found] = compare("abc", [a, b]).disagreements
+    assert found.cause == "merges"
+    assert found.explanation == (
+        "In the piece 'abc', b merges 'b' + 'c' (rank 0), a has no such merge."
+    )
+
+
+def test_where_a_merge_comes_first_the_order_is_named() -> None:
+    vocab = dict(enumerate([*map(bytes, zip(range(256))), b"ab", b"bc"]))
+    a = Tokenizer(vocab, [(b"a", b"b"), (b"b", b"c")], name="a")
+    b = Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")], name="b")
+    [found] = compare("abc", [a, b]).disagreements
+    assert found.explanation == (
+        "In the piece 'abc', b merges 'b' + 'c' (rank 0), for a it is rank 1, and 'a' + 'b' "
+        "(rank 0) comes first."
+    )
+
+
+def test_equal_tokens_are_no_disagreement_and_no_text_has_none() -> None:
+    gpt4 = load("gpt-4")
+    same = combined(gpt4, load("gpt2"), ())
+    assert compare("Hello world", [gpt4, same]).disagreements == ()
+    assert compare("", [gpt4, load("gpt2")]).counts == (0, 0)
+    assert compare("", [gpt4, load("gpt2")]).disagreements == ()
+    assert compare("x", []).counts == ()
+
+
+def test_lone_surrogates_are_replaced_and_counted() -> None:
+    comparison = compare("a\ud800b", [load("gpt2"), load("gpt-4")])
+    assert comparison.n_replaced == 1
+    assert comparison.data == "a\ufffdb".encode()
+
+
+def test_special_tokens_can_be_plain_text() -> None:
+    names = load("gpt-4"), load("gpt2")
+    assert compare("<|endoftext|>", names).disagreements == ()
+    assert compare("<|endoftext|>", names, "none").counts == (7, 7)

@@ -1,0 +1,183 @@
+"""Compare tokenizers on a text: a table, and where they disagree and why.
+
+output: a line per tokenizer
+  NAME  TOKENS  BYTES/TOKEN  CHARACTERS/TOKEN  TOKENS/WORD  DIFFERENCE
+  DIFFERENCE is to the first tokenizer. Then the first disagreements: the smallest stretches of text
+  that begin and end at borders of tokens in all of them, and of which they make other tokens, each
+  with its tokens and its cause:
+    split          their split patterns cut it otherwise
+    merges         the same pieces, other merges
+    specials       a special token for one, plain text for the other
+    normalization  one of them changes the text first
+  The cause is what the first tokenizer would have to take over to agree, or the other one from it.
+
+--json, one object per input:
+  {"file", "n_bytes", "n_chars", "n_words", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
+   "chars_per_token", "tokens_per_word", "difference"}], "n_disagreements",
+   "causes": {cause: number},
+   "disagreements": [{"bytes": [start, end], "text", "ids", "tokens", "cause", "why"}]}
+  "tokens" are hexadecimal; "text" may hold U+FFFD.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tokviz import bytetext
+from tokviz.cli import options
+from tokviz.cli.inputs import for_each_input, read_blocks, read_whole
+from tokviz.cli.output import print_json
+from tokviz.cli.replay_frames import label
+from tokviz.errors import TokvizError
+from tokviz.glyphs import safe
+from tokviz.sentences import counted, said
+
+if TYPE_CHECKING:
+    from tokviz.compare.boundaries import Comparison, Disagreement
+    from tokviz.compare.figures import Figures
+
+HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
+Row = tuple[str, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz compare`."""
+    options.add_files(parser, "a text to compare on")
+    options.add_tokenizers(parser)
+    options.add_specials(parser)
+    parser.add_argument(
+        "--most", type=int, default=10, metavar="N", help="disagreements to list (default 10)"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object per input")
+    form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare on each input."""
+    from tokviz.compare.boundaries import Comparison
+
+    tokenizers = options.load_tokenizers(arguments)
+    if len(tokenizers) < 2:
+        raise TokvizError("there is nothing to compare with: give -t twice or more")
+    names = options.input_names(arguments.files)
+
+    def compare_one(name: str) -> None:
+        data = read_whole(read_blocks(name), " are too many to compare on: take a part of them")
+        text = bytetext.from_bytes(data)
+        comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
+        if arguments.json:
+            print_json(_record(name, comparison, arguments.most))
+            return
+        if len(names) > 1:
+            print(f"## {safe(name)}" if arguments.markdown else safe(name))
+        table = list(table_rows(comparison))
+        for line in markdown_table(table) if arguments.markdown else plain_table(table):
+            print(line)
+        fence = ["```"] if arguments.markdown else []
+        for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
+            print(line)
+
+    return for_each_input(names, compare_one)
+
+
+def table_rows(comparison: Comparison) -> Iterator[Row]:
+    """Give the cells of the table, heads first."""
+    yield ("", *HEADS)
+    figures = comparison.figures
+    for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
+        difference = _percent(own.difference(figures[0])) if number else ""
+        yield (
+            safe(side.tokenizer.name), f"{own.n_tokens:,}", _number(own.bytes_per_token),
+            _number(own.chars_per_token), _number(own.tokens_per_word), difference,
+        )  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1%}"
+
+
+def plain_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Align a table whose first row are heads: names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        yield "  ".join((f"{name:<{widths[0]}}", *numbers)).rstrip()
+
+
+def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Write a table whose first row are heads as Markdown."""
+    for number, row in enumerate(rows):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        if not number:
+            yield f"|---|{'---:|' * (len(row) - 1)}"
+
+
+def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
+    found = comparison.disagreements
+    if not found:
+        yield "They make the same tokens of it."
+        return
+    causes = Counter(disagreement.cause for disagreement in found)
+    by_cause = ", ".join(f"{cause} {number:,}" for cause, number in causes.most_common())
+    yield f"{counted(len(found), 'disagreement')} ({by_cause})"
+    width = max(len(safe(side.tokenizer.name)) for side in comparison.sides)
+    for disagreement in found[:most]:
+        start, end = disagreement.byte_span
+        row, column = comparison.place(start)
+        yield f"line {row + 1:,}, column {column + 1:,}: {label(comparison.data[start:end])}"
+        for number, side in enumerate(comparison.sides):
+            tokens = " ".join(map(label, disagreement.tokens(number)))
+            yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
+        yield f"  {disagreement.cause}: {said(disagreement.sentences(disagreement.other), label)}"
+    if len(found) > most:
+        yield f"… and {len(found) - most:,} more; --most says how many are listed"
+
+
+def _record(name: str, comparison: Comparison, most: int) -> dict[str, Any]:
+    figures = comparison.figures
+    found = comparison.disagreements
+    return {
+        "file": name,
+        "n_bytes": len(comparison.data),
+        "n_chars": len(comparison.text),
+        "n_words": figures[0].n_words,
+        "tokenizers": [
+            _figures_record(side.tokenizer.name, own, figures[0])
+            for side, own in zip(comparison.sides, figures, strict=True)
+        ],
+        "n_disagreements": len(found),
+        "causes": dict(Counter(disagreement.cause for disagreement in found)),
+        "disagreements": [_disagreement_record(comparison, one) for one in found[:most]],
+    }
+
+
+def _figures_record(name: str, own: Figures, base: Figures) -> dict[str, Any]:
+    return {
+        "name": name,
+        "n_tokens": own.n_tokens,
+        "bytes_per_token": own.bytes_per_token,
+        "chars_per_token": own.chars_per_token,
+        "tokens_per_word": own.tokens_per_word,
+        "difference": own.difference(base),
+    }
+
+
+def _disagreement_record(comparison: Comparison, found: Disagreement) -> dict[str, Any]:
+    start, end = found.byte_span
+    numbers = range(len(comparison.sides))
+    return {
+        "bytes": [start, end],
+        "text": comparison.data[start:end].decode("utf-8", "replace"),
+        "ids": [list(ids) for ids in found.ids],
+        "tokens": [[token.hex() for token in found.tokens(number)] for number in numbers],
+        "cause": found.cause,
+        "why": found.explanation,
+    }

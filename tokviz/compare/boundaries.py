@@ -1,0 +1,182 @@
+"""Where tokenizers cut the same text into other tokens, and what of them is the cause.
+
+A *disagreement* is the smallest stretch of text whose ends are borders of tokens in every tokenizer
+and which they do not all make the same tokens of. Its cause is found by trying; see
+`tokviz.compare.causes`.
+
+>>> import tokviz
+>>> gpt2, gpt4 = tokviz.load("gpt2"), tokviz.load("gpt-4")
+>>> comparison = compare("I paid 12345", [gpt2, gpt4])
+>>> comparison.counts
+(5, 5)
+>>> [(found.byte_span, found.cause) for found in comparison.disagreements]
+[((6, 12), 'split')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.compare.causes import Cause, Reason, reasons_of
+from tokviz.compare.figures import Figures, figures_of
+from tokviz.compare.side import Side
+from tokviz.compare.why_other import why_other
+from tokviz.encoding.specials import AllowedSpecial
+from tokviz.sentences import Sentence, said
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.tokenizer import Tokenizer
+
+    Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A stretch of text of which tokenizers make other tokens.
+
+    Attributes:
+        byte_span: Where it starts and ends, in the bytes of the text: the nearest places that are
+            borders of tokens in every tokenizer.
+        ids: By tokenizer, the ids of exactly this stretch.
+        reasons: By tokenizer, why it and the first one disagree here; without causes where they
+            agree.
+    """
+
+    byte_span: tuple[int, int]
+    ids: tuple[tuple[int, ...], ...]
+    reasons: tuple[Reason, ...]
+    _comparison: Comparison
+
+    @property
+    def cause(self) -> Cause:
+        """What makes `other` differ from the first tokenizer, the first if several things do."""
+        return self.reasons[self.other].causes[0]
+
+    @property
+    def other(self) -> int:
+        """The number of the tokenizer that `cause` and `explanation` are about."""
+        return next(number for number, reason in enumerate(self.reasons) if reason.causes)
+
+    @property
+    def explanation(self) -> str:
+        """Say in a sentence or two what the cause comes to here, bytes as Python writes them."""
+        return said(self.sentences(self.other))
+
+    def sentences(self, other: int) -> tuple[Sentence, ...]:
+        """Say why a tokenizer makes other tokens here than the first one; nothing if it does not.
+
+        Args:
+            other: Its number.
+        """
+        return self._comparison.why(self.byte_span, other, self.reasons[other].causes)
+
+    def tokens(self, number: int) -> list[bytes]:
+        """Give the tokens of one of the tokenizers."""
+        tokenizer = self._comparison.sides[number].tokenizer
+        return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
+
+
+class Comparison:
+    """The same text in several tokenizers.
+
+    Attributes:
+        text: The text, as byte text.
+        sides: What each tokenizer makes of it.
+        n_replaced: Lone surrogates in the text that became U+FFFD.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        tokenizers: Sequence[Tokenizer],
+        allowed_special: AllowedSpecial | bool = True,
+        n_replaced: int = 0,
+    ) -> None:
+        """Tokenize byte text; see `compare`."""
+        self.text = text
+        self.n_replaced = n_replaced
+        self._allowed = allowed_special
+        self.sides = tuple(Side.of(tokenizer, text, allowed_special) for tokenizer in tokenizers)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The number of tokens by tokenizer."""
+        return tuple(len(side.ids) for side in self.sides)
+
+    @cached_property
+    def figures(self) -> tuple[Figures, ...]:
+        """What it comes to by tokenizer."""
+        return tuple(figures_of(self.text, count, len(self.data)) for count in self.counts)
+
+    def place(self, byte: int) -> tuple[int, int]:
+        """Give the row and the column, in characters, of a byte offset."""
+        before = self.data[:byte]
+        row_start = before.rfind(b"\n") + 1
+        return before.count(b"\n"), len(bytetext.from_bytes(before[row_start:]))
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the text."""
+        return bytetext.to_bytes(self.text)
+
+    @cached_property
+    def spans(self) -> Int64s:
+        """The byte spans of the disagreements, ascending; shape (n, 2)."""
+        import numpy as np
+
+        if not self.sides:
+            return np.empty((0, 2), np.int64)
+        shared = self.sides[0].borders
+        for side in self.sides[1:]:
+            shared = np.intersect1d(shared, side.borders, assume_unique=True)
+        stretches = np.stack([shared[:-1], shared[1:]], axis=1)
+        differ = np.zeros(len(stretches), bool)
+        for side in self.sides[1:]:
+            differ |= ~self.sides[0].same_in(stretches, side)
+        found: Int64s = stretches[differ]
+        return found
+
+    @cached_property
+    def disagreements(self) -> tuple[Disagreement, ...]:
+        """Every stretch of which they do not all make the same tokens."""
+        first, *others = self.sides or (None,)
+        if first is None:
+            return ()
+        reasons = [[Reason()] * len(self.spans)]
+        for other in others:
+            found = reasons_of(self.text, self.spans, first, other, allowed=self._allowed)
+            reasons.append(found)
+        ids = [side.ids_in(self.spans) for side in self.sides]
+        rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)
+        return tuple(
+            Disagreement((start, end), own_ids, own_reasons, self)
+            for (start, end), (own_ids, own_reasons) in zip(self.spans.tolist(), rows, strict=True)
+        )
+
+    def why(
+        self, byte_span: tuple[int, int], other: int, causes: tuple[Cause, ...]
+    ) -> tuple[Sentence, ...]:
+        """Say why the first tokenizer and another one differ in a disagreement."""
+        sides = self.sides[0], self.sides[other]
+        return tuple(why_other(self.data, byte_span, *sides, cause) for cause in causes)
+
+
+def compare(
+    text: str, tokenizers: Sequence[Tokenizer], allowed_special: AllowedSpecial = "all"
+) -> Comparison:
+    """Tokenize a text by several tokenizers and find where they disagree.
+
+    Args:
+        text: Any `str`; see `Tokenizer.encode`.
+        tokenizers: The tokenizers. The first one is what the causes of all others are told by.
+        allowed_special: Which special tokens of each are recognised; see `Tokenizer.encode`.
+    """
+    mended, n_replaced = bytetext.replace_surrogates(text)
+    return Comparison(mended, tokenizers, allowed_special, n_replaced)

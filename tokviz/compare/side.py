@@ -1,0 +1,139 @@
+"""What one tokenizer makes of a text, in a form that is quick to compare with another's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.encoding.specials import AllowedSpecial
+    from tokviz.tokenizer import Tokenizer
+
+    Bools = npt.NDArray[np.bool_]
+    Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The tokens of a text in one tokenizer.
+
+    Attributes:
+        tokenizer: The tokenizer.
+        ids: The token ids, n of them.
+        ends: Where each token ends, in bytes of the text; shape (n,).
+        borders: Where tokens end, each place once, with the start and the end of the text.
+        piece_ends: Where each piece ends; shape (m,).
+        marks: What places cannot tell: for every token that is special, or whose bytes are not what
+            stands in the text, where it ends (at least 1), whether it is special, and its bytes.
+    """
+
+    tokenizer: Tokenizer
+    ids: list[int]
+    ends: Int64s
+    borders: Int64s
+    piece_ends: Int64s
+    marks: frozenset[tuple[int, bool, bytes]]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial | bool) -> Side:
+        """Tokenize byte text."""
+        import numpy as np
+
+        story = tokenizer.tokenize_byte_text(text, allowed)
+        ends = story.byte_spans[:, 1]
+        # The ends ascend already, which `unique` would take no advantage of.
+        edges = np.concatenate([[0], ends, [bytetext.n_bytes(text)]])
+        borders = edges[np.concatenate([[True], edges[1:] != edges[:-1]])]
+        altered = tokenizer.remote or tokenizer.changes(text)
+        told = np.ones_like(story.special) if altered else story.special
+        numbers = np.flatnonzero(told).tolist()
+        data = bytetext.to_bytes(text) if numbers else b""
+        marks = set()
+        for number in numbers:
+            start, end = story.byte_spans[number].tolist()
+            token = tokenizer.token_bytes(story.ids[number])
+            special = bool(story.special[number])
+            if special or token != data[start:end]:
+                marks.add((max(end, 1), special, token))
+        piece_ends = story.pieces[:, 1]
+        return cls(tokenizer, story.ids, ends, borders, piece_ends, frozenset(marks))
+
+    def numbers_in(self, stretches: Int64s) -> tuple[Int64s, Int64s]:
+        """Give the number of the first token in each stretch of bytes, and the one behind its last.
+
+        A token without any bytes belongs to what is before it.
+
+        Args:
+            stretches: Byte spans, ascending; shape (n, 2). They begin and end at borders.
+        """
+        import numpy as np
+
+        firsts = np.searchsorted(self.ends, stretches[:, 0], side="right")
+        firsts[stretches[:, 0] == 0] = 0
+        return firsts, np.searchsorted(self.ends, stretches[:, 1], side="right")
+
+    def ids_in(self, stretches: Int64s) -> list[tuple[int, ...]]:
+        """Give the ids of each stretch."""
+        firsts, lasts = self.numbers_in(stretches)
+        pairs = zip(firsts.tolist(), lasts.tolist(), strict=True)
+        return [tuple(self.ids[first:last]) for first, last in pairs]
+
+    @property
+    def special_marks(self) -> set[tuple[int, bool, bytes]]:
+        """The marks of special tokens."""
+        return {mark for mark in self.marks if mark[1]}
+
+    def pieces_in(self, span: tuple[int, int]) -> list[tuple[int, int]]:
+        """Give the byte spans of the pieces that touch a stretch of bytes."""
+        import numpy as np
+
+        first = int(np.searchsorted(self.piece_ends, span[0], side="right"))
+        last = int(np.searchsorted(self.piece_ends, span[1], side="left"))
+        ends = self.piece_ends[first : last + 1].tolist()
+        start = int(self.piece_ends[first - 1]) if first else 0
+        return list(zip([start, *ends], ends, strict=False))
+
+    def has_piece(self, piece: tuple[int, int]) -> bool:
+        """Tell whether a stretch of bytes is one piece."""
+        return self.pieces_in(piece) == [piece]
+
+    def tokens_of(self, span: tuple[int, int]) -> list[int]:
+        """Give where the tokens end that end in a stretch of bytes."""
+        import numpy as np
+
+        first, last = np.searchsorted(self.ends, span, side="right")
+        ends: list[int] = self.ends[first:last].tolist()
+        return ends
+
+    def same_in(self, stretches: Int64s, other: Side) -> Bools:
+        """Tell for each stretch of bytes whether another one makes the same tokens of it.
+
+        The same are tokens of the same bytes at the same places, special in both or in none.
+
+        Args:
+            stretches: Byte spans, ascending; shape (n, 2). They need not end at borders: then they
+                are the same only if they end at borders in both.
+            other: What another tokenizer makes of the text.
+        """
+        import numpy as np
+
+        same = _none_in(stretches, np.setxor1d(self.borders, other.borders, assume_unique=True))
+        for end in (0, 1):
+            same &= np.isin(stretches[:, end], self.borders)
+            same &= np.isin(stretches[:, end], other.borders)
+        unlike = sorted({place for place, _, _ in self.marks ^ other.marks})
+        return same & _none_in(stretches, np.array(unlike, np.int64))
+
+
+def _none_in(stretches: Int64s, places: Int64s) -> Bools:
+    """Tell for each stretch whether no place is behind its start and not behind its end."""
+    import numpy as np
+
+    before = np.searchsorted(places, stretches[:, 0], side="right")
+    none: Bools = before == np.searchsorted(places, stretches[:, 1], side="right")
+    return none

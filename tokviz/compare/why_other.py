@@ -1,0 +1,157 @@
+"""Why one tokenizer makes other tokens of a stretch of text than another, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.compare.causes import Cause
+from tokviz.compare.side import Side
+from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace
+from tokviz.pretokenize.alternatives import alternative_of
+from tokviz.sentences import Sentence
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+MOST_PIECES = 6
+"""Pieces and tokens that a sentence lists."""
+_CONTEXT = 4096
+"""Bytes before a piece that are looked at to find out what takes it."""
+
+ByteSpan = tuple[int, int]
+
+
+def why_other(data: bytes, span: ByteSpan, one: Side, other: Side, cause: Cause) -> Sentence:
+    """Say what a cause comes to.
+
+    Args:
+        data: The bytes of the text.
+        span: The stretch.
+        one: What the first tokenizer makes of the text.
+        other: What the other one makes of it.
+        cause: The part of the tokenizers that is the cause.
+    """
+    return _SENTENCES[cause](data, span, one, other)
+
+
+def _normalization(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+    parts: list[str | bytes] = []
+    for side in (one, other):
+        changed = [mark for mark in _marks_in(side, span) if not mark[1]]
+        if changed:
+            parts += ["; " if parts else "", f"{side.tokenizer.name} turns the text into "]
+            parts.append(b"".join(token for _, _, token in changed))
+    still = [side.tokenizer.name for side in (one, other) if not _marks_in(side, span)]
+    if still and parts:
+        parts.append(f"; {still[0]} takes it as it stands")
+    return (*(parts or ["They normalize the text in different ways"]), ".")
+
+
+def _marks_in(side: Side, span: ByteSpan) -> list[tuple[int, bool, bytes]]:
+    return sorted(mark for mark in side.marks if span[0] < mark[0] <= span[1])
+
+
+def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+    parts: list[str | bytes] = []
+    for side, without in ((one, other), (other, one)):
+        others = _marks_in(without, span)
+        for mark in _marks_in(side, span):
+            if mark[1] and mark not in others:
+                parts += ["; " if parts else "", mark[2]]
+                parts.append(f" is a special token of {side.tokenizer.name}, ")
+                parts.append(f"plain text for {without.tokenizer.name}")
+                break
+    return (*parts, ".")
+
+
+def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+    parts: list[str | bytes] = []
+    for side in (one, other):
+        pieces = side.pieces_in(span)
+        unlike = _first_unlike(pieces, one, other)
+        n, tokenizer = len(pieces), side.tokenizer
+        parts.append("; " if parts else "")
+        parts.append(f"{tokenizer.name} (pattern {tokenizer.split_pattern.name}) has ")
+        parts.append("the piece " if n == 1 else f"{n:,} pieces ")
+        for number, piece in enumerate(pieces[:MOST_PIECES]):
+            parts += [" | " if number else "", data[slice(*piece)]]
+            parts.append(_taken(data, side, piece) if piece == unlike else "")
+        parts.append(" | …" if n > MOST_PIECES else "")
+    return (*parts, ".")
+
+
+def _first_unlike(pieces: list[ByteSpan], one: Side, other: Side) -> ByteSpan | None:
+    """Give the first of a tokenizer's pieces that the two do not share."""
+    for piece in pieces:
+        if not (one.has_piece(piece) and other.has_piece(piece)):
+            return piece
+    return None
+
+
+def _taken(data: bytes, side: Side, piece: ByteSpan) -> str:
+    """Say in brackets what the alternative of the pattern takes that takes a piece."""
+    pattern = side.tokenizer.split_pattern
+    if pattern.guarded or side.tokenizer.remote or side.tokenizer.nfc:
+        return ""
+    first = max(0, piece[0] - _CONTEXT)
+    text, before, own = (
+        bytetext.from_bytes(data[start:end])
+        for start, end in ((first, piece[1] + _CONTEXT), (first, piece[0]), piece)
+    )
+    found = alternative_of(pattern, text, len(before), len(before) + len(own))
+    if found is None:
+        return ""
+    return f" ({found.words or pattern.regex[slice(*found.span)]})"
+
+
+def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+    piece = next(iter(one.pieces_in(span)), span)
+    for piece in one.pieces_in(span):
+        if other.has_piece(piece) and one.tokens_of(piece) != other.tokens_of(piece):
+            break
+    token = data[slice(*piece)]
+    traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
+    if not all(trace.tokens for trace in traces):
+        return ("Of the piece ", token[:64], "… they make different tokens.")
+    merge = _first_merge(traces, one.tokenizer, other.tokenizer)
+    return ("In the piece ", token, ", ", *merge, ".")
+
+
+def _first_merge(traces: list[EncodeTrace], one: Tokenizer, other: Tokenizer) -> Sentence:
+    """Say which merge one of the two applies first that the other does not."""
+    for trace, others, own, lacking in (
+        (traces[1], traces[0], other, one),
+        (traces[0], traces[1], one, other),
+    ):
+        made = {(step.start, step.end) for step in others.steps}
+        step = next((s for s in trace.steps if (s.start, s.end) not in made), None)
+        if step is not None:
+            return _one_merge(step, others, own, lacking)
+    return (f"{one.name} and {other.name} take it whole in one and not in the other",)
+
+
+def _one_merge(
+    step: TraceStep, others: EncodeTrace, own: Tokenizer, lacking: Tokenizer
+) -> Sentence:
+    joined: Sentence = (step.left, " + ", step.right)
+    start: Sentence = (f"{own.name} merges ", *joined, f" (rank {step.rank:,}), ")
+    rank = lacking.pair_rank(step.left, step.right)
+    if rank is None:
+        return (*start, f"{lacking.name} has no such merge")
+    taken = next(
+        (s for s in others.steps if s.start < step.end and step.start < s.end
+         and not (step.start <= s.start and s.end <= step.end)), None
+    )  # fmt: skip
+    late = (*start, f"for {lacking.name} it is rank {rank:,}")
+    if taken is None:
+        return late
+    return (*late, ", and ", taken.left, " + ", taken.right, f" (rank {taken.rank:,}) comes first")
+
+
+_SENTENCES = {
+    "normalization": _normalization,
+    "specials": _specials,
+    "split": _split,
+    "merges": _merges,
+}
