@@ -5,11 +5,12 @@ changed. Requests:
 
 - `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
 - `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
-- `{"do": "split", "regex": text}`: cut the kept text and answer with its pieces, in order:
-  `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
-  pieces' ends counted from `start` and `gaps` counts the answer's own pieces. With `seconds` no
-  step may take longer: where one does, the rest of the word, of the line or (the `most`th time) of
-  the text is a gap, and the last answer is `{"stuck": [[offset, reason]…]}`.
+- `{"do": "split", "regex": text, "seconds": n, "most": n}`: cut the kept text and answer with its
+  pieces, in order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where
+  `ends` are the pieces' ends counted from `start` and `gaps` counts the answer's own pieces. No step
+  may take longer than `seconds`: where one does, the rest of the word, of the line or (the `most`th time) of
+  the text is a gap, and the last answer is `{"stuck": [[offset, reason, beginning]…]}`, where
+  `beginning` is a piece's as it is to be shown.
 - `{"do": "check", "regex": text, "seconds": n}`: compile only: `{"matches_empty": bool}`.
 
 Offsets are characters of the byte text.
@@ -25,6 +26,7 @@ from typing import Any
 from tokviz.child.protocol import Body, pack_numbers
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.step_limit import StepLimit
+from tokviz.pretokenize.guard import beginning
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import SplitProgress, split_in_steps
 
@@ -70,16 +72,12 @@ def _split(request: Body, text: str) -> Iterator[Body]:
         "custom",
         unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
     )
-    seconds: float | None = request.get("seconds")
-    if seconds is None:
-        yield from _pieces(split_in_steps(pattern, text, n_chars=_STEP_CHARS))
-        return
-    limit = StepLimit(seconds, request["most"])
+    limit = StepLimit(request["seconds"], request["most"])
     _compile(pattern, limit)
     steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
     yield from _pieces(steps)
     if limit.stuck:
-        yield {"stuck": limit.stuck}
+        yield {"stuck": [(place, reason, beginning(text, place)) for place, reason in limit.stuck]}
 
 
 def _compile(pattern: SplitPattern, limit: StepLimit) -> None:

@@ -30,7 +30,7 @@ STEP_SECONDS = 1.0
 MOST_TOLERATED = 3
 """So many steps of a text may take too long; what is behind the last of them is one gap."""
 
-_PATIENCE_SECONDS = 2 * STEP_SECONDS
+PATIENCE_SECONDS = 2 * STEP_SECONDS
 """The child ends a step by itself; one that cannot is killed."""
 
 _LIMITS = Limits(niceness=0)
@@ -38,7 +38,9 @@ _PART_CHARS = 1 << 20
 _SHOWN_CHARS = 24
 _KEPT_CHARS = 1 << 20
 
-_Done = tuple[Split, list[tuple[int, str]]]
+_Failure = tuple[int, str, str]
+"""Where a piece begins that takes too long, why, and its beginning."""
+_Done = tuple[Split, list[_Failure]]
 _NOTHING: tuple[tuple[SplitPattern, str, int] | None, _Done | None] = (None, None)
 
 _lock = Lock()
@@ -85,8 +87,9 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
         done = _ask_child(*asked)
         _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
     result, failures = done
-    for place, reason in failures:
-        failure = _failure(pattern.regex, text, place, reason)
+    for place, reason, piece in failures:
+        at = place + offset_of(text)
+        failure = PatternError(pattern.regex, reason, place=at, piece=piece)
         if found is None:
             raise failure
         found.append(failure)
@@ -120,10 +123,10 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     except JobError as error:
         died = str(error)
     steps = [_as_progress(answer) for answer in answers if "ends" in answer]
-    failures = [(place, reason) for answer in answers for place, reason in answer.get("stuck", ())]
+    failures = [tuple(failure) for answer in answers for failure in answer.get("stuck", ())]
     if died is not None:
         place = max((step.ends[-1] for step in steps if step.ends), default=0)
-        failures.append((place, died))
+        failures.append((place, died, beginning(text, place)))
         if place < len(text):
             steps.append(SplitProgress(place, array("q", [len(text)]), (0,), 0))
     return join_steps(steps), failures
@@ -142,7 +145,7 @@ def _call(requests: Any, answers: list[Message]) -> None:
     global _client
     with _lock:
         if _client is None:
-            _client = JobClient("split", limits=_LIMITS, patience=_PATIENCE_SECONDS)
+            _client = JobClient("split", limits=_LIMITS, patience=PATIENCE_SECONDS)
         client = _client
     client.call(requests, answers.append)
 
@@ -153,11 +156,14 @@ def _as_progress(answer: Message) -> SplitProgress:
     return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
 
 
-def _failure(regex_text: str, text: str, place: int, reason: str) -> PatternError:
+def beginning(text: str, place: int) -> str:
+    """Show how a stretch of a text begins.
+
+    >>> beginning("abc", 1)
+    "'bc'"
+    """
     piece = text[place : place + _SHOWN_CHARS]
-    shown = repr(piece) + ("…" if place + len(piece) < len(text) else "")
-    where = f"at character {place + offset_of(text):,} of the text, {shown}"
-    return PatternError(regex_text, f"{reason} {where}")
+    return repr(piece) + ("…" if place + len(piece) < len(text) else "")
 
 
 def _forget() -> None:
