@@ -22,7 +22,7 @@ from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.pretokenize.tolerance import offset_of, tolerated
+from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
 
 STEP_SECONDS = 1.0
 """Wall-clock time that compiling, or the way from one piece to the next, may take."""
@@ -79,20 +79,17 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
         JobDroppedError: If the app is about to end.
     """
     global _last
-    found = tolerated()
-    most = 1 if found is None else MOST_TOLERATED
+    most = MOST_TOLERATED if are_tolerated() else 1
     asked = (pattern, text, most)
     last_asked, done = _last
     if done is None or last_asked != asked:
         done = _ask_child(*asked)
         _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
     result, failures = done
-    for place, reason, piece in failures:
-        at = place + offset_of(text)
-        failure = PatternError(pattern.regex, reason, place=at, piece=piece)
-        if found is None:
-            raise failure
-        found.append(failure)
+    report(
+        PatternError(pattern.regex, reason, place=place + offset_of(text), piece=piece)
+        for place, reason, piece in failures
+    )
     return result
 
 

@@ -9,9 +9,11 @@ import pytest
 import tokviz
 from tests.tui.test_token_card import CardApp
 from tests.tui.waiting import settle, until
+from tokviz.chat.conversation import Conversation, Message
 from tokviz.live import LiveDocument
-from tokviz.session import Opened, Session
+from tokviz.session import Opened, Session, ShowConversation
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
 
 Z34 = "z" * 34
@@ -70,3 +72,18 @@ async def test_a_selection_is_explained_in_a_thread(tmp_path: Path) -> None:
         assert app.card._explained is None
         await until(pilot, lambda: app.card._explained is not None)
         assert "takes longer than 1 s for one piece" in " ".join(app.lines())
+
+
+async def test_a_conversation_is_rendered_and_the_piece_is_a_finding(tmp_path: Path) -> None:
+    conversation = Conversation((Message("user", f"hello\n{Z34}"), Message("assistant", "hi")))
+    session = Session(Opened(""), hostile(tmp_path), first=ShowConversation(conversation))
+    app = TokvizApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        await until(pilot, lambda: screen.rendered.findings)
+        await settle(pilot)
+        assert screen.rendered.problem is None
+        assert screen.rendered.rendering is not None
+        messages = [finding.message for finding in screen.rendered.findings]
+        assert any("message 1: the split pattern takes longer than 1 s" in m for m in messages)
