@@ -91,9 +91,7 @@ class PatternError(TokvizError):
     def behind(self, n_chars: int) -> PatternError:
         """Say the same of a longer text, in which so many characters stand before this one."""
         place = None if self.place is None else self.place + n_chars
-        return PatternError(
-            self.pattern, self.reason, self.position, place=place, piece=self.piece
-        )
+        return PatternError(self.pattern, self.reason, self.position, place=place, piece=self.piece)
 
 
 class TokenIdError(TokvizError):

@@ -57,7 +57,7 @@ def test_what_was_tolerated_once_is_an_error_for_who_does_not() -> None:
 
 
 def test_the_mask_of_a_text_names_it_every_time() -> None:
-    text = '{"messages": [{"role": "user", "content": "%s"}]}' % Z34
+    text = json.dumps({"messages": [{"role": "user", "content": Z34}]})
     for _ in range(2):
         assert "takes longer than 1 s" in str(mask_text(TOKENIZER, text).sentence)
 

@@ -131,8 +131,7 @@ def test_who_waits_is_let_go_when_it_is_closed():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    client = guard._client
-    assert client is not None
+    client = guard._clients["split"]
     while not client._calls.locked():
         pass
     guard.close()

@@ -46,7 +46,7 @@ _NOTHING: tuple[tuple[SplitPattern, str, int] | None, _Done | None] = (None, Non
 _lock = Lock()
 _last = _NOTHING
 """The newest text and how it was split, replaced as one: it is often asked for twice."""
-_client: JobClient | None = None
+_clients: dict[str, JobClient] = {}
 
 
 def check(regex_text: str) -> bool:
@@ -97,10 +97,7 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     """Have a text split, and the places told at which that took too long, with the reasons."""
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        for start in range(0, len(text), _PART_CHARS):
-            yield {"do": "text", "text": text[start : start + _PART_CHARS]}
-        yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
-        memory["n_chars"] = len(text)
+        yield from text_requests(text, memory)
         yield {
             "do": "split",
             "regex": pattern.regex,
@@ -129,22 +126,33 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     return join_steps(steps), failures
 
 
+def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:
+    """Let a text be the one that the child keeps; `memory` is what is known of that."""
+    for start in range(0, len(text), _PART_CHARS):
+        yield {"do": "text", "text": text[start : start + _PART_CHARS]}
+    yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
+    memory["n_chars"] = len(text)
+
+
 def close() -> None:
-    """End the child; who waits for it gets a `JobDroppedError`. The next call starts another."""
-    global _client
+    """End all children; who waits for one gets a `JobDroppedError`. The next call starts others."""
     with _lock:
-        client, _client = _client, None
-    if client is not None:
+        clients = list(_clients.values())
+        _clients.clear()
+    for client in clients:
         client.close()
 
 
-def _call(requests: Any, answers: list[Message]) -> None:
-    global _client
+def client_for(purpose: str, patience: float) -> JobClient:
+    """Give the client of the job `split` that serves a purpose, whose child starts when needed."""
     with _lock:
-        if _client is None:
-            _client = JobClient("split", limits=_LIMITS, patience=PATIENCE_SECONDS)
-        client = _client
-    client.call(requests, answers.append)
+        if purpose not in _clients:
+            _clients[purpose] = JobClient("split", limits=_LIMITS, patience=patience)
+        return _clients[purpose]
+
+
+def _call(requests: Any, answers: list[Message]) -> None:
+    client_for("split", PATIENCE_SECONDS).call(requests, answers.append)
 
 
 def _as_progress(answer: Message) -> SplitProgress:
@@ -165,8 +173,8 @@ def beginning(text: str, place: int) -> str:
 
 def _forget() -> None:
     """Leave the child to the parent of a process that was forked."""
-    global _client, _lock
-    _client, _lock = None, Lock()
+    global _clients, _lock
+    _clients, _lock = {}, Lock()
 
 
 atexit.register(close)
