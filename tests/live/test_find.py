@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
-
 from tokviz.pretokenize import guard, typed
 
 

@@ -11,11 +11,14 @@ changed. Requests:
   step may take longer than `seconds`: where one does, the rest of the word, of the line or (the
   `most`th time) of the text is a gap, and the last answer is
   `{"stuck": [[offset, reason, beginning]…]}`: the piece's beginning as it is to be shown.
-- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n}`: find matches with a width in
-  the kept text, `most` of them and for so long: `{"starts": packed, "ends": packed, "slow": bool}`.
-- `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`: search
-  each of the texts that lie side by side in the kept text, and answer with the numbers of those in
-  which the regex matches: `{"rows": packed}`.
+- `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
+  side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
+  start. After the `most`th step that takes too long the rest goes without an answer.
+- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n}`: find matches with a width
+  in the kept text, `most` of them: `{"starts": packed, "ends": packed, "slow": bool}`.
+- `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
+  search each of the texts that lie side by side in the kept text, and answer with the numbers of
+  those in which the regex matches: `{"rows": packed}`.
 - `{"do": "check", "regex": text, "seconds": n}`: compile only: `{"matches_empty": bool}`.
 
 Offsets are characters of the byte text.
@@ -33,7 +36,7 @@ from tokviz.errors import JobError, PatternError
 from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize.guard import beginning
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
-from tokviz.pretokenize.split import SplitProgress, split_in_steps
+from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
 
 ANSWER_SECONDS = 0.05
 """How much work goes into one answer; well below any watchdog's patience."""
@@ -55,6 +58,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             _replace(state, request["start"], request["removed"])
         case "split":
             yield from _split(request, state.get("text", ""))
+        case "each":
+            yield from _each(request, state.get("text", ""))
         case "find":
             yield _find(request, state.get("text", ""))
         case "rows":
@@ -76,6 +81,15 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
 
 
 def _split(request: Body, text: str) -> Iterator[Body]:
+    pattern, limit = _prepared(request)
+    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
+    yield from _pieces(steps)
+    if limit.stuck:
+        yield {"stuck": _as_shown(limit.stuck, text)}
+
+
+def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
+    """Compile the regex of a request, whose limit begins to count."""
     pattern = SplitPattern(
         "custom",
         request["regex"],
@@ -84,10 +98,29 @@ def _split(request: Body, text: str) -> Iterator[Body]:
     )
     limit = StepLimit(request["seconds"], request["most"])
     _compile(pattern, limit)
-    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
-    yield from _pieces(steps)
-    if limit.stuck:
-        yield {"stuck": [(place, reason, beginning(text, place)) for place, reason in limit.stuck]}
+    return pattern, limit
+
+
+def _each(request: Body, text: str) -> Iterator[Body]:
+    pattern, limit = _prepared(request)
+    splits: list[Any] = []
+    start, due = 0, time.monotonic() + ANSWER_SECONDS
+    for end in unpack_numbers(request["ends"]):
+        part, n_stuck = text[start:end], len(limit.stuck)
+        if n_stuck >= request["most"]:
+            break
+        found = join_steps(split_in_steps(pattern, part, watch=limit.matches))
+        stuck = _as_shown(limit.stuck[n_stuck:], part)
+        splits.append([found.ends.tolist(), found.gaps, found.n_zero_width, stuck])
+        start = end
+        if time.monotonic() >= due:
+            yield {"splits": splits}
+            splits, due = [], time.monotonic() + ANSWER_SECONDS
+    yield {"splits": splits}
+
+
+def _as_shown(stuck: Iterable[tuple[int, str]], text: str) -> list[tuple[int, str, str]]:
+    return [(place, reason, beginning(text, place)) for place, reason in stuck]
 
 
 def _find(request: Body, text: str) -> Body:

@@ -19,8 +19,7 @@ MAX_PATTERN = 1_000
 WORDS_SECONDS = 2.0
 _TOO_LONG = f"The pattern is too long: the limit is {MAX_PATTERN:,} characters."
 _TOO_SLOW = (
-    "Stopped, since it took too long: the expression can match in too many ways. "
-    "Try a simpler one."
+    "Stopped, since it took too long: the expression can match in too many ways. Try a simpler one."
 )
 
 

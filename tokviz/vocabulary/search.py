@@ -247,7 +247,7 @@ class Searcher:
 def regex_mask(
     index: VocabularyIndex, term: RegexTerm, cancelled: Callable[[], bool] = never
 ) -> npt.NDArray[np.bool_]:
-    """Try a regex on every token, in a child process: it may take for ever on a token, or compiling.
+    """Try a regex on every token, in a child process: it may take for ever to compile or to match.
 
     Raises:
         RegexError: If the regex does not compile, or takes too long.
