@@ -61,7 +61,10 @@ class StepLimit:
                 self._is_in_step = False
 
     def matches(self, pattern: Pattern[str], text: str) -> Iterator[tuple[int, int] | None]:
-        """Give the spans of matches, and go on behind stretches that take too long; see `split_in_steps`."""
+        """Give the spans of matches, and go on behind stretches that take too long.
+
+        See `split_in_steps`.
+        """
         start = restarted = 0
         with self._ticking():
             while True:
