@@ -120,6 +120,13 @@ def _find_regex(
     return Matches(starts, ends, not found.slow and len(ends) < MAX_MATCHES, _TOO_SLOW * found.slow)
 
 
+def forget_text() -> None:
+    """Give back what is kept of the text for the next expression: a process."""
+    from tokviz.pretokenize import guard
+
+    guard.close("find")
+
+
 def _spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
     return _plain_spans(text, query.text) if query.case else _folded_spans(text, query, seconds)
 

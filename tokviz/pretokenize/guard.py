@@ -187,11 +187,14 @@ def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:
     memory["n_chars"] = len(text)
 
 
-def close() -> None:
-    """End all children; who waits for one gets a `JobDroppedError`. The next call starts others."""
+def close(purpose: str | None = None) -> None:
+    """End the child of a purpose, or all; the next call starts others.
+
+    Who waits for one gets a `JobDroppedError`.
+    """
     with _lock:
-        clients = list(_clients.values())
-        _clients.clear()
+        purposes = list(_clients) if purpose is None else [purpose]
+        clients = [_clients.pop(purpose) for purpose in purposes if purpose in _clients]
     for client in clients:
         client.close()
 
