@@ -5,8 +5,8 @@
 
 Tries so many of the classical ones on a word that makes each explode. What is searched for must
 end within a second. What splits, in Splits or from a file, has a second for the way to a piece, and
-half a second for all around it: the word becomes a gap, and the words beside it are split. (Three
-such places are tried before the rest of a text is left: a regex that uses them up is too slow here.)
+half a second for all around it: the word becomes a gap, and the words beside it are split. Three
+such places are tried before the rest of a text is left: what uses them up is too slow here.
 Meanwhile the app's loop must turn: the longest gap between two turns is what a key may wait. The
 exit code is 1 if one of them takes longer; `--patient` tells the figures only.
 """
