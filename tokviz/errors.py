@@ -58,14 +58,40 @@ class OutputFileError(_FileError):
 class PatternError(TokvizError):
     """A split pattern that does not compile, or takes too long."""
 
-    def __init__(self, pattern: str, reason: str, position: int | None = None) -> None:
-        """Take the regex text, the reason, and the character offset in the text if known."""
+    def __init__(
+        self,
+        pattern: str,
+        reason: str,
+        position: int | None = None,
+        *,
+        place: int | None = None,
+        piece: str = "",
+    ) -> None:
+        """Describe what is wrong.
+
+        Args:
+            pattern: The regex text.
+            reason: The reason.
+            position: The character offset in the regex text if known.
+            place: The character offset of the piece in the split text that takes too long.
+            piece: The beginning of that piece, as it is to be shown.
+        """
         self.pattern = pattern
         self.reason = reason
         self.position = position
+        self.place = place
+        self.piece = piece
         where = "" if position is None else f" at character {position}"
+        if place is not None:
+            where = f" at character {place:,} of the text, {piece}"
+        self.trouble = f"{reason}{where}"
         shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
-        super().__init__(f"split pattern {shown!r}: {reason}{where}")
+        super().__init__(f"split pattern {shown!r}: {self.trouble}")
+
+    def behind(self, n_chars: int) -> PatternError:
+        """Say the same of a longer text, in which so many characters stand before this one."""
+        place = None if self.place is None else self.place + n_chars
+        return PatternError(self.pattern, self.reason, self.position, place=place, piece=self.piece)
 
 
 class TokenIdError(TokvizError):

@@ -163,10 +163,11 @@ def test_a_call_waits_for_all_answers_and_raises_what_the_job_raises() -> None:
         {"do": "text", "text": "ab" * 9},
         {"do": "replace", "start": 0, "removed": 0},
     ]
-    client.call(lambda memory: [*text, {"do": "split", "regex": "a|b"}], answers.append)
+    split: Body = {"do": "split", "seconds": WAIT, "most": 1}
+    client.call(lambda memory: [*text, {**split, "regex": "a|b"}], answers.append)
     assert sum(len(unpack_numbers(answer["ends"])) for answer in answers) == 18
     with pytest.raises(PatternError, match="missing"):
-        client.call(lambda memory: [{"do": "split", "regex": "("}])
+        client.call(lambda memory: [{**split, "regex": "("}])
     client.close()
 
 
@@ -178,7 +179,7 @@ def test_a_call_that_is_given_up_waits_no_longer(give_up: Callable[[JobClient], 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield {"do": "text", "text": HANGS}
         yield {"do": "replace", "start": 0, "removed": 0}
-        yield {"do": "split", "regex": EXPLODING}
+        yield {"do": "split", "regex": EXPLODING, "seconds": WAIT, "most": 1}
         begun.set()
 
     with ThreadPoolExecutor() as pool:

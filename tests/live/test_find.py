@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.live.find import MAX_MATCHES, REGEX_SECONDS, FindQuery, Matches, escaped, find_all
+from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
+from tokviz.pretokenize import guard, typed
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:
@@ -89,7 +91,7 @@ def test_nearest_match_is_at_or_after_and_goes_round() -> None:
 
 
 def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_said() -> None:
-    assert REGEX_SECONDS < 1
+    assert typed.SECONDS < 1
     matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True), seconds=0.1)
     assert not matches.complete
     assert matches.problem == (
@@ -98,26 +100,37 @@ def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_s
     )
 
 
-@pytest.mark.parametrize("pattern", ["a+b?", "(?<=b)a|c", "a*", r"\bx", "(a|ab)(c|bcd)?"])
-def test_a_search_in_steps_finds_what_one_step_finds(
-    monkeypatch: pytest.MonkeyPatch, pattern: str
-) -> None:
-    text = "aab abcd caab x ab c " * 2_000
-    query = FindQuery(pattern, regex=True)
-    whole = find_all(text, query, seconds=60)
+@pytest.mark.parametrize("pattern", ["a+b?", "(?<=b)a|c", "a*", r"\bx", "(a|ab)(c|bcd)?", "(?i)B"])
+def test_a_child_finds_what_is_found_here(pattern: str) -> None:
+    text = "aab abcd\ncaab \udce9 x ab c\n" * 200
+    here = [m.span() for m in regex.finditer(pattern, text, regex.MULTILINE) if m[0]]
+    assert spans(text, FindQuery(pattern, regex=True, case=True)) == here
+    assert spans(text[:-1], FindQuery(pattern, regex=True, case=True)) == [
+        span for span in here if span[1] < len(text)
+    ]
 
-    class Hasty:
-        """Gives up after every third match, as a step does whose time is over."""
 
-        def __init__(self, compiled: regex.Pattern[str]) -> None:
-            self.compiled, self.flags, self.pattern = compiled, compiled.flags, compiled.pattern
+COMPILING = "(?:(?:a{100}){100}){50}"
+"""Takes about a second to compile."""
 
-        def finditer(self, text: str, at: int, **_: object) -> Iterator[regex.Match[str]]:
-            for number, match in enumerate(self.compiled.finditer(text, at)):
-                if number == 3:
-                    raise TimeoutError
-                yield match
 
-    compile_whole = regex.compile
-    monkeypatch.setattr(regex, "compile", lambda *given: Hasty(compile_whole(*given)))
-    assert find_all(text, query, seconds=60) == whole
+@pytest.mark.parametrize("pattern", [COMPILING, "(a+)+$"])
+def test_nothing_stands_still_while_an_expression_is_tried(pattern: str) -> None:
+    find_all("a", FindQuery("b", regex=True))  # the child is there
+    with ThreadPoolExecutor() as pool:
+        search = pool.submit(find_all, "a" * 50_000 + "b", FindQuery(pattern, regex=True))
+        turns = 0
+        while not search.done():
+            time.sleep(0.001)
+            turns += 1
+    # Had it been compiled here, all of it would have been one turn or two.
+    assert turns > 100
+
+
+def test_a_newer_search_takes_the_place_of_an_older_one() -> None:
+    with ThreadPoolExecutor() as pool:
+        older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True), seconds=60)
+        while not guard.client_for("find", 0).pid:
+            time.sleep(0.001)
+        assert spans("ab", FindQuery("b", regex=True)) == [(1, 2)]
+        assert not older.result().complete

@@ -9,6 +9,7 @@ from textual.app import App, ComposeResult
 from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.widgets.status_line import (
     SelectionCounts,
+    SlowNote,
     StatusLine,
     StatusState,
     duration,
@@ -63,6 +64,15 @@ def test_the_selection_has_counts_of_its_own() -> None:
     state = StatusState(tokens=311, chars=707, bytes=823, selection=SELECTED)
     assert line(state, 200).endswith(" · selected: 3 tokens · 12 chars · 14 bytes")
     assert line(state, 60).endswith(" · 3 selected")
+
+
+def test_the_slow_piece_is_named_where_there_is_room_and_told_where_there_is_none() -> None:
+    state = USUAL._replace(slow=SlowNote(1, 1234, "'zzz'…"))
+    assert "⚠ slow piece at character 1,234: 'zzz'…" in line(state, 200)
+    assert "⚠ slow piece" in line(state, 80)
+    assert "⚠ slow" in line(state, 40)
+    several = state._replace(slow=SlowNote(3, 1234, "'zzz'…"))
+    assert "⚠ 3 slow pieces, the first at character 1,234: 'zzz'…" in line(several, 200)
 
 
 def test_a_loss_is_told_even_where_it_is_narrow() -> None:

@@ -39,6 +39,8 @@ from tokviz.chat.token_counts import (
     compile_in_background,
     token_counter,
 )
+from tokviz.errors import PatternError
+from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
@@ -145,18 +147,22 @@ class DatasetLinter:
 
     def _check(self, dataset: Dataset, numbers: Sequence[int]) -> Iterator[RowReport]:
         rows = [self._read(dataset, number) for number in numbers]
-        readable = [row for row in rows if row.conversation is not None]
-        if isinstance(self._template, JinjaTemplate):
-            self._render_remotely(self._template, readable)
-        else:
-            rest = readable if self._with_lengths else self._without_the_good(readable)
-            for row in rest:
-                self._write(self._template, row)
-            self._count([row for row in rest if row.texts])
-            for row in rest:
-                self._judge(row)
+        with tolerant() as slow:
+            self._look_at([row for row in rows if row.conversation is not None], slow)
         for row in rows:
             yield RowReport(row.number, row.findings, row.n_tokens)
+
+    def _look_at(self, rows: Sequence[_Row], slow: Sequence[PatternError]) -> None:
+        """Fill in what there is to say about rows; `slow` grows by pieces that take too long."""
+        if isinstance(self._template, JinjaTemplate):
+            self._render_remotely(self._template, rows)
+            return
+        rest = rows if self._with_lengths else self._without_the_good(rows)
+        for row in rest:
+            self._write(self._template, row)
+        self._count([row for row in rest if row.texts])
+        for row in rest:
+            self._judge(row, is_slow=bool(slow))
 
     def _read(self, dataset: Dataset, number: int) -> _Row:
         try:
@@ -258,14 +264,15 @@ class DatasetLinter:
                 compile_in_background()
         return self._counter.count(texts)
 
-    def _judge(self, row: _Row) -> None:
+    def _judge(self, row: _Row, *, is_slow: bool) -> None:
+        """Find what is wrong with a row; `is_slow` if some row's texts take too long to split."""
         conversation = row.conversation
         if conversation is None:
             return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
-        is_odd = is_cut or row.leaves_out or names_token
+        is_odd = is_cut or row.leaves_out or names_token or is_slow
         if is_odd or not _is_learned_well(conversation, row.spans):
             rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
             findings = lint(conversation, rendering)

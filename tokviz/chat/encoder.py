@@ -9,6 +9,8 @@ import weakref
 from array import array
 from itertools import accumulate
 
+from tokviz.errors import PatternError
+from tokviz.pretokenize.tolerance import heard, report
 from tokviz.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
@@ -24,22 +26,34 @@ class Encoder:
         self._tokenizer = weakref.ref(tokenizer)
         self._ids: dict[str, array[int]] = {}
         self._ends: dict[str, array[int]] = {}
+        self._slow: dict[str, list[PatternError]] = {}
+        """The pieces of kept texts on which the split pattern takes too long."""
         self._n_chars = 0
 
     def encode(self, text: str) -> array[int]:
-        """Give the token ids of byte text; not to be changed."""
-        found = self._ids.get(text)
+        """Give the token ids of byte text; not to be changed.
+
+        Raises:
+            PatternError: If the split pattern takes too long, and nobody tolerates it.
+        """
+        found, slow = self._ids.get(text), self._slow.get(text)
         if found is not None:
+            if slow:
+                report(slow)
             return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        ids = array("I", tokenizer.encode_byte_text(text, parse_specials=False))
+        with heard() as slow:
+            ids = array("I", tokenizer.encode_byte_text(text, parse_specials=False))
         self._n_chars += len(text)
         if self._n_chars > _KEPT_CHARS:
             self._ids.clear()
             self._ends.clear()
+            self._slow.clear()
             self._n_chars = len(text)
         self._ids[text] = ids
+        if slow:
+            self._slow[text] = slow
         return ids
 
     def ends(self, text: str) -> array[int]:
@@ -52,7 +66,8 @@ class Encoder:
             if tokenizer.remote or tokenizer.nfc:
                 ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
             else:
-                ids = list(self.encode(text))
+                kept = self._ids.get(text)
+                ids = list(self.encode(text) if kept is None else kept)
             lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
             found = array("I", accumulate(lengths)) if borders is None else borders[1:]
             self._ends[text] = found

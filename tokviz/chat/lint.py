@@ -325,6 +325,17 @@ def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Brea
         yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
 
 
+def _slow_pieces(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    for message, token, error in rendering.slow:
+        where, index = ("", None) if message < 0 else (f"message {message + 1}: ", message)
+        yield Breach(
+            f"{where}the split pattern {error.reason}: {error.piece} is one piece, which begins "
+            f"with token #{token}",
+            index,
+            token,
+        )
+
+
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.mask_source == ROLE_SPANS:
         yield Breach(
@@ -365,6 +376,7 @@ RULES: dict[str, Rule] = {
             "warning",
             of_messages=_special_in_content,
         ),
+        Rule("slow-piece", "the split pattern takes too long", "warning", of_tokens=_slow_pieces),
         Rule("left-out", "something is not rendered", "warning", of_tokens=_left_out),
         Rule(
             "no-generation-marks",

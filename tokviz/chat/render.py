@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
@@ -15,6 +16,8 @@ from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
+from tokviz.errors import PatternError
+from tokviz.pretokenize.tolerance import heard
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -48,6 +51,14 @@ class TokenRun(NamedTuple):
     reason: Reason
 
 
+class SlowPiece(NamedTuple):
+    """A piece on which a split pattern takes too long: its message, its first token, and why."""
+
+    message: int
+    token: int
+    error: PatternError
+
+
 @dataclass(frozen=True)
 class Rendering:
     """The tokens of a conversation. All columns have one item for each token.
@@ -72,6 +83,9 @@ class Rendering:
             ids they were given: those after its last.
         mask_source: A key of `MASK_SOURCES`.
         notes: What else there is to say about the rendering, in sentences.
+        slow: The pieces on which the tokenizer's split pattern takes too long, where that is
+            tolerated (`tokviz.pretokenize.tolerance`), each with its message, -1 for none, and the
+            token that it begins with. The rest of its word or line is one piece.
         left_out: What the template does not write of the conversation, or not as it is; a note
             says so too.
     """
@@ -90,6 +104,7 @@ class Rendering:
     mask_source: str = TEMPLATE_MASK
     notes: tuple[str, ...] = ()
     left_out: tuple[Aside, ...] = ()
+    slow: tuple[SlowPiece, ...] = ()
 
     def __len__(self) -> int:
         """Count all tokens, those that are cut off too."""
@@ -249,6 +264,7 @@ def render_spans(
         mask_source,
         notes,
         tuple(left_out),
+        tuple(columns.slow),
     )
 
 
@@ -296,6 +312,7 @@ class _Columns:
         self.message_of = array("i")
         self.part_of = array("i")
         self.runs: list[TokenRun] = []
+        self.slow: list[SlowPiece] = []
 
     def add_all(self, spans: Sequence[TemplateSpan]) -> None:
         """Add spans."""
@@ -308,13 +325,15 @@ class _Columns:
 
     def _add_run(self, run: list[TemplateSpan]) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
+        text = run[0].text if len(run) == 1 else "".join(span.text for span in run)
+        with heard() as slow:
+            ids = self._encoder.encode(text)
+        for error in slow:
+            self._note_slow(run, text, error)
         if len(run) == 1:
-            ids = self._encoder.encode(run[0].text)
             self.ids.extend(ids)
             self._note(run[0], len(ids))
             return
-        text = "".join(span.text for span in run)
-        ids = self._encoder.encode(text)
         ends = self._encoder.ends(text)
         self.ids.extend(ids)
         first, n_bytes = 0, 0
@@ -329,6 +348,14 @@ class _Columns:
                 self.mask[-1] = 1
             self._note(span, last - first)
             first = last
+
+    def _note_slow(self, run: list[TemplateSpan], text: str, error: PatternError) -> None:
+        """Note a slow piece of a run whose ids are not there yet."""
+        place = error.place or 0
+        starts = list(accumulate((len(span.text) for span in run), initial=0))
+        span = run[min(bisect_right(starts, place), len(run)) - 1]
+        n_before = bisect_right(self._encoder.ends(text), bytetext.n_bytes(text[:place]))
+        self.slow.append(SlowPiece(span.message, len(self.ids) + n_before, error))
 
     def _note(self, span: TemplateSpan, n: int) -> None:
         """Note the origin of the next n tokens, whose ids are there."""

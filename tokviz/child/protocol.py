@@ -70,7 +70,8 @@ def describe_error(error: BaseException) -> Message:
     """
     if isinstance(error, PatternError):
         fields = {"pattern": error.pattern, "reason": error.reason, "position": error.position}
-        return {"error": {"name": "PatternError", **fields}, "expected": True}
+        slow = {"place": error.place, "piece": error.piece}
+        return {"error": {"name": "PatternError", **fields, **slow}, "expected": True}
     text = str(error)
     if not isinstance(error, TokvizError):
         name = type(error).__name__
@@ -84,7 +85,8 @@ def describe_error(error: BaseException) -> Message:
 def restore_error(job: str, described: Body) -> TokvizError:
     """Make the parent's exception from the `error` field of an `error` message."""
     if described.get("name") == "PatternError":
-        return PatternError(described["pattern"], described["reason"], described["position"])
+        fields = {key: described[key] for key in ("reason", "position", "place", "piece")}
+        return PatternError(described["pattern"], **fields)
     if described.get("name") == "MemoryError":
         error = JobError(f"the {job} job needs more memory than it may have")
         error.over = "memory"

@@ -164,9 +164,15 @@ class JobClient:
             self._changed.notify_all()
             return self._last_id
 
-    def cancel(self) -> None:
-        """Give up the current run: the child is asked to stop and, if it does not, killed."""
+    def cancel(self, run: int | None = None) -> None:
+        """Give up the current run: the child is asked to stop and, if it does not, killed.
+
+        Args:
+            run: Only if it is this one.
+        """
         with self._changed:
+            if run is not None and run != self._last_id:
+                return
             self._drop_runs()
             self._changed.notify_all()
 

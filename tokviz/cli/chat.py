@@ -57,7 +57,8 @@ _FINDINGS = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz chat`."""
-    rules = fill("rules: " + ", ".join(RULES), 98, initial_indent="  ", subsequent_indent="  ")
+    rules = "rules: " + ", ".join(RULES)
+    rules = fill(rules, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     words = {"$shapes": describe_shapes(), "$templates": ", ".join(TEMPLATES), "$rules": rules}
     for word, meaning in words.items():
         parser.epilog = (parser.epilog or "").replace(word, meaning)

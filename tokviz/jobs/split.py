@@ -5,11 +5,20 @@ changed. Requests:
 
 - `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
 - `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
-- `{"do": "split", "regex": text}`: cut the kept text and answer with its pieces, in order:
-  `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
-  pieces' ends counted from `start` and `gaps` counts the answer's own pieces. With `seconds` no
-  step may take longer: where one does, the rest of the word, of the line or (the `most`th time) of
-  the text is a gap, and the last answer is `{"stuck": [[offset, reason]…]}`.
+- `{"do": "split", "regex": text, "seconds": n, "most": n}`: cut the kept text and answer with its
+  pieces, in order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where
+  `ends` are the pieces' ends counted from `start` and `gaps` counts the answer's own pieces. No
+  step may take longer than `seconds`: where one does, the rest of the word, of the line or (the
+  `most`th time) of the text is a gap, and the last answer is
+  `{"stuck": [[offset, reason, beginning]…]}`: the piece's beginning as it is to be shown.
+- `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
+  side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
+  start. After the `most`th step that takes too long the rest goes without an answer.
+- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n}`: find matches with a width
+  in the kept text, `most` of them: `{"starts": packed, "ends": packed, "slow": bool}`.
+- `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
+  search each of the texts that lie side by side in the kept text, and answer with the numbers of
+  those in which the regex matches: `{"rows": packed}`.
 - `{"do": "check", "regex": text, "seconds": n}`: compile only: `{"matches_empty": bool}`.
 
 Offsets are characters of the byte text.
@@ -22,16 +31,18 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tokviz.child.protocol import Body, pack_numbers
+from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.step_limit import StepLimit
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.pretokenize.split import SplitProgress, split_in_steps
+from tokviz.pretokenize.guard import beginning
+from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
+from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
 
 ANSWER_SECONDS = 0.05
 """How much work goes into one answer; well below any watchdog's patience."""
 
 _STEP_CHARS = 4096
+_STEP_ROWS = 256
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -47,6 +58,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             _replace(state, request["start"], request["removed"])
         case "split":
             yield from _split(request, state.get("text", ""))
+        case "each":
+            yield from _each(request, state.get("text", ""))
+        case "find":
+            yield _find(request, state.get("text", ""))
+        case "rows":
+            yield from _rows(request, state.get("text", ""))
         case "check":
             pattern = SplitPattern("custom", request["regex"], "custom")
             limit = StepLimit(request["seconds"], 1)
@@ -64,22 +81,92 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
 
 
 def _split(request: Body, text: str) -> Iterator[Body]:
+    pattern, limit = _prepared(request)
+    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
+    yield from _pieces(steps)
+    if limit.stuck:
+        yield {"stuck": _as_shown(limit.stuck, text)}
+
+
+def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
+    """Compile the regex of a request, whose limit begins to count."""
     pattern = SplitPattern(
         "custom",
         request["regex"],
         "custom",
         unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
     )
-    seconds: float | None = request.get("seconds")
-    if seconds is None:
-        yield from _pieces(split_in_steps(pattern, text, n_chars=_STEP_CHARS))
-        return
-    limit = StepLimit(seconds, request["most"])
+    limit = StepLimit(request["seconds"], request["most"])
     _compile(pattern, limit)
-    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
-    yield from _pieces(steps)
-    if limit.stuck:
-        yield {"stuck": limit.stuck}
+    return pattern, limit
+
+
+def _each(request: Body, text: str) -> Iterator[Body]:
+    pattern, limit = _prepared(request)
+    splits: list[Any] = []
+    start, due = 0, time.monotonic() + ANSWER_SECONDS
+    for end in unpack_numbers(request["ends"]):
+        part, n_stuck = text[start:end], len(limit.stuck)
+        if n_stuck >= request["most"]:
+            break
+        found = join_steps(split_in_steps(pattern, part, watch=limit.matches))
+        stuck = _as_shown(limit.stuck[n_stuck:], part)
+        splits.append([found.ends.tolist(), found.gaps, found.n_zero_width, stuck])
+        start = end
+        if time.monotonic() >= due:
+            yield {"splits": splits}
+            splits, due = [], time.monotonic() + ANSWER_SECONDS
+    yield {"splits": splits}
+
+
+def _as_shown(stuck: Iterable[tuple[int, str]], text: str) -> list[tuple[int, str, str]]:
+    return [(place, reason, beginning(text, place)) for place, reason in stuck]
+
+
+def _find(request: Body, text: str) -> Body:
+    starts, ends = array("I"), array("I")
+    is_slow = False
+    try:
+        with StepLimit(request["seconds"], 1).step():
+            for match in compiled_regex(request["regex"], request["flags"]).finditer(text):
+                start, end = match.span()
+                if start < end:
+                    starts.append(start)
+                    ends.append(end)
+                    if len(ends) >= request["most"]:
+                        break
+    except TimeoutError:
+        is_slow = True
+    # The end of the time may have come between the two ends of a match.
+    starts = starts[: len(ends)]
+    return {"starts": pack_numbers(starts), "ends": pack_numbers(ends), "slow": is_slow}
+
+
+def _rows(request: Body, text: str) -> Iterator[Body]:
+    ends = unpack_numbers(request["ends"])
+    limit = StepLimit(request["seconds"], 1)
+    found = array("I")
+    row = start = 0
+    until = time.monotonic() + request["most_seconds"]
+    due = time.monotonic() + ANSWER_SECONDS
+    try:
+        while row < len(ends):
+            with limit.step():
+                search = compiled_regex(request["regex"], request["flags"]).search
+                for end in ends[row : row + _STEP_ROWS]:
+                    if search(text[start:end]):
+                        found.append(row)
+                    row, start = row + 1, end
+            now = time.monotonic()
+            if now >= until:
+                raise PatternError(request["regex"], "takes too long; try a simpler one")
+            if now >= due:
+                yield {"rows": pack_numbers(found)}
+                found, due = array("I"), now + ANSWER_SECONDS
+    except TimeoutError:
+        reason = f"takes too long on a text of {ends[row] - start} characters; try a simpler one"
+        raise PatternError(request["regex"], reason) from None
+    yield {"rows": pack_numbers(found)}
 
 
 def _compile(pattern: SplitPattern, limit: StepLimit) -> None:

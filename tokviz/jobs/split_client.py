@@ -10,10 +10,8 @@ from tokviz.child.protocol import Body, Message
 from tokviz.child.runner import JobClient, JobTimeoutError, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.jobs.split_result import SplitPart
+from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS
 from tokviz.snapshots import changed_range
-
-PATIENCE_SECONDS = 1.0
-"""How long a regex may run, or compile, without cutting off anything."""
 
 _PART_CHARS = 262_144
 
@@ -32,9 +30,13 @@ class SplitClient(JobClient):
     ) -> None:
         """Take the callbacks (from a thread, run id first); the child starts when needed.
 
-        A regex that is invalid or takes too long comes to `on_error` as a `PatternError`.
+        A step of the regex (its compiling, or the way from one piece to the next) that takes more
+        than half the `patience` is given up: `SplitPart.slow` says so of a piece, the rest of which
+        is a gap. A regex that is invalid or cannot be compiled comes to `on_error` as a
+        `PatternError`; so does one that does not let itself be interrupted.
         """
         super().__init__("split", limits=limits, patience=patience)
+        self._seconds = patience / 2
         self._on_part = on_part
         self._on_done = on_done
         self._on_error = on_error
@@ -53,15 +55,20 @@ class SplitClient(JobClient):
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             yield from _text_requests(memory, chunks)
-            yield {"do": "split", "regex": regex}
+            yield {
+                "do": "split",
+                "regex": regex,
+                "seconds": self._seconds,
+                "most": MOST_TOLERATED,
+            }
 
         def on_error(run: int, error: TokvizError) -> None:
             self._on_error(run, _as_pattern_error(regex, error))
 
-        return self.run(requests, RunHandlers(self._take_answer, self._on_done, on_error))
+        def on_answer(run: int, body: Message) -> None:
+            self._on_part(run, SplitPart.from_answer(regex, body))
 
-    def _take_answer(self, run: int, body: Message) -> None:
-        self._on_part(run, SplitPart.from_answer(body))
+        return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
 def _text_requests(memory: dict[str, Any], chunks: Sequence[str]) -> Iterator[Body]:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regex import Match, Pattern
+    from regex import Pattern
 
 _TICKS = 10
 """How often a second of the limit is looked at."""
@@ -39,7 +39,7 @@ class StepLimit:
         self.stuck: list[tuple[int, str]] = []
         self._seconds = seconds
         self._most = most
-        self._n_steps = self._n_steps_seen = 0
+        self._place = self._place_seen = 0
         self._since = 0.0
         self._is_in_step = self._has_ticked = False
 
@@ -60,29 +60,28 @@ class StepLimit:
             finally:
                 self._is_in_step = False
 
-    def matches(self, pattern: Pattern[str], text: str) -> Iterator[Match[str] | None]:
-        """Find matches, and go on behind stretches that take too long; see `split_in_steps`."""
+    def matches(self, pattern: Pattern[str], text: str) -> Iterator[tuple[int, int] | None]:
+        """Give the spans of matches, and go on behind stretches that take too long.
+
+        See `split_in_steps`.
+        """
         start = restarted = 0
         with self._ticking():
             while True:
                 try:
-                    self._since, self._is_in_step = time.monotonic(), True
+                    self._since = time.monotonic()
                     for match in pattern.finditer(text, start):
-                        self._is_in_step = False
-                        self._n_steps += 1
-                        start = max(start, match.end())
-                        yield match
+                        span = match.span()
+                        start = self._place = span[1]
+                        yield span
                         if self._has_ticked:
                             self._has_ticked = False
                             yield None
-                        self._is_in_step = True
-                    self._is_in_step = False
                     return
                 except _TooLongError:
                     reason = f"takes longer than {self._seconds:g} s for one piece"
                 except (MemoryError, RecursionError):
                     reason = "needs too much memory for one piece"
-                self._is_in_step = False
                 self.stuck.append((start, reason))
                 if len(self.stuck) >= self._most:
                     return
@@ -106,11 +105,16 @@ class StepLimit:
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True
         now = time.monotonic()
-        if self._n_steps != self._n_steps_seen or not self._is_in_step:
-            self._n_steps_seen, self._since = self._n_steps, now
+        # Whoever takes the matches runs in another frame, and must not be interrupted.
+        is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
+        if self._place != self._place_seen or not is_in_step:
+            self._place_seen, self._since = self._place, now
         elif now - self._since >= self._seconds:
-            self._is_in_step = False
+            self._is_in_step, self._since = False, now
             raise _TooLongError
+
+
+_MATCHES = StepLimit.matches.__code__
 
 
 def _behind(text: str, start: int, *, whole_line: bool) -> int:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from tokviz.errors import TokvizError
+from tokviz.errors import PatternError, TokvizError
 from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
@@ -42,6 +42,7 @@ class Backlog:
             when no chunk waits any more.
         failure: Why a chunk could not be encoded, so that its tokens stay unknown until it is
             edited, or not be split everywhere; the last one's reason, None if there was none.
+        slow: The chunks in which the split pattern takes too long, with an error for each piece.
     """
 
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
@@ -55,6 +56,7 @@ class Backlog:
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
+        self.slow: list[tuple[Chunk, PatternError]] = []
 
     @property
     def waits(self) -> bool:
@@ -115,6 +117,7 @@ class Backlog:
             return None
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
+            self.slow.extend([(chunk, error) for error in stuck])
         tokens = ChunkTokens(array("I", ids), self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
@@ -135,6 +138,8 @@ class Backlog:
     def drop(self, chunks: Iterable[Chunk]) -> None:
         """Notice that chunks are no longer part of the document. For the editing thread."""
         self.failure = None
+        for entry in [entry for entry in self.slow if entry[0].block is None]:
+            self.slow.remove(entry)
         self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.errors import PatternError, TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
@@ -175,6 +175,19 @@ class ChunkedText:
     def failure(self) -> TokvizError | None:
         """Why some tokens cannot be known, such as the end of the process that encodes."""
         return None if self._backlog is None else self._backlog.failure
+
+    def slow_pieces(self) -> list[PatternError]:
+        """List the pieces on which the split pattern takes too long; their `place` is in the text.
+
+        The rest of the word or line from there is one piece.
+        """
+        known = () if self._backlog is None else tuple(self._backlog.slow)
+        pieces = [
+            error.behind(self._chunks.start(self._chunks.place_of(chunk), CHARS))
+            for chunk, error in known
+            if chunk.block is not None
+        ]
+        return sorted(pieces, key=lambda error: error.place or 0)
 
     # -- changes
 

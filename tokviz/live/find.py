@@ -9,17 +9,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from tokviz.errors import JobError, PatternError
 from tokviz.glyphs import UNSAFE
-from tokviz.pretokenize.patterns import why_not_forward
 
 MAX_MATCHES = 100_000
 """More matches than this are not counted."""
 MAX_PATTERN = 1_000
-"""Longest regular expression in characters: compiling cannot be interrupted."""
-_FIRST_STEP = 0.1
+"""Longest text or regular expression to look for, in characters."""
 WORDS_SECONDS = 2.0
-REGEX_SECONDS = 0.8
-"""Nobody waits longer for an expression that can match in too many ways; it ends soon after."""
+_TOO_LONG = f"The pattern is too long: the limit is {MAX_PATTERN:,} characters."
+_TOO_SLOW = (
+    "Stopped, since it took too long: the expression can match in too many ways. Try a simpler one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,22 @@ def find_all(
 ) -> Matches:
     """Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
 
+    A regular expression is tried in a child process (`tokviz.pretokenize.typed`).
+
     Args:
         text: The text to search.
         query: What to look for.
-        seconds: How long it may take, by default `REGEX_SECONDS` for a regular expression, else
+        seconds: How long it may take, by default less than a second for a regular expression, else
             `WORDS_SECONDS`; what was found until then is returned.
         stop: Asked now and then; once it says True, the search ends.
     """
     if not query.text:
         return Matches()
-    if seconds is None:
-        seconds = REGEX_SECONDS if query.regex else WORDS_SECONDS
+    if len(query.text) > MAX_PATTERN and (query.regex or not query.case):
+        return Matches(problem=_TOO_LONG)
+    if query.regex:
+        return _find_regex(text, query, seconds, stop)
+    seconds = WORDS_SECONDS if seconds is None else seconds
     matches = Matches()
     until = time.monotonic() + seconds
     problem = ""
@@ -91,21 +97,38 @@ def find_all(
             if len(matches) % 1024 == 0 and (stop() or time.monotonic() > until):
                 raise TimeoutError
     except TimeoutError:
-        hint = ": the expression can match in too many ways. Try a simpler one." * query.regex
-        complete, problem = False, f"Stopped, since it took too long{hint or '.'}"
-    except _PatternProblem as error:
-        problem = str(error)
+        complete, problem = False, "Stopped, since it took too long."
     return Matches(matches.starts, matches.ends, complete, problem)
 
 
-class _PatternProblem(Exception):
-    """A regular expression that does not work, in a sentence."""
+def _find_regex(
+    text: str, query: FindQuery, seconds: float | None, stop: Callable[[], bool]
+) -> Matches:
+    import regex
+
+    from tokviz.pretokenize import typed
+
+    flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
+    limit = typed.SECONDS if seconds is None else seconds
+    try:
+        found = typed.find(query.text, text, int(flags), MAX_MATCHES, seconds=limit, stop=stop)
+    except PatternError as error:
+        return Matches(problem=f"The pattern does not work: {error.trouble}.")
+    except JobError as error:
+        return Matches(complete=False, problem=f"Stopped: {error}.")
+    starts, ends = array("q", found.starts), array("q", found.ends)
+    return Matches(starts, ends, not found.slow and len(ends) < MAX_MATCHES, _TOO_SLOW * found.slow)
+
+
+def forget_text() -> None:
+    """Give back what is kept of the text for the next expression: a process."""
+    from tokviz.pretokenize import guard
+
+    guard.close("find")
 
 
 def _spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
-    if query.case and not query.regex:
-        return _plain_spans(text, query.text)
-    return _regex_spans(text, query, seconds)
+    return _plain_spans(text, query.text) if query.case else _folded_spans(text, query, seconds)
 
 
 def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
@@ -115,38 +138,12 @@ def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
         at = text.find(wanted, at + len(wanted))
 
 
-def _regex_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
+def _folded_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
     import regex
 
-    source = query.text if query.regex else escaped(query.text)
-    if len(source) > MAX_PATTERN:
-        raise _PatternProblem(f"The pattern is too long: the limit is {MAX_PATTERN:,} characters.")
-    flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
-    try:
-        pattern = regex.compile(source, flags)
-    except regex.error as error:
-        raise _PatternProblem(f"The pattern does not work: {error}.") from None
-    except (RecursionError, MemoryError, OverflowError, ValueError) as error:
-        raise _PatternProblem(f"The pattern does not work: {error}.") from None
-    reason, _ = why_not_forward(pattern)
-    if reason:
-        raise _PatternProblem(f"The pattern does not work: {reason}.")
-    at, until = 0, time.monotonic() + seconds
-    # The limit of a call counts the processor's time; on a busy machine that takes several times
-    # as long. So it goes on in steps, each longer than the one before.
-    step = _FIRST_STEP if query.regex else seconds
-    while True:
-        try:
-            for match in pattern.finditer(text, at, timeout=step, concurrent=True):
-                start, at = match.span()
-                if at > start:
-                    yield start, at
-            return
-        except TimeoutError:
-            left = until - time.monotonic()
-            if left <= 0:
-                raise
-            step = max(_FIRST_STEP, min(2 * step, left))
+    pattern = regex.compile(escaped(query.text), regex.VERSION0 | regex.IGNORECASE)
+    for match in pattern.finditer(text, timeout=seconds, concurrent=True):
+        yield match.span()
 
 
 def escaped(text: str) -> str:

@@ -184,11 +184,16 @@ class ChunkList(BlockList[Chunk]):
         slot = chunks.index(chunk)
         if 0 < slot < len(chunks) - 1:
             return chunks[slot - 1], chunks[slot + 1]
-        block = self._blocks.index(chunk.block)
-        before = next(self.walk_back(BlockPlace(block, slot)), None)
-        behind = self.walk(BlockPlace(block, slot))
+        place = self.place_of(chunk)
+        before = next(self.walk_back(place), None)
+        behind = self.walk(place)
         next(behind)
         return before, next(behind, None)
+
+    def place_of(self, chunk: Chunk) -> BlockPlace:
+        """Find where a chunk of the list is."""
+        assert chunk.block is not None
+        return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
 
     def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> None:
         """Replace chunks; the `block` of those that are taken out is None from now on."""

@@ -12,17 +12,20 @@ from __future__ import annotations
 import atexit
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import accumulate
 from threading import Lock
 from typing import Any
 
 from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, Message, unpack_numbers
+from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.pretokenize.tolerance import offset_of, tolerated
+from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
 
 STEP_SECONDS = 1.0
 """Wall-clock time that compiling, or the way from one piece to the next, may take."""
@@ -30,7 +33,7 @@ STEP_SECONDS = 1.0
 MOST_TOLERATED = 3
 """So many steps of a text may take too long; what is behind the last of them is one gap."""
 
-_PATIENCE_SECONDS = 2 * STEP_SECONDS
+PATIENCE_SECONDS = 2 * STEP_SECONDS
 """The child ends a step by itself; one that cannot is killed."""
 
 _LIMITS = Limits(niceness=0)
@@ -38,13 +41,17 @@ _PART_CHARS = 1 << 20
 _SHOWN_CHARS = 24
 _KEPT_CHARS = 1 << 20
 
-_Done = tuple[Split, list[tuple[int, str]]]
+_Failure = tuple[int, str, str]
+"""Where a piece begins that takes too long, why, and its beginning."""
+_Done = tuple[Split, list[_Failure]]
 _NOTHING: tuple[tuple[SplitPattern, str, int] | None, _Done | None] = (None, None)
+
+_ahead: ContextVar[tuple[SplitPattern, dict[str, _Done]] | None] = ContextVar("ahead", default=None)
 
 _lock = Lock()
 _last = _NOTHING
 """The newest text and how it was split, replaced as one: it is often asked for twice."""
-_client: JobClient | None = None
+_clients: dict[str, JobClient] = {}
 
 
 def check(regex_text: str) -> bool:
@@ -77,37 +84,80 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
         JobDroppedError: If the app is about to end.
     """
     global _last
-    found = tolerated()
-    most = 1 if found is None else MOST_TOLERATED
+    known = _ahead.get()
+    if known is not None and known[0] == pattern and text in known[1]:
+        result, failures = known[1][text]
+        report(_errors(pattern, text, failures))
+        return result
+    most = MOST_TOLERATED if are_tolerated() else 1
     asked = (pattern, text, most)
     last_asked, done = _last
     if done is None or last_asked != asked:
         done = _ask_child(*asked)
         _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
     result, failures = done
-    for place, reason in failures:
-        failure = _failure(pattern.regex, text, place, reason)
-        if found is None:
-            raise failure
-        found.append(failure)
+    report(_errors(pattern, text, failures))
     return result
+
+
+def _errors(
+    pattern: SplitPattern, text: str, failures: Iterable[_Failure]
+) -> Iterator[PatternError]:
+    for place, reason, piece in failures:
+        yield PatternError(pattern.regex, reason, place=place + offset_of(text), piece=piece)
+
+
+@contextmanager
+def split_ahead(pattern: SplitPattern, texts: Iterable[str]) -> Iterator[None]:
+    """Have many short texts split in one go, if the pattern is guarded, for this block and thread.
+
+    Within the block each of them is split by looking it up.
+    """
+    if not pattern.guarded:
+        yield
+        return
+    every = list(dict.fromkeys(texts))
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield from text_requests("".join(every), memory)
+        yield {
+            **_split_request(pattern, MOST_TOLERATED),
+            "do": "each",
+            "ends": pack_numbers(array("I", accumulate(map(len, every)))),
+        }
+
+    answers: list[Message] = []
+    # Those of which there is no answer are asked for one by one, and have their errors then.
+    with suppress(JobTimeoutError, PatternError):
+        _call(requests, answers)
+    found = (split for answer in answers for split in answer["splits"])
+    splits = {
+        text: (Split(array("q", ends), tuple(gaps), n_zero_width), failures)
+        for text, (ends, gaps, n_zero_width, failures) in zip(every, found, strict=False)
+    }
+    token = _ahead.set((pattern, splits))
+    try:
+        yield
+    finally:
+        _ahead.reset(token)
+
+
+def _split_request(pattern: SplitPattern, most: int) -> Body:
+    return {
+        "do": "split",
+        "regex": pattern.regex,
+        "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
+        "seconds": STEP_SECONDS,
+        "most": most,
+    }
 
 
 def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     """Have a text split, and the places told at which that took too long, with the reasons."""
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        for start in range(0, len(text), _PART_CHARS):
-            yield {"do": "text", "text": text[start : start + _PART_CHARS]}
-        yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
-        memory["n_chars"] = len(text)
-        yield {
-            "do": "split",
-            "regex": pattern.regex,
-            "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
-            "seconds": STEP_SECONDS,
-            "most": most,
-        }
+        yield from text_requests(text, memory)
+        yield _split_request(pattern, most)
 
     answers: list[Message] = []
     died = None
@@ -120,31 +170,45 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     except JobError as error:
         died = str(error)
     steps = [_as_progress(answer) for answer in answers if "ends" in answer]
-    failures = [(place, reason) for answer in answers for place, reason in answer.get("stuck", ())]
+    failures = [tuple(failure) for answer in answers for failure in answer.get("stuck", ())]
     if died is not None:
         place = max((step.ends[-1] for step in steps if step.ends), default=0)
-        failures.append((place, died))
+        failures.append((place, died, beginning(text, place)))
         if place < len(text):
             steps.append(SplitProgress(place, array("q", [len(text)]), (0,), 0))
     return join_steps(steps), failures
 
 
-def close() -> None:
-    """End the child; who waits for it gets a `JobDroppedError`. The next call starts another."""
-    global _client
+def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:
+    """Let a text be the one that the child keeps; `memory` is what is known of that."""
+    for start in range(0, len(text), _PART_CHARS):
+        yield {"do": "text", "text": text[start : start + _PART_CHARS]}
+    yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
+    memory["n_chars"] = len(text)
+
+
+def close(purpose: str | None = None) -> None:
+    """End the child of a purpose, or all; the next call starts others.
+
+    Who waits for one gets a `JobDroppedError`.
+    """
     with _lock:
-        client, _client = _client, None
-    if client is not None:
+        purposes = list(_clients) if purpose is None else [purpose]
+        clients = [_clients.pop(purpose) for purpose in purposes if purpose in _clients]
+    for client in clients:
         client.close()
 
 
-def _call(requests: Any, answers: list[Message]) -> None:
-    global _client
+def client_for(purpose: str, patience: float) -> JobClient:
+    """Give the client of the job `split` that serves a purpose, whose child starts when needed."""
     with _lock:
-        if _client is None:
-            _client = JobClient("split", limits=_LIMITS, patience=_PATIENCE_SECONDS)
-        client = _client
-    client.call(requests, answers.append)
+        if purpose not in _clients:
+            _clients[purpose] = JobClient("split", limits=_LIMITS, patience=patience)
+        return _clients[purpose]
+
+
+def _call(requests: Any, answers: list[Message]) -> None:
+    client_for("split", PATIENCE_SECONDS).call(requests, answers.append)
 
 
 def _as_progress(answer: Message) -> SplitProgress:
@@ -153,17 +217,20 @@ def _as_progress(answer: Message) -> SplitProgress:
     return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
 
 
-def _failure(regex_text: str, text: str, place: int, reason: str) -> PatternError:
+def beginning(text: str, place: int) -> str:
+    """Show how a stretch of a text begins.
+
+    >>> beginning("abc", 1)
+    "'bc'"
+    """
     piece = text[place : place + _SHOWN_CHARS]
-    shown = repr(piece) + ("…" if place + len(piece) < len(text) else "")
-    where = f"at character {place + offset_of(text):,} of the text, {shown}"
-    return PatternError(regex_text, f"{reason} {where}")
+    return repr(piece) + ("…" if place + len(piece) < len(text) else "")
 
 
 def _forget() -> None:
     """Leave the child to the parent of a process that was forked."""
-    global _client, _lock
-    _client, _lock = None, Lock()
+    global _clients, _lock
+    _clients, _lock = {}, Lock()
 
 
 atexit.register(close)

@@ -65,7 +65,7 @@ class SplitPattern(NamedTuple):
         Raises:
             PatternError: If it is no valid regex.
         """
-        return _compile(self.regex)
+        return compiled_regex(self.regex)
 
 
 @lru_cache(maxsize=32)
@@ -75,11 +75,16 @@ def compiled_cut(safe_cut: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def _compile(text: str) -> Pattern[str]:
+def compiled_regex(text: str, flags: int = 0) -> Pattern[str]:
+    """Compile a regex that matches from left to right, here and now.
+
+    Raises:
+        PatternError: If it is no such regex.
+    """
     import regex
 
     try:
-        compiled = regex.compile(text)
+        compiled = regex.compile(text, flags)
     except regex.error as error:
         raise PatternError(
             text, getattr(error, "msg", str(error)), getattr(error, "pos", None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
+from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import PatternError
@@ -132,12 +133,15 @@ def gap_warning(pattern: SplitPattern) -> str:
     return words
 
 
+_SPAN: Callable[[Match[str]], tuple[int, int]] = methodcaller("span")
+
+
 def split_in_steps(
     pattern: SplitPattern,
     text: str,
     *,
     n_chars: int = 65_536,
-    watch: Callable[[Pattern[str], str], Iterator[Match[str] | None]] | None = None,
+    watch: Callable[[Pattern[str], str], Iterator[tuple[int, int] | None]] | None = None,
 ) -> Iterator[SplitProgress]:
     """Cut text into pieces, here and now, and report after every `n_chars` characters or so.
 
@@ -147,8 +151,8 @@ def split_in_steps(
         pattern: The split pattern.
         text: Any text.
         n_chars: How often to report.
-        watch: Looks for the matches in place of `finditer`; it may leave some out, and give None
-            to have a report of what there is.
+        watch: Gives the spans of the matches in place of `finditer`; it may leave some out, and
+            give None to have a report of what there is.
 
     Raises:
         PatternError: If the regex is invalid or fails on this text.
@@ -160,12 +164,12 @@ def split_in_steps(
     start = position = reported = 0
     try:
         find = pattern.compile()
-        for match in find.finditer(seen) if watch is None else watch(find, seen):
-            if match is None:
+        for span in map(_SPAN, find.finditer(seen)) if watch is None else watch(find, seen):
+            if span is None:
                 yield SplitProgress(start, ends, tuple(gaps), n_zero_width)
                 start, ends, gaps, n_zero_width = position, array("q"), [], 0
                 continue
-            first, last = match.span()
+            first, last = span
             if first == last:
                 n_zero_width += 1
             else:

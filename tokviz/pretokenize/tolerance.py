@@ -6,7 +6,7 @@ differ from thread to thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -31,9 +31,36 @@ def tolerant() -> Iterator[list[PatternError]]:
         _tolerated.reset(token)
 
 
-def tolerated() -> list[PatternError] | None:
-    """Give the list for errors; None if they are to be raised."""
-    return _tolerated.get()
+@contextmanager
+def heard() -> Iterator[list[PatternError]]:
+    """Give the errors of this block apart, too, where they are tolerated."""
+    here: list[PatternError] = []
+    above = _tolerated.get()
+    token = _tolerated.set(None if above is None else here)
+    try:
+        yield here
+    finally:
+        _tolerated.reset(token)
+        if above is not None:
+            above.extend(here)
+
+
+def report(errors: Iterable[PatternError]) -> None:
+    """Note errors where they are tolerated.
+
+    Raises:
+        PatternError: The first of them, where they are not.
+    """
+    found = _tolerated.get()
+    for error in errors:
+        if found is None:
+            raise error
+        found.append(error)
+
+
+def are_tolerated() -> bool:
+    """Tell whether errors are noted rather than raised."""
+    return _tolerated.get() is not None
 
 
 def count_from(offset: int, part: str) -> None:

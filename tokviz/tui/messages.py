@@ -45,6 +45,10 @@ class PricesAsked(Message):
     """The user asked for the models and what the text costs with them."""
 
 
+class SlowPieceWanted(Message):
+    """The user asked for the next piece on which the split pattern takes too long."""
+
+
 class CopyRequested(Message):
     """The user asked to copy something that a panel shows."""
 

@@ -12,11 +12,13 @@ Models" (2024), section 2. Two kinds of token get another chance here:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from tokviz import bytetext
 from tokviz.encoding.merging import merge_piece
-from tokviz.errors import TokvizError
+from tokviz.errors import PatternError, TokvizError
+from tokviz.pretokenize.guard import MOST_TOLERATED, split_ahead
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _SLICE = 512
+_GROUP = 16
 _LONGEST = 65_536
 _BEFORE = (b"", b"a", b"A", b"1", b" ", b"}", b"~", b"\n", "\u4e16".encode())
 _AFTER = (b"", b"a", b"s", b"t", b"ll", b"1", b" ", b"}", b"\n")
@@ -47,33 +50,61 @@ def unreachable_rows(
 
     Raises:
         Cancelled: If it was.
+        PatternError: If the split pattern takes too long on several tokens.
     """
     import numpy as np
 
     # Single tokens need no tables of the tokenizer, and building those would stop every thread.
     found = np.zeros(len(index), bool)
+    stuck: list[PatternError] = []
     for start in range(0, len(index), _SLICE):
         if cancelled():
             raise Cancelled
         progress(start / len(index))
-        for row in range(start, min(start + _SLICE, len(index))):
-            if not index.special[row] and len(index.tokens[row]) > 1:
-                found[row] = not _is_reachable(index, row)
+        rows = range(start, min(start + _SLICE, len(index)))
+        tried = [
+            row for row in rows if not index.special[row] and 1 < len(index.tokens[row]) <= _LONGEST
+        ]
+        alone = {row: [index.tokens[row]] for row in tried if not index.partial[row]}
+        left = _never_whole(index, alone, stuck)
+        for first in range(0, len(left), _GROUP):
+            if cancelled():
+                raise Cancelled
+            among = {row: _among_others(index.tokens[row]) for row in left[first : first + _GROUP]}
+            found[_never_whole(index, among, stuck)] = True
+        for row in tried:
+            if index.partial[row]:
+                token = index.tokens[row]
+                found[row] = merge_piece(token, index.tokenizer.pair_rank) != [token]
     return found
 
 
-def _is_reachable(index: VocabularyIndex, row: int) -> bool:
-    token, tok = index.tokens[row], index.tokenizer
-    if len(token) > _LONGEST:
-        return True
-    if index.partial[row]:
-        return merge_piece(token, tok.pair_rank) == [token]
-    token_id = int(index.ids[row])
-    try:
-        return tok.encode_bytes(token, "none") == [token_id] or any(
-            token_id in tok.encode_bytes(before + token + after, "none")
-            for before in _BEFORE
-            for after in _AFTER
-        )
-    except TokvizError:  # a byte without a token
-        return False
+def _among_others(token: bytes) -> list[bytes]:
+    return [before + token + after for before in _BEFORE for after in _AFTER]
+
+
+def _never_whole(
+    index: VocabularyIndex, texts_of: Mapping[int, list[bytes]], stuck: list[PatternError]
+) -> list[int]:
+    """Give the rows whose token comes out of none of their texts.
+
+    One on which the split pattern takes too long is left out: nobody knows.
+
+    Raises:
+        PatternError: If there are too many such rows.
+    """
+    tok, left = index.tokenizer, []
+    every = (bytetext.from_bytes(text) for texts in texts_of.values() for text in texts)
+    with split_ahead(tok.split_pattern, every):
+        for row, texts in texts_of.items():
+            token_id = int(index.ids[row])
+            try:
+                if not any(token_id in tok.encode_bytes(text, "none") for text in texts):
+                    left.append(row)
+            except PatternError as error:
+                stuck.append(error)
+                if len(stuck) >= MOST_TOLERATED:
+                    raise
+            except TokvizError:  # a byte without a token
+                left.append(row)
+    return left

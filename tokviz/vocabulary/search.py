@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.child.runner import JobDroppedError
+from tokviz.errors import JobError, PatternError, TokvizError
+from tokviz.pretokenize.typed import rows
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.vocabulary.query import (
     FlagTerm,
@@ -24,7 +26,6 @@ from tokviz.vocabulary.scripts import SCRIPTS
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from regex import Match, Pattern
 
 Order = Literal["id", "text", "length", "characters", "rank", "uses"]
 ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "rank", "uses")
@@ -40,11 +41,6 @@ LENGTHS: tuple[tuple[int, int], ...] = (
 
 _NO_RANK = 2**62
 _MASKS_KEPT = 32
-_BETWEEN_QUESTIONS = 1024
-_SURE_TO_BE_QUICK = 8
-_AT_ONCE_SECONDS = 0.02
-_MOST_SECONDS = 1.0
-_TOTAL_SECONDS = 10.0
 
 
 class RegexError(TokvizError):
@@ -251,10 +247,7 @@ class Searcher:
 def regex_mask(
     index: VocabularyIndex, term: RegexTerm, cancelled: Callable[[], bool] = never
 ) -> npt.NDArray[np.bool_]:
-    """Try a regex on every token.
-
-    Backtracking can take for ever on tokens of a few dozen characters. So longer ones get a moment
-    with everything else standing still, then up to a second beside everything else.
+    """Try a regex on every token, in a child process: it may take for ever to compile or to match.
 
     Raises:
         RegexError: If the regex does not compile, or takes too long.
@@ -263,36 +256,14 @@ def regex_mask(
     import numpy as np
     import regex
 
-    try:
-        pattern = regex.compile(term.pattern, regex.IGNORECASE if term.ignore_case else 0)
-    except (regex.error, OverflowError, RecursionError) as error:
-        raise RegexError(f"The regex /{term.pattern}/ does not work: {error}.") from None
-    search = pattern.search
     found = np.zeros(len(index), bool)
-    started = time.monotonic()
-    for row, text in enumerate(index.texts):
-        if row % _BETWEEN_QUESTIONS == 0:
-            if cancelled():
-                raise Cancelled
-            if time.monotonic() - started > _TOTAL_SECONDS:
-                raise RegexError(f"The regex /{term.pattern}/ takes too long; try a simpler one.")
-        if len(text) <= _SURE_TO_BE_QUICK:
-            hit = search(text)
-        else:
-            try:
-                hit = search(text, timeout=_AT_ONCE_SECONDS)
-            except TimeoutError:
-                hit = _search_beside(pattern, text)
-        if hit is not None:
-            found[row] = True
-    return found
-
-
-def _search_beside(pattern: Pattern[str], text: str) -> Match[str] | None:
+    flags = int(regex.IGNORECASE) if term.ignore_case else 0
     try:
-        return pattern.search(text, timeout=_MOST_SECONDS, concurrent=True)
-    except TimeoutError:
-        raise RegexError(
-            f"The regex /{pattern.pattern}/ takes too long on a token of {len(text)} characters: "
-            "it tries too many ways to match. Try a simpler one."
-        ) from None
+        found[rows(term.pattern, index.texts, flags, stop=cancelled)] = True
+    except PatternError as error:
+        raise RegexError(f"The regex /{term.pattern}/ does not work: {error.trouble}.") from None
+    except JobDroppedError:
+        raise Cancelled from None
+    except JobError as error:
+        raise RegexError(f"The regex /{term.pattern}/ was stopped: {error}.") from None
+    return found

@@ -16,7 +16,7 @@ from textual.style import Style
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE
-from tokviz.live.find import FindQuery, Matches, escaped, find_all
+from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
 from tokviz.tui.dialogs.base import Dialog, Hint
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
@@ -147,6 +147,10 @@ class FindDialog(Dialog[FindResult]):
         self.query_one("#options").auto_links = False
         self._show_options()
         self._find()
+
+    def on_unmount(self) -> None:
+        """The next search begins with the text as it is by then."""
+        forget_text()
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:

@@ -11,14 +11,16 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.glyphs import safe
-from tokviz.tui.messages import PricesAsked, SpecialsToggled
+from tokviz.tui.messages import PricesAsked, SlowPieceWanted, SpecialsToggled
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.roles import role_strip
 
 SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
-Role = Literal["count", "plain", "good", "warning", "toggle", "progress", "selection", "cost"]
+Role = Literal[
+    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "slow"
+]
 
 
 class SelectionCounts(NamedTuple):
@@ -40,6 +42,16 @@ class CostNote(NamedTuple):
     """One of them."""
     too_long: bool = False
     """Whether the text does not fit into the context window."""
+
+
+class SlowNote(NamedTuple):
+    """The pieces on which the split pattern takes too long."""
+
+    n_pieces: int
+    place: int
+    """The character at which the first begins."""
+    piece: str
+    """How it begins."""
 
 
 class StatusState(NamedTuple):
@@ -65,6 +77,7 @@ class StatusState(NamedTuple):
     """False until the vocabulary is loaded: no token can be counted before."""
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
+    slow: SlowNote | None = None
 
 
 class StatusSegment(NamedTuple):
@@ -129,6 +142,8 @@ def _parts(state: StatusState) -> Iterator[_Part]:
         yield _progress(state)
     elif state.seconds is not None:
         yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
+    if state.slow is not None:
+        yield _slow(state.slow)
     for note in state.notes:
         yield _Part("warning", [(0, f"⚠ {safe(note)}"), (8, f"⚠ {fit(safe(note), 10)}"), (10, "")])
     if state.selection is not None:
@@ -158,6 +173,18 @@ def _cost(note: CostNote) -> _Part:
         "warning" if note.too_long else "cost",
         [(0, f"{sign}{name}: {full}"), (2, f"{sign}{full}"), (5, f"{sign}{safe(note.short)}"),
          (11, "")],
+    )  # fmt: skip
+
+
+def _slow(note: SlowNote) -> _Part:
+    many = note.n_pieces > 1
+    short = f"⚠ {_count(note.n_pieces, 'slow piece')}" if many else "⚠ slow piece"
+    first = ", the first" if many else ""
+    where = f"at character {note.place:,}"
+    return _Part(
+        "slow",
+        [(0, f"{short}{first} {where}: {safe(note.piece)}"), (2, f"{short}{first} {where}"),
+         (5, short), (12, "⚠ slow"), (15, "")],
     )  # fmt: skip
 
 
@@ -199,7 +226,10 @@ _MEANING = (
 
 
 class StatusLine(Widget):
-    """The status line. A click on the special tokens or on the cost asks for the other ones."""
+    """The status line. A click on the special tokens or on the cost asks for the other ones.
+
+    A click on the slow pieces asks for the next one.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
     DEFAULT_CSS = """
@@ -212,6 +242,7 @@ class StatusLine(Widget):
         & > .status-line--good { color: $text-success; }
         & > .status-line--warning { color: $text-warning; }
         & > .status-line--toggle { text-style: underline; }
+        & > .status-line--slow { color: $text-warning; text-style: underline; }
         & > .status-line--progress { color: $text-accent; }
         & > .status-line--selection { color: $foreground; }
     }
@@ -253,6 +284,8 @@ class StatusLine(Widget):
             self.post_message(SpecialsToggled())
         elif role == "cost":
             self.post_message(PricesAsked())
+        elif role == "slow":
+            self.post_message(SlowPieceWanted())
 
     def _role_at(self, x: int) -> Role | None:
         end = 0

@@ -12,6 +12,7 @@ from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import Rendering, render
 from tokviz.errors import TokvizError
+from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired, text_at
@@ -137,7 +138,8 @@ class RenderedConversation(Controller):
             if raw is not None:
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
-            return render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
+            with tolerant():
+                return render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
         except TokvizError as error:
             return error
 

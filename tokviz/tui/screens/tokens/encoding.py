@@ -54,7 +54,8 @@ class BackgroundEncoding(Controller):
         if done:
             self._is_running = False
         self._show_tokens()
-        failure = self._live.failure
+        slow = self._live.slow_pieces()
+        failure = slow[0] if slow else self._live.failure
         if self._live.settled:
             told, self._told = self._told, "" if failure is None else str(failure)
             if self._told not in ("", told):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from textual import on
+
 from tokviz.session import ShowToken
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
+from tokviz.tui.messages import SlowPieceWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
@@ -60,6 +63,21 @@ class Finding(Controller):
             start = live.line_start(row)
             end = live.line_start(row + 1) - 1 if row + 1 < live.n_lines else live.n_chars
             go_to(min(start + target.column - 1, end))
+
+    @on(SlowPieceWanted)
+    def _slow_piece_wanted(self, message: SlowPieceWanted) -> None:
+        message.stop()
+        self.next_slow_piece()
+
+    @action("Next slow piece", "alt+g", f"{LEADER} g", section="Find", words="regex pattern gap")
+    def next_slow_piece(self) -> None:
+        """Jump to the next piece on which the split pattern takes too long; it is left whole."""
+        start, _ = self._text.selected_range()
+        places = [piece.place or 0 for piece in self._text.live.slow_pieces()]
+        if places:
+            self._text.go_to(next((place for place in places if place > start), places[0]))
+        else:
+            self.say("The split pattern takes too long on no piece.")
 
     def _at_cursor(self) -> int | None:
         index = self._text.editor.token_at_cursor()

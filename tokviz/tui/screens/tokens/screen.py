@@ -42,9 +42,10 @@ from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
+from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
 
 if TYPE_CHECKING:
+    from tokviz.errors import PatternError
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
@@ -293,6 +294,7 @@ class TokensScreen(TokvizScreen):
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
+                slow=_slow_note(live.slow_pieces()),
             )
         )
 
@@ -305,6 +307,12 @@ class TokensScreen(TokvizScreen):
     def fitted(self) -> None:
         """Show in the panels what there is room for now."""
         self.side.sync()
+
+
+def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
+    if not pieces:
+        return None
+    return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)
 
 
 def _raw_note(n_bytes: int) -> str:

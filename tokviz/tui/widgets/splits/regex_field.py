@@ -32,13 +32,15 @@ DEBOUNCE_SECONDS = 0.12
 
 
 def verdict(result: SplitResult) -> str:
-    """Say whether a regex matches all of the text, and what was mended.
+    """Say whether a regex matches all of the text, what was mended, and what took too long.
 
     >>> verdict(SplitResult(n_pieces=3, n_gaps=1, complete=True))
     '⚠ 1 gap'
     """
     gaps = f"⚠ {result.n_gaps:,} gap{'s' * (result.n_gaps != 1)}"
     words = gaps if result.n_gaps else "✓ no gaps" if result.complete else "…"
+    if result.slow:
+        words += f" · {result.slow[0].trouble}"
     if result.n_zero_width:
         words += " · zero-width matches ignored"
     return words
@@ -53,7 +55,7 @@ def complaint(error: TokvizError, shown: str | None) -> str:
     """
     if isinstance(error, PatternError):
         where = "" if error.position is None else f" at character {error.position + 1}"
-        words = f"✗ {error.reason}{where}"
+        words = f"✗ {error.trouble if error.position is None else error.reason}{where}"
     else:
         words = f"✗ {error}"
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"

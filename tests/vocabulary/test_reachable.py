@@ -1,0 +1,54 @@
+"""Unreachable tokens of a tokenizer whose split pattern nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tokviz.child.runner import JobClient
+from tokviz.errors import PatternError
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer import Tokenizer
+from tokviz.vocabulary.index import VocabularyIndex
+from tokviz.vocabulary.reachable import unreachable_rows
+
+CUTS_BEFORE_SIGNS = r"\w+|\s+|[^\w\s]"
+EXPLODES = r"(?:z|z)*b|\w|\W"
+
+
+def index_of(pattern: SplitPattern, tokens: Sequence[bytes] = ()) -> VocabularyIndex:
+    some = [b"ab", b"!!", b"a!", b"  ", b"abc", b"\xe4\xb8", *tokens]
+    ids = dict(enumerate([*(bytes([byte]) for byte in range(256)), *some]))
+    merges = [(b"a", b"b"), (b"!", b"!"), (b"a", b"!"), (b" ", b" "), (b"ab", b"c")]
+    return VocabularyIndex(Tokenizer(ids, merges, split_pattern=pattern))
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    calls: list[object] = []
+    call = JobClient.call
+
+    def counted(client: JobClient, *given: object) -> None:
+        calls.append(given)
+        call(client, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(JobClient, "call", counted)
+    return calls
+
+
+def test_a_guarded_pattern_finds_the_same_and_asks_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = get_split_pattern(CUTS_BEFORE_SIGNS)
+    assert guarded.guarded
+    here = unreachable_rows(index_of(guarded._replace(guarded=False)))
+    assert here.any()
+    calls = count_calls(monkeypatch)
+    assert (unreachable_rows(index_of(guarded)) == here).all()
+    assert len(calls) <= 2
+
+
+def test_what_nobody_knows_is_not_said_and_too_much_of_it_is_an_error() -> None:
+    pattern = get_split_pattern(EXPLODES)
+    found = unreachable_rows(index_of(pattern, [b"z" * 34]))
+    assert not found[-1]
+    with pytest.raises(PatternError, match="takes longer than 1 s"):
+        unreachable_rows(index_of(pattern, [b"z" * n for n in (34, 35, 36)]))

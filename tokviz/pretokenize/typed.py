@@ -1,0 +1,121 @@
+"""Searching by a regex that somebody types: in a child process, with a limit to all it does.
+
+Compiling a few characters such as `(?:(?:a{100}){100}){50}` takes a second in which nothing else of
+the process moves, and so may a match. A new search takes the place of one that is under way.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
+from tokviz.child.runner import JobDroppedError, JobTimeoutError, RunHandlers
+from tokviz.errors import PatternError, TokvizError
+from tokviz.pretokenize.guard import client_for, text_requests
+
+SECONDS = 0.7
+"""How long a search of a text, or of a token, may take."""
+
+_PATIENCE_SECONDS = 0.9
+"""A child that is silent for longer is killed: compiling does not always let itself be stopped."""
+
+_ALL_ROWS_SECONDS = 10.0
+_POLL_SECONDS = 0.05
+
+
+class Found(NamedTuple):
+    """Where a regex matches a text: starts and ends in characters; typecode "I"."""
+
+    starts: array[int]
+    ends: array[int]
+    slow: bool
+    """Whether there may be more, since it took too long."""
+
+
+def find(
+    regex_text: str,
+    text: str,
+    flags: int,
+    most: int,
+    *,
+    seconds: float = SECONDS,
+    stop: Callable[[], bool] = lambda: False,
+) -> Found:
+    """Find matches in a text; those without any character are left out.
+
+    Args:
+        regex_text: The regex.
+        text: Byte text; the child keeps it for the next search.
+        flags: Flags of the `regex` package.
+        most: How many matches are enough.
+        seconds: How long it may take.
+        stop: Asked now and then; True ends the search.
+
+    Raises:
+        PatternError: If it is no valid regex, or needs too much memory.
+        JobDroppedError: If the search was ended, or another took its place.
+    """
+    body = {"do": "find", "regex": regex_text, "flags": flags, "seconds": seconds, "most": most}
+    try:
+        (answer,) = _ask("find", text, body, stop)
+    except JobTimeoutError:
+        return Found(array("I"), array("I"), True)
+    return Found(unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"]), answer["slow"])
+
+
+def rows(
+    regex_text: str,
+    texts: Sequence[str],
+    flags: int,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[int]:
+    """Give the numbers of the texts in which a regex matches somewhere; see `find`."""
+    body = {
+        "do": "rows",
+        "regex": regex_text,
+        "flags": flags,
+        "seconds": SECONDS,
+        "most_seconds": _ALL_ROWS_SECONDS,
+        "ends": pack_numbers(array("I", accumulate(map(len, texts)))),
+    }
+    try:
+        answers = _ask("rows", "".join(texts), body, stop)
+    except JobTimeoutError:
+        raise PatternError(regex_text, "takes too long; try a simpler one") from None
+    return [row for answer in answers for row in unpack_numbers(answer["rows"])]
+
+
+def _ask(purpose: str, text: str, body: Body, stop: Callable[[], bool]) -> list[Message]:
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        if memory.get("text") != text:
+            yield from text_requests(text, memory)
+            memory["text"] = text
+        yield body
+
+    answers: list[Message] = []
+    ends: SimpleQueue[TokvizError | None] = SimpleQueue()
+    client = client_for(purpose, _PATIENCE_SECONDS)
+    run = client.run(
+        requests,
+        RunHandlers(
+            lambda run, answer: answers.append(answer),
+            lambda run: ends.put(None),
+            lambda run, error: ends.put(error),
+            lambda run: ends.put(JobDroppedError("another search took the place of this one")),
+        ),
+    )
+    while True:
+        if stop():
+            client.cancel(run)
+        try:
+            error = ends.get(timeout=_POLL_SECONDS)
+        except Empty:
+            continue
+        if error is None:
+            return answers
+        raise error
