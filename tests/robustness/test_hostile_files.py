@@ -29,6 +29,14 @@ def test_a_hostile_file_costs_no_more_than_its_budget(name, tmp_path):
     assert cost_of(name, tmp_path).faults(seconds=120) == []
 
 
+@pytest.mark.parametrize("name", ["a parquet that unpacks", "a corpus of parquet"])
+def test_a_row_group_that_unpacks_to_too_much_is_refused(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    cost = cost_of(name, tmp_path)
+    assert cost.faults(seconds=120) == []
+    assert "takes more than 400 MB of memory: write smaller row groups" in cost.end
+
+
 def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):
     monkeypatch.setattr("tokviz.formats.budget._MEMORY_MB", 64)
     path = FILES["a vocabulary of 5 MB"].write(tmp_path / "v")
