@@ -14,7 +14,7 @@ from os import fspath
 from pathlib import Path
 from typing import Any
 
-from tokviz.child.protocol import Body, unpack
+from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
@@ -22,7 +22,7 @@ from tokviz.formats.budget import Budget, budget
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
-from tokviz.formats.shipping import from_parts
+from tokviz.formats.shipping import from_parts, received
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -71,8 +71,7 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
     found = find(expanded)
     allowed = budget(size_of(found))
     body = {"path": fspath(path), "split_pattern": split_pattern}
-    answers, data = _ask(path, body, allowed)
-    first = answers[0]
+    first, *tables = _ask(path, body, allowed)
     if "refused" in first:
         raise InputFileError(*first["refused"])
     if "library" in first:
@@ -80,23 +79,12 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
 
         name, reason = fspath(path), first["library"]
         return ForeignTokenizer.checked(found.path, first["content"], reason, name=name)
-    parts, start = [], 0
-    view = memoryview(data)
-    for size in first["head"]["sizes"]:
-        parts.append(bytes(view[start : start + size]))
-        start += size
-    return from_parts(first["head"], parts)
+    head = first["head"]
+    return from_parts(head, received(head["sizes"], tables))
 
 
-def _ask(path: StrPath, body: Body, allowed: Budget) -> tuple[list[Any], bytearray]:
+def _ask(path: StrPath, body: Body, allowed: Budget) -> list[Any]:
     answers: list[Any] = []
-    data = bytearray()
-
-    def take(answer: Any) -> None:
-        if "part" in answer:
-            data.extend(unpack(answer["part"]))
-        else:
-            answers.append(answer)
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield body
@@ -104,9 +92,9 @@ def _ask(path: StrPath, body: Body, allowed: Budget) -> tuple[list[Any], bytearr
     patience = 3.0 * allowed.seconds
     jobs = JobClient("read_tokenizer", limits=allowed.limits, patience=patience, keeps_child=False)
     try:
-        jobs.call(requests, take)
+        jobs.call(requests, answers.append)
     except JobError as error:
         raise InputFileError(path, allowed.why(error)) from None
     finally:
         jobs.close()
-    return answers, data
+    return answers

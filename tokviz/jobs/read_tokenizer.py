@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.child.protocol import Body, pack
+from tokviz.child.protocol import Body
 from tokviz.errors import InputFileError
 from tokviz.formats.files import load_here
 from tokviz.formats.huggingface import NeedsLibraryError
-from tokviz.formats.shipping import to_parts
+from tokviz.formats.shipping import messages, to_parts
 from tokviz.pretokenize.patterns import SplitPattern
-
-_PART_BYTES = 1 << 20
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -43,6 +41,4 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         return
     head, parts = to_parts(tokenizer)
     yield {"head": head}
-    for part in parts:
-        for start in range(0, len(part), _PART_BYTES):
-            yield {"part": pack(bytes(part[start : start + _PART_BYTES]))}
+    yield from messages(parts)
