@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
 import tokviz
 from tests.robustness.hostile import FILES
 from tests.robustness.hostile_files import cost_of
+from tokviz.errors import LargeFileError
 from tokviz.formats.apart import load
+from tokviz.formats.budget import ask_first, before_large
 
 QUICK = (
     "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",
@@ -35,6 +38,19 @@ def test_a_row_group_that_unpacks_to_too_much_is_refused(name, tmp_path):
     cost = cost_of(name, tmp_path)
     assert cost.faults(seconds=120) == []
     assert "takes more than 400 MB of memory: write smaller row groups" in cost.end
+
+
+def test_a_file_above_32_mb_is_told_of_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokviz.formats.budget.LARGE_BYTES", 100)
+    tokviz.load("gpt2").save(tmp_path / "large.json")
+    told = []
+    with before_large(told.append):
+        load(tmp_path / "large.json")
+    assert re.fullmatch(
+        r"large.json has \d MB: reading it may take [\d,]+ s and [\d,]+ MB of memory", *told
+    )
+    with before_large(ask_first), pytest.raises(LargeFileError, match=r"large.json has \d MB"):
+        load(tmp_path / "large.json")
 
 
 def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):

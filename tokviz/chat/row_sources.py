@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, cast
 
 from tokviz.chat.conversation import SHAPES, ConversationError, is_message, shape_of
 from tokviz.chat.json_text import loads
+from tokviz.child.runner import raise_if_stopped
 from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
@@ -298,6 +299,7 @@ def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
             most = MAX_FILE_BYTES + _MOST_TIMES * os.fstat(raw.fileno()).st_size
             unpacked = OPENERS[ending](cast(BinaryIO, raw), path)
             while block := unpacked.read(1 << 20):
+                raise_if_stopped()
                 plain.write(block)
                 if plain.tell() > most:
                     reason = f"unpacks to more than {_MOST_TIMES} times its size: not to rows"

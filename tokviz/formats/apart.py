@@ -18,7 +18,7 @@ from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
-from tokviz.formats.budget import Budget, budget
+from tokviz.formats.budget import Budget, budget, tell_if_large
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
@@ -69,7 +69,9 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
     """
     expanded = os.path.expanduser(path)
     found = find(expanded)
-    allowed = budget(size_of(found))
+    n_bytes = size_of(found)
+    tell_if_large(found.path.name, n_bytes)
+    allowed = budget(n_bytes)
     body = {"path": fspath(path), "split_pattern": split_pattern}
     first, *tables = _ask(path, body, allowed)
     if "refused" in first:

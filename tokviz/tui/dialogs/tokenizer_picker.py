@@ -245,6 +245,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             lambda tokenizer: self._take(number, source, tokenizer),
             failed=lambda error: self._fail(number, error),
             exclusive=False,
+            stoppable=f"Loading {source}",
         )
 
     def _take(self, number: int, source: str, tokenizer: Tokenizer) -> None:
@@ -283,6 +284,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.dismiss(None)
             return
         self._number += 1
+        self.workers.cancel_group(self, "load")
         self._end_loading()
         self.show_error("Stopped. The tokenizer in use stays in use.")
 
