@@ -10,6 +10,7 @@ import pytest
 import tokviz
 from tests.robustness.hostile import FILES
 from tests.robustness.hostile_files import cost_of
+from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import LargeFileError
 from tokviz.formats.apart import load
 from tokviz.formats.budget import ask_first, before_large
@@ -75,3 +76,15 @@ def test_what_a_child_hands_over_is_what_was_in_the_file(tmp_path):
         ids = range(here.n_vocab)
         assert [apart.rank(i) for i in ids] == [here.rank(i) for i in ids]
         assert [apart.merge_of(i) for i in ids] == [here.merge_of(i) for i in ids]
+
+
+def test_merges_and_runs_are_read_by_a_child_for_a_replay(tmp_path, monkeypatch):
+    run = tokviz.train(["the cat sat on the mat " * 20], 300)
+    run.save(tmp_path / "run")
+    (tmp_path / "merges.txt").write_text("a b\nab c\n")
+    assert open_merges(tmp_path / "merges.txt").tokenizer.merges == [(b"a", b"b"), (b"ab", b"c")]
+    assert open_merges(tmp_path / "run").tokenizer.vocab == run.tokenizer.vocab
+    monkeypatch.setattr("tokviz.formats.budget._MEMORY_MB", 8)
+    for name in ("merges.txt", "run"):
+        with pytest.raises(tokviz.InputFileError, match=r"takes more than 8 MB|cannot be read"):
+            open_merges(tmp_path / name)

@@ -72,8 +72,7 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
     n_bytes = size_of(found)
     tell_if_large(found.path.name, n_bytes)
     allowed = budget(n_bytes)
-    body = {"path": fspath(path), "split_pattern": split_pattern}
-    first, *tables = _ask(path, body, allowed)
+    first, *tables = _ask(path, split_pattern, "tokenizer", allowed)
     if "refused" in first:
         raise InputFileError(*first["refused"])
     if "library" in first:
@@ -85,8 +84,26 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
     return from_parts(head, received(head["sizes"], tables))
 
 
-def _ask(path: StrPath, body: Body, allowed: Budget) -> list[Any]:
+def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
+    """Load a file that holds merges alone, read by a child process; see `load_merges`.
+
+    Raises:
+        InputFileError: If it cannot be read, its merges do not hold together, or it takes more than
+            `budget` allows.
+    """
+    n_bytes = _size(Path(path))
+    tell_if_large(Path(path).name, n_bytes)
+    first, *tables = _ask(path, split_pattern, "merges", budget(n_bytes))
+    if "refused" in first:
+        raise InputFileError(*first["refused"])
+    return from_parts(first["head"], received(first["head"]["sizes"], tables))
+
+
+def _ask(
+    path: StrPath, split_pattern: str | SplitPattern | None, what: str, allowed: Budget
+) -> list[Any]:
     answers: list[Any] = []
+    body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield body

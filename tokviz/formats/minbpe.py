@@ -96,7 +96,10 @@ def _merges(
         merge = tokens[left][1], tokens[right][1]
         product = merge[0] + merge[1]
         n_bytes += len(product)
-        if len(product) > MAX_TOKEN_BYTES or n_bytes > MAX_TOTAL_BYTES:
+        if n_bytes > MAX_TOTAL_BYTES:
+            reason = f"line {number}: its tokens have more than {MAX_TOTAL_BYTES:,} bytes by here"
+            raise InputFileError(path, reason)
+        if len(product) > MAX_TOKEN_BYTES:
             reason = f"line {number}: makes a token of more than {MAX_TOKEN_BYTES:,} bytes"
             raise InputFileError(path, reason)
         if len(tokens) > MAX_TOKEN_ID:
