@@ -90,7 +90,7 @@ async def test_esc_ends_a_loading_and_what_was_there_stays(
         def told(words: str) -> bool:
             return any(words in toast.message for toast in app._notifications)
 
-        await until(pilot, lambda: told("Loading where.json… 0 s  Esc stops"))
+        await until(pilot, lambda: told("Loading where.json… 0 s. Esc stops it."))
         await pilot.press("escape")
         await until(pilot, ended.is_set)
         await settle(pilot)

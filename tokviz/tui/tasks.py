@@ -90,7 +90,7 @@ def in_thread(
 
         def leave() -> None:
             if failed is not None:
-                failed(TokvizError("it was not read"))
+                failed(TokvizError("It was not read."))
 
         node.post_message(Question(f"{error}. Read it?", go_on, leave))
 
@@ -148,7 +148,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
     def tell() -> None:
         if worker.is_running:
-            node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s  Esc stops"))
+            node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s. Esc stops it."))
             node.set_timer(_REPEATS, tell)
 
     node.set_timer(_PATIENCE, tell)
