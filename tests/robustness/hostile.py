@@ -215,6 +215,12 @@ FILES: dict[str, Hostile] = {
             f"{97 if i == 0 else 255 + i} {97 if i == 0 else 255 + i}\n" for i in range(15)
         ) + "".join(f"270 {i}\n" for i in range(3000))).encode(),
     ),
+    "doubling merges that add up": _tokenizer(
+        "m.model",
+        lambda: ("minbpe v1\n\n0\n97 97\n" + "".join(f"{i} {i}\n" for i in range(256, 270)) + "".join(
+            f"{270 + i // 256} {i % 256}\n" for i in range(1700)
+        )).encode(),
+    ),
     "999,999,999 specials": _tokenizer("m.model", lambda: b"minbpe v1\n\n999999999\n"),
     "a pickle": _tokenizer("p.pkl", lambda: pickle.dumps(_Evil())),
     "a pickle of protocol 0": _tokenizer("p.json", lambda: pickle.dumps(_Evil(), protocol=0)),
