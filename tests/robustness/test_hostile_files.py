@@ -44,7 +44,7 @@ def test_a_row_group_that_unpacks_to_too_much_is_refused(name, tmp_path):
 def test_a_file_above_32_mb_is_told_of_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tokviz.formats.budget.LARGE_BYTES", 100)
     tokviz.load("gpt2").save(tmp_path / "large.json")
-    told = []
+    told: list[str] = []
     with before_large(told.append):
         load(tmp_path / "large.json")
     assert re.fullmatch(
