@@ -47,8 +47,9 @@ def test_a_file_above_32_mb_is_told_of_before_it_is_read(tmp_path, monkeypatch):
     told: list[str] = []
     with before_large(told.append):
         load(tmp_path / "large.json")
+    [sentence] = told
     assert re.fullmatch(
-        r"large.json has \d MB: reading it may take [\d,]+ s and [\d,]+ MB of memory", *told
+        r"large.json has \d MB: reading it may take [\d,]+ s and [\d,]+ MB of memory", sentence
     )
     with before_large(ask_first), pytest.raises(LargeFileError, match=r"large.json has \d MB"):
         load(tmp_path / "large.json")
