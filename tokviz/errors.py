@@ -113,6 +113,10 @@ class VocabularyError(TokvizError):
     """A vocabulary or merge list that does not hold together."""
 
 
+class LargeFileError(TokvizError):
+    """A file so large that the user is asked before it is read."""
+
+
 class SpecialTokenError(TokvizError):
     """Special tokens that collide, are empty or are not known."""
 

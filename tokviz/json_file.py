@@ -24,18 +24,20 @@ class JsonFileError(InputFileError):
     """A file that can be read, but is not strict JSON."""
 
 
-def read_json(path: str | PathLike[str], *, limit: int = MAX_JSON_BYTES) -> Any:
-    """Read a JSON file of at most `limit` bytes.
+def read_json(
+    path: str | PathLike[str], *, limit: int = MAX_JSON_BYTES, values: int = MAX_JSON_VALUES
+) -> Any:
+    """Read a JSON file of at most `limit` bytes and so many values.
 
     Raises:
         JsonFileError: If it is not strict JSON: it names the line and column, or the key that is
             there twice.
         InputFileError: If it cannot be read.
     """
-    return parse_json(read_file(path, limit=limit), path)
+    return parse_json(read_file(path, limit=limit), path, values)
 
 
-def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
+def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VALUES) -> Any:
     """Parse a file's content; the path is for error messages only.
 
     Stricter than Python: no NaN or Infinity, no key twice in an object, and not more values than
@@ -46,8 +48,8 @@ def parse_json(data: bytes, path: str | PathLike[str]) -> Any:
     """
     # Every value but the first has a comma, a colon or a bracket before it.
     n_values = data.count(b",") + data.count(b"[") + data.count(b"{") + data.count(b":")
-    if len(data) > MAX_JSON_BYTES or n_values > MAX_JSON_VALUES:
-        raise JsonFileError(path, f"holds more than {MAX_JSON_VALUES:,} values")
+    if len(data) > MAX_JSON_BYTES or n_values > values:
+        raise JsonFileError(path, f"holds more than {values:,} values")
     try:
         text = decode_utf8(data, path)
     except InputFileError as error:

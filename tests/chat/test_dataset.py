@@ -189,10 +189,29 @@ def test_parquet_may_hold_sharegpt_or_json_text(tmp_path):
         dataset.row(1)
 
 
+def test_parquet_rows_are_read_in_any_order_of_a_group_of_many_batches(tmp_path):
+    contents = [f"{i:04} " + "x" * 40_000 for i in range(100)]
+    write_parquet(
+        tmp_path / "a.parquet",
+        {"messages": [turns(text, "a") for text in contents]},
+        row_group_size=60,
+    )
+    dataset = Dataset.open(tmp_path / "a.parquet")
+    for i in (0, 59, 58, 99, 0, 60, 30):
+        assert dataset.row(i).messages[0].text == contents[i]
+
+
+def test_a_parquet_row_that_is_too_large_is_named(tmp_path):
+    write_parquet(tmp_path / "a.parquet", {"messages": [json.dumps(turns("a" * 17_000_000)), "[]"]})
+    dataset = Dataset.open(tmp_path / "a.parquet")
+    with pytest.raises(ConversationError, match="row 1 has more than 16,777,216 bytes"):
+        dataset.row(0)
+
+
 def test_parquet_without_messages_is_refused(tmp_path):
     write_parquet(tmp_path / "a.parquet", {"text": ["a"]})
     with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'text'"):
         Dataset.open(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(InputFileError, match="cannot be read as parquet"):
+    with pytest.raises(InputFileError, match="is not a readable Parquet file"):
         Dataset.open(tmp_path / "b.parquet")

@@ -17,7 +17,7 @@ import pytest
 from tests.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message, unpack_numbers
-from tokviz.child.runner import JobClient, JobDroppedError
+from tokviz.child.runner import JobClient, JobDroppedError, stopped_by
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_result import SplitPart
 
@@ -188,6 +188,21 @@ def test_a_call_that_is_given_up_waits_no_longer(give_up: Callable[[JobClient], 
         give_up(client)
         with pytest.raises(JobDroppedError):
             call.result(WAIT)
+    client.close()
+
+
+def test_a_call_that_nobody_wants_any_more_waits_no_longer() -> None:
+    client = JobClient("split", patience=None)
+    begun = Event()
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield {"do": "text", "text": HANGS}
+        yield {"do": "replace", "start": 0, "removed": 0}
+        yield {"do": "split", "regex": EXPLODING}
+        begun.set()
+
+    with stopped_by(begun.is_set), pytest.raises(JobDroppedError):
+        client.call(requests)
     client.close()
 
 

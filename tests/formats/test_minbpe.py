@@ -93,3 +93,10 @@ def test_what_is_wrong_names_the_line(lines, words, tmp_path):
     with pytest.raises(tokviz.TokvizError) as caught:
         tokviz.load(path)
     assert words in str(caught.value)
+
+
+def test_lines_that_double_tokens_make_no_more_than_a_file_is_worth():
+    doubling = "".join(f"{i} {i}\n" for i in [97, *range(256, 270)])
+    content = f"minbpe v1\n\n0\n{doubling}" + "".join(f"270 {i}\n" for i in range(256))
+    with pytest.raises(tokviz.InputFileError, match=r"its tokens have more than 8,00\d,\d+ bytes"):
+        read_minbpe(content.encode(), "m.model")

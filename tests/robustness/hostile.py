@@ -9,13 +9,17 @@ import os
 import pickle
 from base64 import b64encode
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
+import tokviz
 from tests.formats.samples import trained
 from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.formats.run import RUN_FILES
 
-Kind = Literal["tokenizer", "template", "rows", "corpus"]
+Kind = Literal["tokenizer", "replay", "template", "rows", "corpus"]
 
 
 class Hostile(NamedTuple):
@@ -145,6 +149,20 @@ def _rows(name: str, content: Callable[[], bytes]) -> Hostile:
     return Hostile("rows", {name: content})
 
 
+@cache
+def _trained_files() -> dict[str, bytes]:
+    with TemporaryDirectory() as folder:
+        tokviz.train(["the cat sat on the mat " * 20], 300).save(folder)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def _run(name: str, content: Callable[[bytes], bytes]) -> Hostile:
+    """Make the folder of a training with one file that is not as it was."""
+    names = [name, *(other for other in RUN_FILES if other != name)]
+    files = {other: lambda other=other: _trained_files()[other] for other in names}
+    return Hostile("replay", {**files, name: lambda: content(_trained_files()[name])})
+
+
 def _corpus(name: str, content: Callable[[], bytes]) -> Hostile:
     return Hostile("corpus", {name: content})
 
@@ -197,6 +215,12 @@ FILES: dict[str, Hostile] = {
             f"{97 if i == 0 else 255 + i} {97 if i == 0 else 255 + i}\n" for i in range(15)
         ) + "".join(f"270 {i}\n" for i in range(3000))).encode(),
     ),
+    "doubling merges that add up": _tokenizer(
+        "m.model",
+        lambda: ("minbpe v1\n\n0\n97 97\n" + "".join(f"{i} {i}\n" for i in range(256, 270)) + "".join(
+            f"{270 + i // 256} {i % 256}\n" for i in range(1700)
+        )).encode(),
+    ),
     "999,999,999 specials": _tokenizer("m.model", lambda: b"minbpe v1\n\n999999999\n"),
     "a pickle": _tokenizer("p.pkl", lambda: pickle.dumps(_Evil())),
     "a pickle of protocol 0": _tokenizer("p.json", lambda: pickle.dumps(_Evil(), protocol=0)),
@@ -219,6 +243,10 @@ FILES: dict[str, Hostile] = {
     "a folder of many": Hostile("tokenizer", {
         f"{i}.json": (lambda: b'{"vocab":' + b"[" * 60_000) for i in range(300)
     }),
+    "merges of 18 MB alone": Hostile("replay", {"merges.txt": lambda: _merges(900_000)[1]}),
+    "a run of many keys": _run("tokenizer.json", lambda _: b'{"model":{"vocab":{' + b",".join(b'"%d":%d' % (i, i) for i in range(1_900_000)) + b"}}}"),
+    "a run of many values": _run("run.json", lambda about: b'{"x": [' + b"{}," * 3_900_000 + b"0]," + about[1:]),
+    "a run of zeros": _run("history.npz", lambda _: bytes(30_000_000)),
     "a template without end": _template(_RANGE * 5 + "a" + "{% endfor %}" * 5),
     "a template that doubles": _template("{% set ns = namespace(a='aaaa') %}" + "{% set ns.a = ns.a + ns.a %}" * 40),
     "a template that multiplies": _template("{{ 'a' * 9999999999 }}"),

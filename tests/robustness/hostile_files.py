@@ -215,6 +215,16 @@ def _tokenizer(path: str | None) -> str:
         tokenizer.close()
 
 
+def _replay(path: str | None) -> str:
+    """Open a run, or merges alone, as Replay does."""
+    from tokviz.compare.merge_sources import open_merges
+
+    if path is None:
+        open_merges("gpt2")
+        return ""
+    return f"{open_merges(path).n_merges} merges"
+
+
 def _template(path: str | None) -> str:
     from tokviz.chat.conversation import Conversation
     from tokviz.chat.jinja_template import JinjaTemplate
@@ -248,7 +258,13 @@ def _corpus(path: str | None) -> str:
     return f"{sum(len(block.data) for block in Corpus(Path(path)).text_blocks())} bytes"
 
 
-_READ = {"tokenizer": _tokenizer, "template": _template, "rows": _rows, "corpus": _corpus}
+_READ = {
+    "tokenizer": _tokenizer,
+    "replay": _replay,
+    "template": _template,
+    "rows": _rows,
+    "corpus": _corpus,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 
 import pytest
@@ -10,14 +11,17 @@ import pytest
 import tokviz
 from tests.robustness.hostile import FILES
 from tests.robustness.hostile_files import cost_of, echoes_of
+from tokviz.compare.merge_sources import open_merges
+from tokviz.errors import LargeFileError
 from tokviz.formats.apart import load
+from tokviz.formats.budget import ask_first, before_large
 
 QUICK = (
     "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",
     "deep pre-tokenizers", "doubling merges", "long tokens", "many values", "padding",
     "tokens of one CRC", "a template that doubles", "a corpus cut off",
 )  # fmt: skip
-NAMES = tuple(random.Random(12).sample(QUICK, 4))
+NAMES = ("a Unigram of 250,000", *random.Random(12).sample(QUICK, 4))
 
 
 def test_there_are_sixty():
@@ -36,6 +40,28 @@ def test_letters_are_echoed_while_a_hostile_file_is_opened_and_ctrl_q_is_answere
     assert len(echoes.letters) >= 50
     assert 0 < echoes.p99 <= max(echoes.letters)
     assert echoes.quit > 0
+
+
+@pytest.mark.parametrize("name", ["a parquet that unpacks", "a corpus of parquet"])
+def test_a_row_group_that_unpacks_to_too_much_is_refused(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    cost = cost_of(name, tmp_path)
+    assert cost.faults(seconds=120) == []
+    assert "takes more than 400 MB of memory: write smaller row groups" in cost.end
+
+
+def test_a_file_above_32_mb_is_told_of_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokviz.formats.budget.LARGE_BYTES", 100)
+    tokviz.load("gpt2").save(tmp_path / "large.json")
+    told: list[str] = []
+    with before_large(told.append):
+        load(tmp_path / "large.json")
+    [sentence] = told
+    assert re.fullmatch(
+        r"large.json has \d MB: reading it may take [\d,]+ s and [\d,]+ MB of memory", sentence
+    )
+    with before_large(ask_first), pytest.raises(LargeFileError, match=r"large.json has \d MB"):
+        load(tmp_path / "large.json")
 
 
 def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):
@@ -60,3 +86,15 @@ def test_what_a_child_hands_over_is_what_was_in_the_file(tmp_path):
         ids = range(here.n_vocab)
         assert [apart.rank(i) for i in ids] == [here.rank(i) for i in ids]
         assert [apart.merge_of(i) for i in ids] == [here.merge_of(i) for i in ids]
+
+
+def test_merges_and_runs_are_read_by_a_child_for_a_replay(tmp_path, monkeypatch):
+    run = tokviz.train(["the cat sat on the mat " * 20], 300)
+    run.save(tmp_path / "run")
+    (tmp_path / "merges.txt").write_text("a b\nab c\n")
+    assert open_merges(tmp_path / "merges.txt").tokenizer.merges == [(b"a", b"b"), (b"ab", b"c")]
+    assert open_merges(tmp_path / "run").tokenizer.vocab == run.tokenizer.vocab
+    monkeypatch.setattr("tokviz.formats.budget._MEMORY_MB", 8)
+    for name in ("merges.txt", "run"):
+        with pytest.raises(tokviz.InputFileError, match=r"takes more than 8 MB|cannot be read"):
+            open_merges(tmp_path / name)

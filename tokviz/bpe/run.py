@@ -17,6 +17,7 @@ from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import StrPath
 from tokviz.formats import run as run_folder
 from tokviz.formats.collecting import no_collecting
 from tokviz.tokenizer import Tokenizer
@@ -141,6 +142,7 @@ class TrainingRun(NamedTuple):
         folder: str | PathLike[str],
         *,
         on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
+        read_tokenizer: Callable[[StrPath], Tokenizer] = run_folder.load_run_tokenizer,
     ) -> TrainingRun:
         """Read a run folder.
 
@@ -148,6 +150,7 @@ class TrainingRun(NamedTuple):
             folder: The folder.
             on_parts: Told of what is read first, and not yet checked against the tokenizer, so
                 that work on it can begin while the tokenizer is read.
+            read_tokenizer: Reads the tokenizer in the folder.
 
         Raises:
             InputFileError: If it is no run, or damaged; it names the file.
@@ -167,7 +170,7 @@ class TrainingRun(NamedTuple):
             if on_parts is not None:
                 on_parts(*parts)
             with no_collecting():
-                tokenizer = run_folder.load_run_tokenizer(folder)
+                tokenizer = read_tokenizer(folder)
             run = cls(
                 tokenizer,
                 *parts,

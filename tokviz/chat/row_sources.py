@@ -21,6 +21,8 @@ from typing import Any, BinaryIO, cast
 
 from tokviz.chat.conversation import SHAPES, ConversationError, is_message, shape_of
 from tokviz.chat.json_text import loads
+from tokviz.child.runner import raise_if_stopped
+from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
 from tokviz.files import MAX_FILE_BYTES, input_error
@@ -143,46 +145,34 @@ class ParquetRows(RowSource):
         Raises:
             InputFileError: If it cannot be read or has no column of messages.
         """
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise InputFileError(
-                path, "needs the package pyarrow: pip install 'tokviz-tui[parquet]'"
-            ) from None
-        self._path = path
-        self._error = pyarrow.ArrowException
-        self._lock = threading.Lock()
-        try:
-            self._file = pyarrow.parquet.ParquetFile(path, memory_map=True)
-            names = self._file.schema_arrow.names
-            about = self._file.metadata
-            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-        except (OSError, pyarrow.ArrowException) as error:
-            raise InputFileError(path, f"cannot be read as parquet: {error}") from None
+        self._table = ParquetTable(path)
+        names = self._table.names
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
         self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
         given = {_OTHER_NAMES.get(name, name) for name in self._columns}
         if not any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values()):
             found = ", ".join(map(repr, names[:8]))
             raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
-        self._ends = list(accumulate(sizes))
-        self.n_rows = sum(sizes)
-        self._group = -1
-        self._table: Any = None
+        self._ends = list(accumulate(self._table.sizes))
+        self.n_rows = sum(self._table.sizes)
+        self._lock = threading.Lock()
+        self._first = 0
+        self._rows: list[Any] = []
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Read a row."""
-        group = bisect_right(self._ends, row)
         with self._lock:
-            try:
-                if group != self._group:
-                    self._table = self._file.read_row_group(group, columns=self._columns)
-                    self._group = group
+            if not self._first <= row < self._first + len(self._rows):
+                group = bisect_right(self._ends, row)
                 start = self._ends[group - 1] if group else 0
-                record = self._table.slice(row - start, 1).to_pylist()[0]
-            except (OSError, self._error) as error:
-                raise ConversationError(f"row {row + 1:,} cannot be read: {error}") from None
+                try:
+                    self._rows = self._table.rows(group, row - start, self._columns)
+                except InputFileError as error:
+                    raise ConversationError(f"row {row + 1:,} cannot be read: {error}") from None
+                self._first = row
+            record = self._rows[row - self._first]
+        if record is None:
+            raise ConversationError(f"row {row + 1:,} has more than {MOST_ROW_BYTES:,} bytes")
         return _from_table(record), False
 
 
@@ -309,6 +299,7 @@ def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
             most = MAX_FILE_BYTES + _MOST_TIMES * os.fstat(raw.fileno()).st_size
             unpacked = OPENERS[ending](cast(BinaryIO, raw), path)
             while block := unpacked.read(1 << 20):
+                raise_if_stopped()
                 plain.write(block)
                 if plain.tell() > most:
                     reason = f"unpacks to more than {_MOST_TIMES} times its size: not to rows"

@@ -25,6 +25,11 @@ def peak_memory_bytes() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+def mapped_bytes() -> int:
+    """The address space in use now, which limits count; 0 where no system tells."""
+    return _from_status("VmSize") or 0
+
+
 def _from_status(key: str) -> int | None:
     try:
         lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()

@@ -19,7 +19,7 @@ from tokviz.child.limits import Limits
 from tokviz.child.protocol import Message, decode_line
 from tokviz.errors import JobError
 
-_LAST_WORDS_BYTES = 2000
+_LAST_WORDS_BYTES = 16_000
 
 
 class ChildProcess:
@@ -132,8 +132,10 @@ class ChildProcess:
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - _LAST_WORDS_BYTES))
         lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
-        # A traceback ends with its reason, a fault handler's dump begins with it.
-        fatal = next((line for line in lines if line.startswith("Fatal Python error")), None)
+        # A traceback ends with its reason, a fault handler's dump begins with it, and what made
+        # native code give up comes before that.
+        begins = "memory allocation of", "Fatal Python error"
+        fatal = next((line for line in lines if line.startswith(begins)), None)
         return fatal or (lines[-1] if lines else "")
 
 

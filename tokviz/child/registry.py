@@ -25,6 +25,7 @@ JOBS: dict[str, str] = {
     "compile_kernels": "tokviz.jobs.compile_kernels:answer",
     "count_pieces": "tokviz.jobs.count_pieces:answer",
     "foreign_tokenizer": "tokviz.jobs.foreign_tokenizer:answer",
+    "read_parquet": "tokviz.jobs.read_parquet:answer",
     "read_tokenizer": "tokviz.jobs.read_tokenizer:answer",
     "split": "tokviz.jobs.split:answer",
     "train": "tokviz.jobs.train:answer",

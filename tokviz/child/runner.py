@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from tokviz.child.limits import Limits
@@ -42,6 +44,31 @@ class JobTimeoutError(JobError):
 
 class JobDroppedError(JobError):
     """A run that was given up before it was over."""
+
+
+_stopped: ContextVar[Callable[[], bool] | None] = ContextVar("stopped", default=None)
+_LOOKS_SECONDS = 0.05
+
+
+@contextmanager
+def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
+    """Give up every `JobClient.call` of this thread, meanwhile, once nobody wants its result."""
+    before = _stopped.set(stopped)
+    try:
+        yield
+    finally:
+        _stopped.reset(before)
+
+
+def raise_if_stopped() -> None:
+    """End work of this thread that is not done by a child; see `stopped_by`.
+
+    Raises:
+        JobDroppedError: If nobody wants its result.
+    """
+    stopped = _stopped.get()
+    if stopped is not None and stopped():
+        raise JobDroppedError("it was given up")
 
 
 Requests = Callable[[dict[str, Any]], Iterable[Body]]
@@ -144,9 +171,18 @@ class JobClient:
         )
         with self._calls:
             self.run(requests, handlers)
-            error = ends.get()
+            error = self._end(ends)
         if error is not None:
             raise error
+
+    def _end(self, ends: SimpleQueue[TokvizError | None]) -> TokvizError | None:
+        stopped = _stopped.get()
+        while True:
+            try:
+                return ends.get(timeout=None if stopped is None else _LOOKS_SECONDS)
+            except Empty:
+                if stopped is not None and stopped():
+                    self.cancel()
 
     def run(self, requests: Requests, handlers: RunHandlers) -> int:
         """Begin a run in place of any other and return its id."""

@@ -25,6 +25,7 @@ from tokviz.cli.command import (
 )
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError, UnknownTokenizerError
+from tokviz.formats.budget import before_large
 
 _FAILED = 1
 _INTERRUPTED = 130
@@ -75,7 +76,7 @@ def _run(arguments: Sequence[str]) -> int:
         parsed = parser.parse_intermixed_args(arguments[is_command:])
         if is_command:
             gc.enable()  # the app does it itself, after its first frame
-        with _warnings_at_the_end():
+        with _warnings_at_the_end(), before_large(report):
             return command.run(parsed)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED

@@ -12,8 +12,8 @@ from tokviz.bpe.run import TrainingRun
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import read_file
-from tokviz.formats.apart import load
-from tokviz.formats.merge_files import parse_merges
+from tokviz.formats.apart import load, load_merges_apart
+from tokviz.formats.merge_files import of_merges
 from tokviz.formats.minbpe import MAGIC as MINBPE
 from tokviz.formats.registry import is_builtin
 from tokviz.pretokenize.patterns import SplitPattern
@@ -43,7 +43,7 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
         return Replay.open(source)
     pattern: str | SplitPattern = split_pattern or "gpt2"
     if not isinstance(source, (str, PathLike)):
-        return Replay.open(_of_merges(source, pattern, "merges"))
+        return Replay.open(of_merges(source, pattern, "merges"))
     named = isinstance(source, str) and is_builtin(source)
     if named or not os.path.isfile(source):
         return Replay.open(source)
@@ -54,26 +54,9 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
     try:
         if _is_ranks(data):
             return Replay(load(source, split_pattern=split_pattern), None, name)
-        merges = parse_merges(data, source)
-        if not merges:
-            raise InputFileError(source, "holds no merges")
-        return Replay.open(_of_merges(merges, pattern, name))
+        return Replay.open(load_merges_apart(source, pattern))
     except VocabularyError as error:
         raise InputFileError(source, str(error)) from None
-
-
-def _of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: str) -> Tokenizer:
-    """Make a tokenizer of merges alone: bytes first, then the tokens as they are made."""
-    tokens = dict.fromkeys(bytes([byte]) for byte in range(256))
-    for number, (left, right) in enumerate(merges, 1):
-        for part in (left, right):
-            if part not in tokens:
-                raise VocabularyError(
-                    f"merge {number:,} ({left!r} + {right!r}): {part!r} is neither a byte nor "
-                    "made by a merge before"
-                )
-        tokens[left + right] = None
-    return Tokenizer(dict(enumerate(tokens)), merges, split_pattern=split_pattern, name=name)
 
 
 def _is_ranks(data: bytes) -> bool:

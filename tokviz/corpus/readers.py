@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
+from tokviz.corpus.parquet import ParquetTable
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import input_error
@@ -126,26 +127,18 @@ def _fields_of(record: object) -> str:
 
 
 def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
+    table = ParquetTable(path)
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputFileError(path, _needs("pyarrow", "parquet")) from None
-    try:
-        table = pyarrow.parquet.ParquetFile(file)
-        names = table.schema_arrow.names
-        if field not in names:
-            found = ", ".join(map(repr, names[:8]))
+        if field not in table.names:
+            found = ", ".join(map(repr, table.names[:8]))
             raise InputFileError(path, f"has no column {field!r}; its columns are {found}")
-        for batch in table.iter_batches(batch_size=256, columns=[field]):
-            try:
-                column = batch.column(0).cast(pyarrow.large_binary())
-            except pyarrow.ArrowException:
-                raise InputFileError(path, f"the column {field!r} is not text") from None
-            for data in column.to_pylist():
-                yield data or b"", True
-    except pyarrow.ArrowException as error:
-        raise InputFileError(path, f"is not a readable Parquet file: {error}") from None
+        n_bytes, n_rows, n_read = os.fstat(file.fileno()).st_size, sum(table.sizes), 0
+        for chunk in table.texts(field):
+            n_read += chunk[1]
+            file.seek(n_bytes * n_read // max(n_rows, 1))  # tells how far it has been read
+            yield chunk
+    finally:
+        table.close()
 
 
 def _open_plain(raw: BinaryIO, path: str) -> BinaryIO:
@@ -162,7 +155,8 @@ def _open_zstandard(raw: BinaryIO, path: str) -> BinaryIO:
     try:
         import zstandard
     except ImportError:
-        raise InputFileError(path, _needs("zstandard", "zst")) from None
+        reason = "needs the package zstandard: pip install 'tokviz-tui[zst]'"
+        raise InputFileError(path, reason) from None
     make_decoder = zstandard.ZstdDecompressor().decompressobj
     return cast(BinaryIO, _Zstandard(raw, make_decoder, zstandard.ZstdError))
 
@@ -209,10 +203,6 @@ class _Zstandard(io.RawIOBase):
         if self._decoder.eof:
             self._decoder = None
         return content
-
-
-def _needs(package: str, extra: str) -> str:
-    return f"needs the package {package}: pip install 'tokviz-tui[{extra}]'"
 
 
 READERS: dict[str, Reader] = {

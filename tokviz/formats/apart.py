@@ -14,15 +14,15 @@ from os import fspath
 from pathlib import Path
 from typing import Any
 
-from tokviz.child.protocol import Body, unpack
+from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
-from tokviz.formats.budget import Budget, budget
+from tokviz.formats.budget import Budget, budget, tell_if_large
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
-from tokviz.formats.shipping import from_parts
+from tokviz.formats.shipping import from_parts, received
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -69,10 +69,10 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
     """
     expanded = os.path.expanduser(path)
     found = find(expanded)
-    allowed = budget(size_of(found))
-    body = {"path": fspath(path), "split_pattern": split_pattern}
-    answers, data = _ask(path, body, allowed)
-    first = answers[0]
+    n_bytes = size_of(found)
+    tell_if_large(found.path.name, n_bytes)
+    allowed = budget(n_bytes)
+    first, *tables = _ask(path, split_pattern, "tokenizer", allowed)
     if "refused" in first:
         raise InputFileError(*first["refused"])
     if "library" in first:
@@ -80,23 +80,30 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
 
         name, reason = fspath(path), first["library"]
         return ForeignTokenizer.checked(found.path, first["content"], reason, name=name)
-    parts, start = [], 0
-    view = memoryview(data)
-    for size in first["head"]["sizes"]:
-        parts.append(bytes(view[start : start + size]))
-        start += size
-    return from_parts(first["head"], parts)
+    head = first["head"]
+    return from_parts(head, received(head["sizes"], tables))
 
 
-def _ask(path: StrPath, body: Body, allowed: Budget) -> tuple[list[Any], bytearray]:
+def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
+    """Load a file that holds merges alone, read by a child process; see `load_merges`.
+
+    Raises:
+        InputFileError: If it cannot be read, its merges do not hold together, or it takes more than
+            `budget` allows.
+    """
+    n_bytes = _size(Path(path))
+    tell_if_large(Path(path).name, n_bytes)
+    first, *tables = _ask(path, split_pattern, "merges", budget(n_bytes))
+    if "refused" in first:
+        raise InputFileError(*first["refused"])
+    return from_parts(first["head"], received(first["head"]["sizes"], tables))
+
+
+def _ask(
+    path: StrPath, split_pattern: str | SplitPattern | None, what: str, allowed: Budget
+) -> list[Any]:
     answers: list[Any] = []
-    data = bytearray()
-
-    def take(answer: Any) -> None:
-        if "part" in answer:
-            data.extend(unpack(answer["part"]))
-        else:
-            answers.append(answer)
+    body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield body
@@ -104,9 +111,9 @@ def _ask(path: StrPath, body: Body, allowed: Budget) -> tuple[list[Any], bytearr
     patience = 3.0 * allowed.seconds
     jobs = JobClient("read_tokenizer", limits=allowed.limits, patience=patience, keeps_child=False)
     try:
-        jobs.call(requests, take)
+        jobs.call(requests, answers.append)
     except JobError as error:
         raise InputFileError(path, allowed.why(error)) from None
     finally:
         jobs.close()
-    return answers, data
+    return answers

@@ -27,7 +27,7 @@ MAX_TOKEN_ID = (1 << 22) - 1
 MAX_TOKEN_BYTES = 1 << 16
 """Bytes of the longest token that is believed."""
 
-MAX_TOTAL_BYTES = 256_000_000
+MAX_TOTAL_BYTES = 64_000_000
 """Bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"

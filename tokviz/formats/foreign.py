@@ -8,7 +8,6 @@ up, else the first has them all. Spans tile the text in any case.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby, pairwise
@@ -21,20 +20,18 @@ from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
 from tokviz.formats.budget import Budget
-from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LibraryEncoding, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
-from tokviz.formats.packed import pack_merges
+from tokviz.formats.packed import PackedMerges
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
+from tokviz.formats.spelling import Spelling
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenization, Tokenizer, spans_of
 
 Json = dict[str, Any]
-
-_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class ForeignTokenizer(Tokenizer):
@@ -73,17 +70,8 @@ class ForeignTokenizer(Tokenizer):
             words = words.removeprefix("the foreign_tokenizer job failed: ")
             raise InputFileError(path, f"{words} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
-        spelled = _Spelling(content)
-        special_ids = set(specials.values())
-        ordinary = pack_merges(
-            (
-                (token_id, spelled.bytes_of(text))
-                for text, token_id in facts.vocabulary
-                if token_id not in special_ids
-            ),
-            [],
-        )
-        self._byte_level = spelled.byte_level
+        ordinary = PackedMerges.none(facts.ordinary)
+        self._byte_level = Spelling(content).byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
@@ -210,38 +198,3 @@ def _notes(
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
     yield from post_processor_notes(content)
     yield from uncalled_notes(uncalled)
-
-
-class _Spelling:
-    """How the texts of tokens stand for bytes, by what the file's decoder undoes.
-
-    Attributes:
-        byte_level: Whether every token is bytes in GPT-2's alphabet, and decoding joins them.
-    """
-
-    def __init__(self, content: Json) -> None:
-        kinds = part_types(content.get("decoder"))
-        model = content.get("model")
-        model = model if isinstance(model, dict) else {}
-        self.byte_level = kinds == ["ByteLevel"]
-        self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
-        prefix = model.get("continuing_subword_prefix") or "##"
-        self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
-        suffix = model.get("end_of_word_suffix")
-        self._suffix = suffix if isinstance(suffix, str) else ""
-
-    def bytes_of(self, text: str) -> bytes:
-        if self.byte_level:
-            try:
-                return from_characters(text)
-            except ValueError:
-                return text.encode("utf-8", "replace")
-        if match := _BYTE_TOKEN.fullmatch(text):
-            return bytes.fromhex(match[1])
-        if self._word_start:
-            text = text.replace(self._word_start, " ")
-        if self._prefix and len(text) > len(self._prefix):
-            text = text.removeprefix(self._prefix)
-        if self._suffix and text.endswith(self._suffix):
-            text = text.removesuffix(self._suffix) + " "
-        return text.encode("utf-8", "replace")

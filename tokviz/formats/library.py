@@ -10,7 +10,7 @@ import hashlib
 import os
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from tokviz.child.runner import JobClient
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import StrPath, read_file
 from tokviz.formats.budget import Budget, budget
+from tokviz.formats.packed import PackedRanks
+from tokviz.formats.shipping import received, to_ranks
 from tokviz.json_file import MAX_JSON_BYTES
 
 _BYTES_A_CHAR = 128
@@ -58,12 +60,12 @@ class LibraryFacts:
     Attributes:
         version: Of the library.
         specials: Text and id of the added tokens; without white space that is not called special.
-        vocabulary: Every token's text and id, with the added tokens; to be read once.
+        ordinary: The bytes of the other tokens.
     """
 
     version: str
     specials: list[tuple[str, int]]
-    vocabulary: Iterable[tuple[str, int]]
+    ordinary: PackedRanks
 
 
 class LibraryTokenizer:
@@ -104,15 +106,10 @@ class LibraryTokenizer:
         Raises:
             JobError: If the library does not take the file, or the child dies of it.
         """
-        first, *parts = self._call(None)
-        vocabulary = (
-            entry
-            # Each part is let go when it has been read.
-            for part in iter(lambda: parts.pop() if parts else None, None)
-            for entry in zip(part["texts"], unpack_numbers(part["ids"]), strict=True)
-        )
+        first, *messages = self._call(None)
+        data, ids = received(first["sizes"], messages)
         specials = [(text, token_id) for text, token_id in first["specials"]]
-        return LibraryFacts(first["version"], specials, vocabulary)
+        return LibraryFacts(first["version"], specials, to_ranks(data, ids))
 
     def encode(self, text: str, specials: str = "all") -> LibraryEncoding:
         """Encode byte text; a byte that is not UTF-8 is U+FFFD for the library.

@@ -20,12 +20,17 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from os import fspath
 
 from tokviz.encoding.model import Merge
-from tokviz.errors import InputFileError
+from tokviz.encoding.specials import SpecialTokens
+from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath, decode_utf8, read_file
 from tokviz.formats.byte_level import from_characters
+from tokviz.formats.packed import pack_merges
 from tokviz.json_file import parse_json
+from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer import Tokenizer
 
 MAX_MERGES = 4_000_000
 """More merges than any tokenizer has."""
@@ -227,3 +232,38 @@ def _no_merge(path: StrPath, number: int, line: str) -> InputFileError:
     return InputFileError(
         path, f"line {number}: {shown} is not a merge: write two tokens with a space between them"
     )
+
+
+def of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: str) -> Tokenizer:
+    """Make a tokenizer of merges alone: bytes first, then the tokens as they are made.
+
+    Raises:
+        VocabularyError: If a merge has a part that none before it makes.
+    """
+    tokens = dict.fromkeys(bytes([byte]) for byte in range(256))
+    for number, (left, right) in enumerate(merges, 1):
+        for part in (left, right):
+            if part not in tokens:
+                raise VocabularyError(
+                    f"merge {number:,} ({left!r} + {right!r}): {part!r} is neither a byte nor "
+                    "made by a merge before"
+                )
+        tokens[left + right] = None
+    packed = pack_merges(enumerate(tokens), merges)
+    pattern = get_split_pattern(split_pattern)
+    return Tokenizer.from_merges(packed, SpecialTokens({}), split_pattern=pattern, name=name)
+
+
+def load_merges(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
+    """Load a file that holds merges alone.
+
+    Raises:
+        InputFileError: If it cannot be read, or its merges do not hold together.
+    """
+    merges = read_merges(path)
+    if not merges:
+        raise InputFileError(path, "holds no merges")
+    try:
+        return of_merges(merges, split_pattern, fspath(path))
+    except VocabularyError as error:
+        raise InputFileError(path, str(error)) from None

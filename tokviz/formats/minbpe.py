@@ -16,7 +16,7 @@ from __future__ import annotations
 from tokviz.encoding.model import Merge
 from tokviz.errors import FormatError, InputFileError, PatternError
 from tokviz.files import StrPath, decode_utf8
-from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, MAX_TOTAL_BYTES, Draft
+from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, Draft
 from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -24,6 +24,9 @@ from tokviz.tokenizer import Tokenizer
 KIND = "minbpe model"
 
 MAGIC = "minbpe v1"
+
+_BYTES_OF_TOKENS = 8_000_000
+"""What the tokens may have together beyond the file's own size: a line may double a token."""
 
 
 def read_minbpe(data: bytes, path: StrPath) -> Draft:
@@ -80,6 +83,7 @@ def _merges(
     """Read the merges and add the tokens that they make."""
     merges: list[Merge] = []
     n_bytes = 0
+    most_bytes = _BYTES_OF_TOKENS + sum(map(len, lines))
     while lines and not lines[-1].strip():
         del lines[-1]
     for number, line in enumerate(lines[first:], first + 1):
@@ -96,7 +100,10 @@ def _merges(
         merge = tokens[left][1], tokens[right][1]
         product = merge[0] + merge[1]
         n_bytes += len(product)
-        if len(product) > MAX_TOKEN_BYTES or n_bytes > MAX_TOTAL_BYTES:
+        if n_bytes > most_bytes:
+            reason = f"line {number}: its tokens have more than {most_bytes:,} bytes by here"
+            raise InputFileError(path, reason)
+        if len(product) > MAX_TOKEN_BYTES:
             reason = f"line {number}: makes a token of more than {MAX_TOKEN_BYTES:,} bytes"
             raise InputFileError(path, reason)
         if len(tokens) > MAX_TOKEN_ID:

@@ -202,6 +202,13 @@ class PackedMerges:
         # A text asks for the same pairs again and again, and a look-up takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
 
+    @classmethod
+    def none(cls, tokens: PackedRanks) -> PackedMerges:
+        """Take tokens that nothing is known to lead to."""
+        n = len(tokens.ids())
+        empty = array("I")
+        return cls(tokens, empty, array("Q"), empty, array("I", [NO_MERGE]) * n, bytes(n))
+
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
         index = self.tokens.place(token_id)

@@ -48,6 +48,9 @@ MARK = "saving"
 SWAPPED = "old"
 """What stands in the name of a folder in which a run waits that takes another one's place."""
 
+_MAX_ABOUT_BYTES, _MAX_ABOUT_VALUES = 32 << 20, 1_000_000
+"""The names of all files of a corpus stand in `run.json`, which is read without a child."""
+
 
 def is_run(folder: StrPath) -> bool:
     """Tell whether a folder holds a training run."""
@@ -125,7 +128,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     path = Path(folder) / ABOUT
     if Path(folder).is_dir() and not path.is_file():
         raise InputFileError(folder, f"is not a training run: it holds no {ABOUT}")
-    about = read_json(path)
+    about = read_json(path, limit=_MAX_ABOUT_BYTES, values=_MAX_ABOUT_VALUES)
     if not isinstance(about, dict) or about.get("format") != "tokviz run":
         raise InputFileError(path, "does not describe a training run")
     version = about.get("version")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
+from tokviz.child.protocol import Body, pack, unpack
 from tokviz.encoding.specials import SpecialTokens
 from tokviz.formats.packed import PackedMerges, PackedRanks
 from tokviz.formats.report import FileFinding, Report
@@ -23,23 +24,57 @@ _MERGE_TABLES: dict[str, Literal["I", "Q"]] = {
 }
 
 
+_PART_BYTES = 1 << 20
+
+
+def of_ranks(tokens: PackedRanks) -> list[memoryview]:
+    """Give the tables of tokens: all but their ids if these have no gaps."""
+    sparse = tokens.sparse_ids
+    ids = memoryview(array("I") if sparse is None else sparse)
+    return [memoryview(tokens.data), ids.cast("B")]
+
+
+def to_ranks(data: bytes, ids: bytes) -> PackedRanks:
+    """Put tokens together again."""
+    return PackedRanks.of(data, array("I", ids) if ids else None)
+
+
+def messages(parts: Iterable[memoryview]) -> Iterator[Body]:
+    """Write tables as answers of a job, one behind another."""
+    for part in parts:
+        for start in range(0, len(part), _PART_BYTES):
+            yield {"part": pack(bytes(part[start : start + _PART_BYTES]))}
+
+
+def received(sizes: Sequence[int], answers: list[Any]) -> list[bytes]:
+    """Read the tables of these sizes from what `messages` wrote; the answers are used up."""
+    answers.reverse()
+    parts = []
+    rest = b""
+    for size in sizes:
+        part = bytearray(rest[:size])
+        rest = rest[size:]
+        while len(part) < size:
+            more = unpack(answers.pop()["part"])
+            missing = size - len(part)
+            part += more[:missing]
+            rest = more[missing:]
+        parts.append(bytes(part))
+    return parts
+
+
 def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     """Take a tokenizer apart that was read from a file and is not `remote`."""
     source = tokenizer.tables
     tokens = source.tokens if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
-    sparse = tokens.sparse_ids
-    parts = [
-        memoryview(tokens.data),
-        memoryview(array("I") if sparse is None else sparse).cast("B"),
-    ]
+    parts = of_ranks(tokens)
     if isinstance(source, PackedMerges):
         parts += [memoryview(getattr(source, name)).cast("B") for name in _MERGE_TABLES]
         parts.append(memoryview(source.again))
     specials, report = tokenizer.specials, tokenizer.load_report
     head: Json = {
         "sizes": [len(part) for part in parts],
-        "dense": sparse is None,
         "specials": list(specials.ids.items()),
         "late": sorted(specials.late),
         "uncalled": sorted(specials.uncalled),
@@ -58,7 +93,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
 def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     """Put a tokenizer together again."""
     data, ids, *tables = parts
-    tokens = PackedRanks.of(data, None if head["dense"] else array("I", ids))
+    tokens = to_ranks(data, ids)
     specials = SpecialTokens(dict(head["specials"]), head["late"], head["uncalled"])
     pattern = SplitPattern(*head["pattern"])
     if tables:

@@ -3,8 +3,8 @@
 The child reads the file itself, so that a hostile one costs the child's memory only. Requests:
 
 - `{"do": "load", "path": file, "sha256": hex, "vocabulary": bool}`: answers
-  `{"version": text, "specials": [[text, id]…]}` and, if asked for the vocabulary, as many
-  `{"texts": [text…], "ids": packed}` as it takes.
+  `{"version": text, "specials": [[text, id]…]}` and, if asked for the vocabulary, the `sizes` of
+  the tables of the other tokens in it and then these: see `tokviz.formats.shipping`.
 - `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers
   `{"ids": packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the
   characters it comes from, and the number of its word (pre-token), `NO_WORD` if it has none.
@@ -30,7 +30,6 @@ import re
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 from tokviz.child.limits import allow_cpu, allow_memory
@@ -38,9 +37,11 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError
 from tokviz.files import read_file
 from tokviz.formats.library import NO_WORD
+from tokviz.formats.packed import pack_ranks
+from tokviz.formats.shipping import messages, of_ranks
+from tokviz.formats.spelling import Spelling
 from tokviz.json_file import MAX_JSON_BYTES, parse_json
 
-_SLICE = 20_000
 _UNTYPED = "\U0010ffff"
 """Nobody types it: what stands behind it in a vocabulary is in no text."""
 
@@ -70,6 +71,7 @@ class _Loaded:
     """A file as the tokenizers that are needed of it.
 
     Attributes:
+        spelling: How its tokens stand for bytes.
         tokenizer: The one that calls all added tokens special but white space.
         typed_ids: The ids that its model may give to text which looks like an added token.
     """
@@ -79,6 +81,7 @@ class _Loaded:
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
         content = self._content()
+        self.spelling = Spelling(content)
         for token in _added(content):
             text = str(token.get("content"))
             token["special"] = bool(token.get("special")) or not text.isspace()
@@ -172,13 +175,21 @@ def _in_words(error: Exception) -> str:
 def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
     import tokenizers
 
-    yield {"version": tokenizers.__version__, "specials": loaded.specials()}
+    specials = loaded.specials()
+    about = {"version": tokenizers.__version__, "specials": specials}
     if not with_vocabulary:
+        yield about
         return
-    entries = iter(loaded.tokenizer.get_vocab(with_added_tokens=True).items())
-    while part := list(islice(entries, _SLICE)):
-        ids = array("I", [token_id for _, token_id in part])
-        yield {"texts": [text for text, _ in part], "ids": pack_numbers(ids)}
+    special_ids = {token_id for text, token_id in specials if text}
+    vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)
+    ordinary = pack_ranks(
+        (token_id, loaded.spelling.bytes_of(text))
+        for text, token_id in vocabulary.items()
+        if token_id not in special_ids
+    )
+    parts = of_ranks(ordinary)
+    yield about | {"sizes": [len(part) for part in parts]}
+    yield from messages(parts)
 
 
 def _encode(loaded: _Loaded, text: str, specials: str) -> Body:

@@ -1,6 +1,7 @@
 """The job `read_tokenizer`: read a tokenizer's file, whatever it holds, at this process's cost.
 
-The one request is `{"path": file or folder, "split_pattern": text, list of its fields, or null}`.
+The one request is `{"do": "tokenizer", "path": file or folder, "split_pattern": text, list of its
+fields, or null}`, or the same with "merges" for a file that holds merges alone.
 The answers are one of
 
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.shipping`; the tables' bytes
@@ -15,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.child.protocol import Body, pack
+from tokviz.child.protocol import Body
 from tokviz.errors import InputFileError
 from tokviz.formats.files import load_here
 from tokviz.formats.huggingface import NeedsLibraryError
-from tokviz.formats.shipping import to_parts
+from tokviz.formats.merge_files import load_merges
+from tokviz.formats.shipping import messages, to_parts
 from tokviz.pretokenize.patterns import SplitPattern
-
-_PART_BYTES = 1 << 20
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -34,7 +34,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     asked = request["split_pattern"]
     pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
     try:
-        tokenizer = load_here(request["path"], pattern)
+        read = load_merges if request["do"] == "merges" else load_here
+        tokenizer = read(request["path"], pattern)
     except NeedsLibraryError as needed:
         yield {"library": needed.reason, "content": needed.content}
         return
@@ -43,6 +44,4 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         return
     head, parts = to_parts(tokenizer)
     yield {"head": head}
-    for part in parts:
-        for start in range(0, len(part), _PART_BYTES):
-            yield {"part": pack(bytes(part[start : start + _PART_BYTES]))}
+    yield from messages(parts)

@@ -28,7 +28,7 @@ from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.encoding.model import Merge
 from tokviz.errors import TokvizError
-from tokviz.formats.apart import load
+from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.run import ABOUT
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
@@ -130,7 +130,7 @@ class Replay:
             not (isinstance(source, str) and is_builtin(source)) and (Path(source) / ABOUT).exists()
         ):
             ahead = CorpusAhead()
-            run = TrainingRun.load(source, on_parts=ahead.begin)
+            run = TrainingRun.load(source, on_parts=ahead.begin, read_tokenizer=load_apart)
             replay = cls(run.tokenizer, run, os.fspath(source))
             replay._ahead = ahead
         else:

@@ -35,13 +35,13 @@ from tokviz.tui.actions import (
     doable,
 )
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.messages import Begun
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS, ScreenKind
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.tasks import Task, in_thread, stop_work
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
@@ -168,8 +168,19 @@ class TokvizApp(App[None]):
             await self._take(event)
             self.post_message(message)
 
+    def on_question(self, message: Question) -> None:
+        """Ask what work has to know before it goes on."""
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
+
+        def answered(yes: bool | None) -> None:
+            (message.yes if yes else message.no)()
+
+        self.push_screen(ConfirmDialog("Large file", message.text, "read it"), answered)
+
     async def _take(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
+            return
+        if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
             return
         is_input = isinstance(event, events.InputEvent)
         if is_input:
@@ -182,6 +193,9 @@ class TokvizApp(App[None]):
             self._handle_exception(error)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
+
+    def _stops_work(self) -> bool:
+        return len(self.screen_stack) == 1 and stop_work(self)
 
     def _is_too_many(self, escape: events.Key) -> bool:
         """Tell whether an Esc comes right behind one in a dialog, which is not there any more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.message import Message
 from textual.notifications import SeverityLevel
 
@@ -76,6 +78,15 @@ class Notice(Message):
         super().__init__()
         self.text = text
         self.severity = severity
+
+
+class Question(Message):
+    """Something that the user must allow before work goes on."""
+
+    def __init__(self, text: str, yes: Callable[[], object], no: Callable[[], object]) -> None:
+        """Take the question and what is done after either answer."""
+        super().__init__()
+        self.text, self.yes, self.no = text, yes, no
 
 
 class Begun(Message, bubble=False):

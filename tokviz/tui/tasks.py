@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from time import monotonic
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+from textual.app import App
 from textual.dom import DOMNode
 from textual.worker import Worker, get_current_worker
 
-from tokviz.errors import TokvizError
-from tokviz.tui.messages import Notice
+from tokviz.child.runner import stopped_by
+from tokviz.errors import LargeFileError, TokvizError
+from tokviz.formats.budget import ask_first, before_large
+from tokviz.tui.messages import Notice, Question
 
 T = TypeVar("T")
 
@@ -50,6 +55,8 @@ def in_thread(
     *,
     failed: Callable[[TokvizError], object] | None = None,
     exclusive: bool = True,
+    stoppable: str = "",
+    agreed: bool = False,
 ) -> Worker[None]:
     """Do something in a thread, and hand over what came of it.
 
@@ -60,27 +67,91 @@ def in_thread(
         done: Takes the result on the screen's thread, unless the work was cancelled by then.
         failed: Takes an error of ours there likewise; by default the user is told of it.
         exclusive: Whether it cancels what is still under way in the group.
+        stoppable: What it does, such as "Loading a.json", if that may take long: then it is said
+            so, Esc ends it, and `failed` takes that.
+        agreed: Whether large files are read at once; else the user is asked before.
     """
 
     def complain(error: TokvizError) -> None:
         node.post_message(Notice(str(error), "error"))
 
+    def ask(error: LargeFileError) -> None:
+        def go_on() -> None:
+            in_thread(
+                node,
+                group,
+                work,
+                done,
+                failed=failed,
+                exclusive=exclusive,
+                stoppable=stoppable,
+                agreed=True,
+            )
+
+        def leave() -> None:
+            if failed is not None:
+                failed(TokvizError("It was not read."))
+
+        node.post_message(Question(f"{error}. Read it?", go_on, leave))
+
     def run() -> None:
         task = Task(node)
+
+        def wanted_no_more() -> bool:
+            return bool(stoppable) and task.cancelled
 
         def hand_over(take: Callable[[Any], object], what: object) -> None:
             if not task.cancelled:
                 take(what)
 
         try:
-            result = work(task)
+            with before_large(_read_it if agreed else ask_first), stopped_by(wanted_no_more):
+                result = work(task)
+        except LargeFileError as error:
+            task.tell(hand_over, ask, error)
+            return
         except TokvizError as error:
             task.tell(hand_over, failed or complain, error)
             return
         if done is not None:
             task.tell(hand_over, done, result)
 
-    return node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
+    worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
+    if stoppable:
+        _STOPPABLE[worker] = lambda: (failed or complain)(TokvizError(f"{stoppable} was stopped"))
+        _tell_of(node, worker, stoppable)
+    return worker
+
+
+def _read_it(sentence: str) -> None:
+    """Go on: the user has been asked."""
+
+
+_STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[], object]] = WeakKeyDictionary()
+"""What Esc ends, each with what is done then."""
+
+_PATIENCE, _REPEATS = 0.5, 5.0
+"""Seconds after which work is worth a word, and then another."""
+
+
+def stop_work(app: App[Any]) -> bool:
+    """End what Esc can end; False if there is no such work."""
+    stopped = [worker for worker in app.workers if worker.is_running and worker in _STOPPABLE]
+    for worker in stopped:
+        worker.cancel()
+        _STOPPABLE.pop(worker)()
+    return bool(stopped)
+
+
+def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
+    begun = monotonic()
+
+    def tell() -> None:
+        if worker.is_running:
+            node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s. Esc stops it."))
+            node.set_timer(_REPEATS, tell)
+
+    node.set_timer(_PATIENCE, tell)
 
 
 def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:

@@ -700,10 +700,11 @@ async def test_a_dataset_that_is_still_being_opened_is_not_taken_for_none(
         await until(pilot, lambda: any(worker.group == "open" for worker in app.workers))
         await pilot.press("alt+o")
         go_on.set()
-        assert ["is being opened" in note.message for note in app._notifications] == [True]
+        assert any("is being opened" in note.message for note in app._notifications)
         await settle(pilot)
+        said = len(app._notifications)
         await pilot.press("alt+o")
-        assert len(app._notifications) == 1
+        assert len(app._notifications) == said
 
 
 async def test_the_command_line_opens_a_dataset_with_a_template(tmp_path: Path) -> None:

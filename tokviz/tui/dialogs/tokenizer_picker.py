@@ -246,6 +246,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             lambda tokenizer: self._take(number, source, tokenizer),
             failed=lambda error: self._fail(number, error),
             exclusive=False,
+            stoppable=f"Loading {source}",
         )
 
     def _take(self, number: int, source: str, tokenizer: Tokenizer) -> None:
@@ -284,6 +285,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.dismiss(None)
             return
         self._number += 1
+        self.workers.cancel_group(self, "load")
         self._end_loading()
         self.show_error("Stopped. The tokenizer in use stays in use.")
 

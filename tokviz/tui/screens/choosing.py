@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual import on
 
 from tokviz.formats.apart import load
+from tokviz.places import place_words
 from tokviz.session import Session, source_of
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
@@ -77,12 +78,15 @@ class TokenizerChoice(Controller):
         def build(task: Task) -> Tokenizer:
             tokenizer = load(source)
             tokenizer.prepare()
+            if task.cancelled:
+                tokenizer.close()
             return tokenizer
 
         def use(tokenizer: Tokenizer) -> None:
             self.session.use_tokenizer(tokenizer, source_of(tokenizer, source))
 
-        self.in_thread("tokenizer", build, use)
+        name = place_words(source)[0]
+        self.in_thread("tokenizer", build, use, stoppable=f"Loading {name}")
 
 
 class Dropped(Controller):
@@ -104,7 +108,6 @@ class Dropped(Controller):
             self.in_thread("pasted", lambda task: _tokenizer_at(text), self._offer)
 
     def _offer(self, found: tuple[str, str] | None) -> None:
-        from tokviz.places import place_words
         from tokviz.tui.dialogs.confirm import ConfirmDialog
 
         if found is None or not self.screen.is_current:

@@ -120,7 +120,13 @@ class Rows(Controller):
             self.say(text if str(path) in text else f"{path}: {text}", "error")
 
         self._opens = path
-        self.in_thread("open", read, partial(self._opened, path), failed=failed)
+        self.in_thread(
+            "open",
+            read,
+            partial(self._opened, path),
+            failed=failed,
+            stoppable=f"Opening {path.name}",
+        )
 
     def _opened(
         self, path: Path, opened: tuple[Dataset, FoundRow | None, FileState | None]

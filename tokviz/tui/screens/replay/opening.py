@@ -100,7 +100,13 @@ class Opening(Controller):
                 self.source = None
                 self.complain(source, str(error))
 
-        self.in_thread("open", lambda task: self._open(source, task), done, failed=failed)
+        self.in_thread(
+            "open",
+            lambda task: self._open(source, task),
+            done,
+            failed=failed,
+            stoppable=f"Opening {source.name}",
+        )
 
     def _open(self, source: Source, task: Task) -> Opened:
         """Open something in a thread, once no loop needs to be compiled for it any more.

@@ -1,0 +1,98 @@
+"""What is loaded in a thread: the user is asked before large files, and Esc ends it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.child.runner import JobDroppedError, raise_if_stopped
+from tokviz.formats import budget
+from tokviz.session import Opened, Session
+from tokviz.settings import Settings
+from tokviz.tui import tasks
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.screens import choosing
+from tokviz.tui.screens.tokens import TokensScreen
+
+
+def make_app() -> TokvizApp:
+    return TokvizApp(Session(Opened("a b"), tokviz.load("gpt2"), Settings(), remember=False))
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A file that is taken for large, of 256 tokens."""
+    monkeypatch.setattr(budget, "LARGE_BYTES", 100)
+    path = tmp_path / "large.json"
+    tokviz.Tokenizer({byte: bytes([byte]) for byte in range(256)}, []).save(path)
+    return str(path)
+
+
+async def test_a_large_file_is_read_when_the_user_says_so(large: str) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
+        for answer, n_vocab in (("escape", 50257), ("enter", 256)):
+            screen.choice.use(large)
+            await settle(pilot)
+            assert isinstance(app.screen, ConfirmDialog)
+            await pilot.press(answer)
+            await settle(pilot)
+            assert app.session.tokenizer.n_vocab == n_vocab
+
+
+async def test_the_list_of_tokenizers_asks_before_it_reads_a_large_file(large: str) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
+        screen.choice.pick(large)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, TokenizerPicker)
+        assert app.session.tokenizer.n_vocab == 50257
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.session.tokenizer.n_vocab == 256)
+
+
+async def test_esc_ends_a_loading_and_what_was_there_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = threading.Event()
+
+    def load_for_ever(source: str) -> tokviz.Tokenizer:
+        try:
+            while True:
+                raise_if_stopped()
+                ended.wait(0.01)
+        except JobDroppedError:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(choosing, "load", load_for_ever)
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.01)
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, TokensScreen)
+        screen.choice.use("some/where.json")
+
+        def told(words: str) -> bool:
+            return any(words in toast.message for toast in app._notifications)
+
+        await until(pilot, lambda: told("Loading where.json… 0 s. Esc stops it."))
+        await pilot.press("escape")
+        await until(pilot, ended.is_set)
+        await settle(pilot)
+        assert told("Loading where.json was stopped")
+        assert app.session.tokenizer.name == "gpt2"

@@ -1,0 +1,108 @@
+"""Tables in `.parquet` files, read by a child: a few bytes of one may stand for many values."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from tokviz.child.limits import Limits
+from tokviz.child.protocol import Body, unpack
+from tokviz.child.runner import JobClient
+from tokviz.errors import InputFileError, JobError
+from tokviz.files import input_error
+
+DATA_MB = 400
+"""What the child may hold of a table, besides its libraries."""
+
+MOST_ROW_BYTES = 16 << 20
+"""A larger row is not given out."""
+
+# The child's own limit of memory counts what the libraries map, so it sets it when they are there.
+_LIMITS = Limits(memory_mb=None, cpu_seconds=30)
+_PATIENCE = 60.0
+
+
+class ParquetTable:
+    """A `.parquet` file. Safe in any thread.
+
+    Attributes:
+        names: Its columns.
+        sizes: The rows of each row group.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open the file.
+
+        Raises:
+            InputFileError: If it cannot be read, or pyarrow is missing.
+        """
+        try:
+            with open(path, "rb"):
+                found = find_spec("pyarrow")
+        except OSError as error:
+            raise input_error(path, error) from None
+        except ValueError:
+            found = None
+        if found is None:
+            reason = "needs the package pyarrow: pip install 'tokviz-tui[parquet]'"
+            raise InputFileError(path, reason)
+        self._path = path
+        self._jobs = JobClient("read_parquet", limits=_LIMITS, patience=_PATIENCE)
+        # The child ends with the last one who could ask it.
+        self._end = weakref.finalize(self, self._jobs.close)
+        about = self._ask({"do": "open", "path": path})
+        self.names: list[str] = about["names"]
+        self.sizes: list[int] = about["sizes"]
+
+    def rows(self, group: int, row: int, columns: list[str]) -> list[Any]:
+        """Read a row of a group and some behind it, as JSON values; None for one that is too large.
+
+        Raises:
+            InputFileError: If it cannot be read.
+        """
+        rows = self._ask({"do": "rows", "group": group, "row": row, "columns": columns})["rows"]
+        return [None if text is None else json.loads(text) for text in rows]
+
+    def texts(self, column: str) -> Iterator[tuple[bytes, bool]]:
+        """Give the texts of a column in chunks, each with whether its text ends there.
+
+        Raises:
+            InputFileError: If it cannot be read; what came before has been given.
+        """
+        request: Body = {"do": "texts", "column": column}
+        while answer := self._ask(request):
+            for packed, ends in answer["chunks"]:
+                yield unpack(packed), ends
+            request = {"do": "more"}
+
+    def close(self) -> None:
+        """End the child. Safe to call twice."""
+        self._end()
+
+    def _ask(self, request: Body) -> Any:
+        answers: list[Any] = []
+        # No reference to this object: what the client keeps of a run must not keep it alive.
+        opening = {"do": "open", "path": self._path}
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if request["do"] == "rows" and not memory.get("open"):
+                yield opening
+            memory["open"] = True
+            yield request
+
+        try:
+            self._jobs.call(requests, answers.append)
+        except JobError as error:
+            reason = f"is not a readable Parquet file: {error}"
+            if error.over == "memory":
+                reason = f"takes more than {DATA_MB} MB of memory: write smaller row groups"
+            elif error.over == "time":
+                reason = f"takes too long to read: {error}"
+            raise InputFileError(self._path, reason) from None
+        refused = next((answer["refused"] for answer in answers if "refused" in answer), None)
+        if refused is not None:
+            raise InputFileError(self._path, refused)
+        return answers[-1] if answers else None

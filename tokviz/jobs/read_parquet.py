@@ -1,0 +1,144 @@
+"""The job `read_parquet`: a table in a file that nobody vouches for.
+
+A few bytes of such a file may stand for any number of values, whatever it says of itself. Requests:
+
+- `{"do": "open", "path": file}`, the first one: answers `{"names": columns, "sizes": rows of each
+  row group}`.
+- `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
+  group and some of those behind it; null for one that is too large.
+- `{"do": "texts", "column"}`: the texts of a column from the beginning, and `{"do": "more"}` those
+  that follow. The answers are `{"chunks": [[packed, whether its text ends]…]}`; none stands for the
+  end.
+
+Any may be answered `{"refused": reason}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tokviz.child.limits import allow_memory
+from tokviz.child.memory import mapped_bytes
+from tokviz.child.protocol import Body, pack
+from tokviz.corpus.parquet import DATA_MB, MOST_ROW_BYTES
+
+_PART_BYTES = 1 << 20
+_MOST_ROWS = 1 << 14
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if "table" not in state:
+        # What the libraries map is no data; their own allocator maps more than it uses.
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+        allow_memory((mapped_bytes() >> 20) + DATA_MB)
+    try:
+        if request["do"] == "open":
+            state["table"] = _Table(pyarrow.parquet.ParquetFile(request["path"], pre_buffer=False))
+        yield from state["table"].answer(request)
+    except MemoryError:  # pyarrow's is called otherwise
+        raise MemoryError from None
+    except _RefusedError as refused:
+        yield {"refused": str(refused)}
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        yield {"refused": f"is not a readable Parquet file: {error}"}
+
+
+class _RefusedError(Exception):
+    pass
+
+
+class _Table:
+    """An open file, the rows that were read last, and how far texts have been read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._group = -1
+        self._first = 0
+        self._batch: Any = None
+        self._batches: Iterator[Any] = iter(())
+        self._texts: Iterator[Body] = iter(())
+
+    def answer(self, request: Body) -> Iterator[Body]:
+        """Answer a request."""
+        match request["do"]:
+            case "open":
+                sizes = [claim.num_rows for claim in self._claims()]
+                yield {"names": self._file.schema_arrow.names, "sizes": sizes}
+            case "rows":
+                self._seek(request["columns"], request["group"], request["row"])
+                yield {"rows": list(self._rows(request["row"] - self._first))}
+            case "texts" | "more":
+                if request["do"] == "texts":
+                    self._texts = self._texts_of(request["column"])
+                for texts in self._texts:
+                    yield texts
+                    return
+
+    def _claims(self) -> list[Any]:
+        about = self._file.metadata
+        return [about.row_group(group) for group in range(about.num_row_groups)]
+
+    def _read(self, columns: list[str], groups: Iterable[int]) -> Iterator[Any]:
+        """Read so many rows at once that they are about as much as a part, if the file is true."""
+        for group in groups:
+            claim = self._file.metadata.row_group(group)
+            size = claim.num_rows * _PART_BYTES // max(claim.total_byte_size, 1)
+            yield from self._file.iter_batches(
+                max(1, min(_MOST_ROWS, size)), [group], columns, use_threads=False
+            )
+
+    def _seek(self, columns: list[str], group: int, row: int) -> None:
+        """Read on to a row; rows are asked for in order as a rule."""
+        if group != self._group or row < self._first:
+            self._group, self._first, self._batch = group, 0, None
+            self._batches = self._read(columns, [group])
+        while self._batch is None or row >= self._first + len(self._batch):
+            self._first += 0 if self._batch is None else len(self._batch)
+            self._batch = None  # let go before the next one is made
+            self._batch = next(self._batches, None)
+            if self._batch is None:
+                self._group = -1
+                raise ValueError("it has fewer rows than it says")
+
+    def _rows(self, index: int) -> Iterator[str | None]:
+        left = _PART_BYTES
+        for at in range(index, len(self._batch)):
+            row = self._batch.slice(at, 1)
+            text = None if row.nbytes > MOST_ROW_BYTES else _json(row)
+            yield text if text is None or len(text) <= MOST_ROW_BYTES else None
+            left -= len(text or "") + 1
+            if left < 0:
+                return
+
+    def _texts_of(self, column: str) -> Iterator[Body]:
+        import pyarrow
+
+        chunks: list[tuple[str, bool]] = []
+        n_bytes = 0
+        for batch in self._read([column], range(self._file.metadata.num_row_groups)):
+            try:
+                texts = batch.column(0).cast(pyarrow.large_binary())
+            except pyarrow.ArrowException:
+                raise _RefusedError(f"the column {column!r} is not text") from None
+            for text in texts:
+                view = memoryview(text.as_buffer() or b"")
+                for start in range(0, len(view) or 1, _PART_BYTES):
+                    part = view[start : start + _PART_BYTES]
+                    chunks.append((pack(bytes(part)), start + _PART_BYTES >= len(view)))
+                    n_bytes += len(part) + 1
+                    if n_bytes > _PART_BYTES:
+                        yield {"chunks": chunks}
+                        chunks, n_bytes = [], 0
+        if chunks:
+            yield {"chunks": chunks}
+
+
+def _json(row: Any) -> str:
+    [value] = row.to_pylist()
+    return json.dumps(value, default=str)
