@@ -129,9 +129,10 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             ("Enter", self._verb, "choose"),
             ("Esc", "cancel", "cancel"),
             *([self._offers] if self._offers else []),
+            # The mouse has no other way to this, so it is the last to be left out.
+            ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
             ("Tab", "complete", "complete"),
             ("Shift+Tab", "up", "up"),
-            ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
         ]
 
     def on_mount(self) -> None:
