@@ -8,8 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.app import App
 
 from tests.tui.dialogs.conftest import OpenDialog
+from tests.tui.mouse import click
 from tokviz.listing import FolderEntry
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
@@ -63,6 +65,31 @@ async def test_mouse_alone_goes_up_and_opens(open_dialog: OpenDialog, folder: Pa
         await pilot.click_text("apple.txt")
         await pilot.click_text("apple.txt")
         assert pilot.result == folder / "apple.txt"
+
+
+async def test_a_double_click_on_the_highlighted_folder_opens_no_file_in_it(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", 3600.0)
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        (place,) = (
+            (line.index("sub/"), y) for y, line in enumerate(pilot.screen_lines()) if "sub/" in line
+        )
+        for _ in range(2):
+            await click(pilot.pilot, place)
+            await pilot.settle()
+        assert pilot.is_open and pilot.shows("cherry.txt")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_hidden_files_are_in_reach_of_the_mouse_where_a_folder_is_added_too(
+    open_dialog: OpenDialog, folder: Path, size: tuple[int, int]
+) -> None:
+    async with open_dialog(
+        OpenFileDialog(folder, verb="add", folder_verb="add this folder"), size
+    ) as pilot:
+        await pilot.click_text("F2 show hidden")
+        assert pilot.shows(".secret")
 
 
 async def test_pasted_absolute_path_opens(open_dialog: OpenDialog, folder: Path) -> None:

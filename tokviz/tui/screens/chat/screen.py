@@ -276,7 +276,7 @@ class ChatScreen(TokvizScreen):
     def action_show_list(self, shown: str) -> None:
         """Show the rows or the lengths, as their tab says: clicked again, it is still that one's."""
         if self.left.shown != shown:
-            self.rows.show_rows() if shown == "rows" else self.rows.show_lengths()
+            (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
 
     @action("Back", "escape", section="View", priority=False)
     def action_escape(self) -> None:
