@@ -274,7 +274,7 @@ class ChatScreen(TokvizScreen):
         self.left.show("conversation")
 
     def action_show_list(self, shown: str) -> None:
-        """Show the rows or the lengths, as their tab says: clicked again, it is still that one's."""
+        """Show the rows or the lengths, also where their tab is clicked once more."""
         if self.left.shown != shown:
             (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
 
