@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from textual.app import App
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.mouse import click
 from tokviz.listing import FolderEntry
+from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -79,6 +81,27 @@ async def test_a_double_click_on_the_highlighted_folder_opens_no_file_in_it(
             await click(pilot.pilot, place)
             await pilot.settle()
         assert pilot.is_open and pilot.shows("cherry.txt")
+
+
+async def test_a_double_click_on_a_folder_that_is_slow_to_read_opens_no_file_in_it(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    read = file_dialog.read_folder
+
+    def slow(path: Path, cancelled: Callable[[], bool]) -> list[FolderEntry]:
+        if path.name == "deep":
+            go_on.wait()
+        return read(path, cancelled)
+
+    (folder / "sub" / "deep" / "deeper.txt").write_text("deeper")
+    monkeypatch.setattr(file_dialog, "read_folder", slow)
+    async with open_dialog(OpenFileDialog(folder / "sub")) as pilot:
+        for _ in range(2):
+            await pilot.pilot.click("RowList", offset=(3, 1))
+        go_on.set()
+        await pilot.settle()
+        assert pilot.is_open and pilot.shows("deeper.txt")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -220,8 +220,9 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        self._moved = True
-        if event.again:
+        # Until another folder is read, the rows are those of the one before.
+        self._moved = not self._reading
+        if event.again and not self._reading:
             self.action_choose()
 
     @on(PathField.Up)
