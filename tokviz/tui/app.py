@@ -174,8 +174,7 @@ class TokvizApp(App[None]):
     async def _take(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
             return
-        is_click = isinstance(event, events.MouseDown | events.MouseUp) and not event.is_forwarded
-        if is_click and self._late_clicks.take(event, self.screen):
+        if not event.is_forwarded and self._late_clicks.take(event, self.screen):
             return
         is_input = isinstance(event, events.InputEvent)
         if is_input:
