@@ -174,7 +174,11 @@ class TokvizApp(App[None]):
     async def _take(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
             return
-        if not event.is_forwarded and self._late_clicks.take(event, self.screen):
+        if (
+            isinstance(event, events.MouseDown | events.MouseUp)
+            and not event.is_forwarded
+            and self._late_clicks.take(event, self.screen)
+        ):
             return
         is_input = isinstance(event, events.InputEvent)
         if is_input:

@@ -23,7 +23,7 @@ class LateClicks:
         self._time = float("-inf")
         self._is_late = False
 
-    def take(self, event: events.Event, screen: Screen[object]) -> bool:
+    def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[object]) -> bool:
         """Tell whether a press, or the release that ends it, comes too late for its widget."""
         if isinstance(event, events.MouseDown):
             place = Offset(event.x, event.y)
@@ -32,7 +32,7 @@ class LateClicks:
             if not self._is_late:
                 self._widget = _widget_at(screen, place)
             self._place, self._time = place, event.time
-        return self._is_late and isinstance(event, events.MouseDown | events.MouseUp)
+        return self._is_late
 
     def _is_gone(self, screen: Screen[object]) -> bool:
         widget = self._widget
