@@ -8,18 +8,21 @@ from typing import Any
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet
 from textual.css.parse import parse as css_parse
 from textual.widgets import OptionList
 
 import tokviz
+from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.settings import Settings, load_settings, settings_path
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -143,6 +146,24 @@ async def test_an_escape_right_behind_that_of_a_dialog_is_dropped(
         await until(pilot, lambda: isinstance(app.screen, VocabularyScreen))
         await pilot.press("escape")
         assert app.screen.query_one(SearchField).value == left
+
+
+@pytest.mark.parametrize(("seconds", "is_closed"), [(3600.0, False), (0.0, True)])
+async def test_the_second_click_of_two_does_not_reach_the_dialog_that_the_first_one_opened(
+    seconds: float, is_closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", seconds)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        keys = app.screen.query_one("#keys")
+        place = (keys.region.x + keys.render_line(0).text.index("^T") + 1, keys.region.y)
+        await click(pilot, place)
+        await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
+        await settle(pilot)
+        await click(pilot, place)
+        await settle(pilot)
+        assert isinstance(app.screen, TokensScreen) == is_closed
 
 
 async def test_after_a_stop_the_whole_screen_is_painted_anew(

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 import tokviz
+from tests.tui.mouse import drag
 from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import CopyRequested, TokenHovered
@@ -404,9 +405,26 @@ async def test_two_clicks_select_a_word_and_three_a_line():
 async def test_dragging_selects():
     async with editing("one two three") as (editor, pilot):
         await pilot.mouse_down(editor, offset=(1, 1))
-        await pilot.hover(editor, offset=(5, 1))
+        await drag(pilot, editor, (5, 1))
         await pilot.mouse_up(editor, offset=(5, 1))
         await pilot.pause()
+        assert editor.selected_text == "one "
+
+
+async def test_a_selection_goes_on_while_the_mouse_rests_below_the_text() -> None:
+    async with editing("line\n" * 100) as (editor, pilot):
+        await pilot.mouse_down(editor, offset=(1, 1))
+        await drag(pilot, editor, (1, HEIGHT + 3))
+        await until(pilot, lambda: editor.selection.end[0] == 100)
+        await pilot.mouse_up(editor, offset=(1, 1))
+        assert editor.selection.start[0] == 0
+
+
+async def test_a_selection_whose_release_went_elsewhere_ends_when_the_mouse_comes_back() -> None:
+    async with editing("one two three") as (editor, pilot):
+        await pilot.mouse_down(editor, offset=(1, 1))
+        await drag(pilot, editor, (5, 1))
+        await pilot.hover(editor, offset=(8, 1))
         assert editor.selected_text == "one "
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from textual.app import App, ComposeResult
 
+from tests.tui.mouse import click
 from tokviz.tui.widgets.lists import Cell, PickList, RowList
 
 
@@ -111,3 +113,29 @@ async def test_only_the_rows_that_change_are_drawn_again() -> None:
         rows.move(1)
         await pilot.pause()
         assert sorted(set(app.painted)) == [0, 1]
+
+
+async def test_the_second_click_of_two_does_not_pick_what_came_there_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", 3600.0)
+    app = ListApp()
+    async with app.run_test(size=(30, 10)) as pilot:
+        rows = app.query_one(RowList)
+        rows.show(range(5), 2)
+        await click(pilot, (2, 2))
+        rows.show(range(100, 105), 2)
+        app.heard.clear()
+        await click(pilot, (2, 2))
+        assert app.heard == []
+        await click(pilot, (2, 2))
+        assert app.heard == [("picked", 2, True)]
+
+
+async def test_a_right_click_only_highlights() -> None:
+    app = ListApp()
+    async with app.run_test(size=(30, 10)) as pilot:
+        rows = app.query_one(RowList)
+        rows.show(range(5), 2)
+        await pilot.click(RowList, offset=(2, 1), button=3)
+        assert rows.highlighted == 1 and app.heard == [("moved", 1, False)]

@@ -176,3 +176,13 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw(size: tuple[in
         panel = await panel_of(pilot)
         assert panel.masked is not None
         assert not set(shown(app).replace("\n", "")) & set("\x1b\x07\u202e\u200b")
+
+
+async def test_the_whole_reason_of_a_token_is_in_view() -> None:
+    app = make_app("Tokenizers split text into pieces.")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        panel._set_pin(4)
+        await settle(pilot)
+        words = " ".join(line.rpartition("││")[2].rstrip("│ ") for line in shown(app).splitlines())
+        assert "is not asked to predict it." in " ".join(words.split())

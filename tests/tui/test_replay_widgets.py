@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from textual.app import App, ComposeResult
 
+from tests.tui.mouse import drag
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS, CursorCurve, curve_line
 from tokviz.tui.widgets.curve import Curve, compression_curve, curve_rows
@@ -153,12 +154,23 @@ async def test_a_scrubber_is_dragged() -> None:
     async with app.run_test(size=(11, 3)) as pilot:
         line.show(0, Scale(100))
         await pilot.mouse_down(line, offset=(3, 0))
-        await pilot.hover(line, offset=(10, 2))
+        await drag(pilot, line, (10, 2))
         await pilot.mouse_up(line, offset=(10, 2))
-        await pilot.hover(line, offset=(1, 0))
+        await drag(pilot, line, (1, 0))
         await pilot.pause()
         assert app.heard == [30, 100]
         assert line.render_line(0).text == "━" * 10 + "●"
+
+
+async def test_a_drag_whose_release_went_elsewhere_ends_when_the_mouse_comes_back() -> None:
+    line = Scrubber()
+    app = Shown(line)
+    async with app.run_test(size=(11, 3)) as pilot:
+        line.show(0, Scale(100))
+        await pilot.mouse_down(line, offset=(3, 0))
+        await pilot.hover(line, offset=(7, 0))
+        await drag(pilot, line, (9, 0))
+        assert app.heard == [30]
 
 
 @pytest.mark.parametrize(("is_log", "there"), [(False, 512), (True, 31)])

@@ -34,6 +34,7 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
+from tokviz.tui.late_clicks import LateClicks
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
@@ -61,6 +62,7 @@ ESCAPE_SECONDS = 0.5
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
+    Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
 
 
@@ -125,6 +127,7 @@ class TokvizApp(App[None]):
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
         self._escaped = float("-inf")
+        self._late_clicks = LateClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
@@ -181,6 +184,12 @@ class TokvizApp(App[None]):
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
             return
         if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
+            return
+        if (
+            isinstance(event, events.MouseDown | events.MouseUp)
+            and not event.is_forwarded
+            and self._late_clicks.take(event, self.screen)
+        ):
             return
         is_input = isinstance(event, events.InputEvent)
         if is_input:

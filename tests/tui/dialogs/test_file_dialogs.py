@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.app import App
 
 from tests.tui.dialogs.conftest import OpenDialog
+from tests.tui.mouse import click
 from tokviz.listing import FolderEntry
+from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -63,6 +67,52 @@ async def test_mouse_alone_goes_up_and_opens(open_dialog: OpenDialog, folder: Pa
         await pilot.click_text("apple.txt")
         await pilot.click_text("apple.txt")
         assert pilot.result == folder / "apple.txt"
+
+
+async def test_a_double_click_on_the_highlighted_folder_opens_no_file_in_it(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", 3600.0)
+    async with open_dialog(OpenFileDialog(folder)) as pilot:
+        (place,) = (
+            (line.index("sub/"), y) for y, line in enumerate(pilot.screen_lines()) if "sub/" in line
+        )
+        for _ in range(2):
+            await click(pilot.pilot, place)
+            await pilot.settle()
+        assert pilot.is_open and pilot.shows("cherry.txt")
+
+
+async def test_a_double_click_on_a_folder_that_is_slow_to_read_opens_no_file_in_it(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    read = file_dialog.read_folder
+
+    def slow(path: Path, cancelled: Callable[[], bool]) -> list[FolderEntry]:
+        if path.name == "deep":
+            go_on.wait()
+        return read(path, cancelled)
+
+    (folder / "sub" / "deep" / "deeper.txt").write_text("deeper")
+    monkeypatch.setattr(file_dialog, "read_folder", slow)
+    async with open_dialog(OpenFileDialog(folder / "sub")) as pilot:
+        for _ in range(2):
+            await pilot.pilot.click("RowList", offset=(3, 1))
+        go_on.set()
+        await pilot.settle()
+        assert pilot.is_open and pilot.shows("deeper.txt")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_hidden_files_are_in_reach_of_the_mouse_where_a_folder_is_added_too(
+    open_dialog: OpenDialog, folder: Path, size: tuple[int, int]
+) -> None:
+    async with open_dialog(
+        OpenFileDialog(folder, verb="add", folder_verb="add this folder"), size
+    ) as pilot:
+        await pilot.click_text("F2 show hidden")
+        assert pilot.shows(".secret")
 
 
 async def test_pasted_absolute_path_opens(open_dialog: OpenDialog, folder: Path) -> None:

@@ -741,6 +741,19 @@ async def test_moving_through_rows_meets_broken_ones_without_harm(tmp_path: Path
         assert_exact(screen)
 
 
+async def test_the_tab_of_a_list_shows_it_however_often_it_is_clicked(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await settle(pilot)
+        for shown, tab in (("rows", "Rows 50"), ("lengths", "Lengths")):
+            for _ in range(2):
+                x = screen_text(app).splitlines()[1].index(tab)
+                await pilot.click(offset=(x, 1))
+                await settle(pilot)
+                assert screen.left.shown == shown
+
+
 async def test_the_keys_for_rows_go_to_the_next_one_and_the_one_before(tmp_path: Path) -> None:
     app = make_app(ChatRequest(str(dataset(tmp_path))))
     async with app.run_test(size=(120, 40), notifications=True) as pilot:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
+from tests.tui.mouse import click
 from tokviz.corpus.entries import CorpusEntry
 from tokviz.tui.screens.train.corpus_list import MOST_ROWS, CorpusList
 
@@ -34,3 +35,29 @@ async def test_a_long_list_scrolls() -> None:
         assert corpus.size.height == MOST_ROWS
         shown = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         assert "49.txt" in shown and "0.txt" not in shown.split()
+
+
+async def test_a_double_click_on_the_cross_takes_one_entry_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", 3600.0)
+
+    class Removing(ListApp):
+        def on_mount(self) -> None:
+            self.names = ["a.txt", "b.txt", "c.txt"]
+            self.show_names()
+
+        def on_corpus_list_removed(self, event: CorpusList.Removed) -> None:
+            del self.names[event.index]
+            self.show_names()
+
+        def show_names(self) -> None:
+            self.query_one(CorpusList).show_entries([CorpusEntry(n) for n in self.names], 0)
+
+    app = Removing()
+    async with app.run_test(size=(40, 8)) as pilot:
+        await pilot.pause()
+        x = app.query_one(CorpusList).scrollable_content_region.width - 2
+        for _ in range(2):
+            await click(pilot, (x, 0))
+        assert app.names == ["b.txt", "c.txt"]

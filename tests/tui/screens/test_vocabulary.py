@@ -491,6 +491,31 @@ async def test_filters_that_a_narrow_terminal_has_no_room_for_are_behind_a_mark(
         assert "What to type" in shown(app)
 
 
+@pytest.mark.parametrize("how", ["click", "type"])
+async def test_the_search_field_brings_the_list_back_where_a_page_takes_its_room(how: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = await show(pilot)
+        await pilot.click(screen.table, offset=(5, 1))
+        await settle(pilot)
+        assert not screen.table.is_on_screen
+        await (pilot.click(screen.field) if how == "click" else pilot.press("t"))
+        await settle(pilot)
+        assert screen.table.is_on_screen
+
+
+async def test_a_token_on_a_page_is_a_link_and_not_only_its_id() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await show(pilot)
+        screen.pages.go_to(THE)
+        await settle(pilot)
+        y, line = next((y, line) for y, line in enumerate(lines(app)) if "└─ he" in line)
+        await pilot.click(offset=(line.index("└─ he") + 3, y))
+        await settle(pilot)
+        assert screen.pages.shown_id == 258
+
+
 async def test_a_search_that_finds_nothing_draws_no_empty_bars() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:

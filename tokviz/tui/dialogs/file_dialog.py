@@ -130,9 +130,10 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             ("Enter", self._verb, "choose"),
             ("Esc", "cancel", "cancel"),
             *([self._offers] if self._offers else []),
+            # The mouse has no other way to this, so it is the last to be left out.
+            ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
             ("Tab", "complete", "complete"),
             ("Shift+Tab", "up", "up"),
-            ("F2", "hide hidden" if self._hidden else "show hidden", "toggle_hidden"),
         ]
 
     def on_mount(self) -> None:
@@ -220,8 +221,9 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        self._moved = True
-        if event.again:
+        # Until another folder is read, the rows are those of the one before.
+        self._moved = not self._reading
+        if event.again and not self._reading:
             self.action_choose()
 
     @on(PathField.Up)

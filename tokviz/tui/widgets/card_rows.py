@@ -163,10 +163,11 @@ def lineage_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator
         rank = "" if row.node.id is None else f" {row.node.id}"
         note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
         room = max(1, width - len(row.prefix) - len(row.twice) - len(rank))
+        action = _linked(row.node.id, link)
         yield (
             Span(row.prefix, "tree"),
-            Span(fit(label_of(row.node.token), room), "made"),
-            Span(row.twice, "text"),
+            Span(fit(label_of(row.node.token), room), "made", action),
+            Span(row.twice, "text", action),
             _id_span(rank, row.node.id, link),
             Span(note, "warning"),
         )
@@ -178,10 +179,13 @@ def _leaf_sentence(node: LineageNode) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
+def _linked(token_id: int | None, link: Link | None) -> Action | None:
+    return None if link is None or token_id is None else link(token_id)
+
+
 def _id_span(text: str, token_id: int | None, link: Link | None) -> Span:
-    if link is None or token_id is None:
-        return Span(text, "dim")
-    return Span(text, "link", link(token_id))
+    action = _linked(token_id, link)
+    return Span(text, "link" if action else "dim", action)
 
 
 def look_alike_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator[Row]:
@@ -209,13 +213,14 @@ def neighbour_rows(entry: Entry, width: int, link: Link | None = None) -> Iterat
             yield (Span(name, "dim"), Span("no token", "dim"))
         else:
             number = Span(name) if here else _id_span(name, token_id, link)
-            yield (number, Span(fit(label_of(token), max(1, width - len(name))), "made"))
+            label = fit(label_of(token), max(1, width - len(name)))
+            yield (number, Span(label, "made", None if here else _linked(token_id, link)))
 
 
 def named_word(token: bytes, token_id: int, link: Link | None = None) -> Word:
     """Name a token by its text and its id."""
     number = _id_span(f" {token_id}", token_id, link)
-    return (Span(fit(label_of(token), 24), "made"), number, Span(" "))
+    return (Span(fit(label_of(token), 24), "made", _linked(token_id, link)), number, Span(" "))
 
 
 def selection_rows(

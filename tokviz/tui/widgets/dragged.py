@@ -43,13 +43,18 @@ class Dragged(Widget):
             self.go(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while it is pressed."""
-        if self._is_dragged:
+        """Follow the mouse while it is pressed: the release may have gone to another window."""
+        if self._is_dragged and not event.button:
+            self._let_go()
+        elif self._is_dragged:
             self.go(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Stay here."""
         if self._is_dragged:
             event.stop()
-            self._is_dragged = False
-            self.release_mouse()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._is_dragged = False
+        self.release_mouse()

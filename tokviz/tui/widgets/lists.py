@@ -107,6 +107,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         """Take the function that draws a row: from the row and the width in cells, its cells."""
         super().__init__(id=id)
         self._paint = paint
+        self._clicked: RowT | None = None
         self.rows: Sequence[RowT] = ()
 
     def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
@@ -244,12 +245,30 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         """Highlight the row and pick it."""
+        self.take_click(event)
+
+    def take_click(self, event: events.Click) -> int | None:
+        """Pick the row under the mouse, or only highlight it for another button than the left one.
+
+        The second click of two does not pick a row that has come there since.
+
+        Returns:
+            The row's index, None if none was picked.
+        """
         index = self.index_at(event)
-        if index is not None:
-            event.stop()
-            again = index == self.highlighted
-            self.highlighted = index
-            self.post_message(RowList.Picked(self, index, again))
+        if index is None:
+            return None
+        event.stop()
+        before, self._clicked = self._clicked, self.rows[index]
+        if event.chain > 1 and before != self._clicked:
+            return None
+        again = index == self.highlighted
+        self.highlighted = index
+        if event.button != 1:
+            self.post_message(RowList.Moved(self, index))
+            return None
+        self.post_message(RowList.Picked(self, index, again))
+        return index
 
 
 class PickList(RowList[RowT], can_focus=True):

@@ -83,8 +83,8 @@ class ChatScreen(TokvizScreen):
         self.left = left = Turns(
             (
                 Turn("conversation", "", "show_conversation", lambda: self.messages),
-                Turn("rows", "", "show_rows", lambda: listed),
-                Turn("lengths", "", "show_lengths", lambda: lengths),
+                Turn("rows", "", "show_list('rows')", lambda: listed),
+                Turn("lengths", "", "show_list('lengths')", lambda: lengths),
             ),
             id="left",
         )
@@ -272,6 +272,11 @@ class ChatScreen(TokvizScreen):
     def action_show_conversation(self) -> None:
         """Show the messages again."""
         self.left.show("conversation")
+
+    def action_show_list(self, shown: str) -> None:
+        """Show the rows or the lengths, also where their tab is clicked once more."""
+        if self.left.shown != shown:
+            (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
 
     @action("Back", "escape", section="View", priority=False)
     def action_escape(self) -> None:

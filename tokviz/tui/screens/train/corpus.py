@@ -30,7 +30,7 @@ class Corpus(Controller):
         dialog = OpenFileDialog(
             self.session.folder,
             title="Add to the corpus",
-            verb="add or enter",
+            verb="add",
             takes_any=True,
             folder_verb="add this folder",
         )

@@ -68,15 +68,10 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Highlight an entry, or take it off."""
-        super().on_click(event)
         event.prevent_default()
         offset = event.get_content_offset(self)
-        width = self.scrollable_content_region.width
-        if (
-            offset is not None
-            and self.index_at(event) is not None
-            and offset.x >= width - len(_REMOVE)
-        ):
+        remove_from = self.scrollable_content_region.width - len(_REMOVE)
+        if self.take_click(event) is not None and offset is not None and offset.x >= remove_from:
             self.action_remove()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

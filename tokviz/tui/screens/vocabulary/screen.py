@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
@@ -68,7 +68,7 @@ class VocabularyScreen(TokvizScreen):
             "Click a word below the search",
             "Shows only such tokens; a second click, all.",
         ),
-        Gesture("Click an id on a token's page", "Shows that token."),
+        Gesture("Click a token on a token's page", "Shows that token."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
     )
 
@@ -208,7 +208,13 @@ class VocabularyScreen(TokvizScreen):
     def _focus_moved(self) -> None:
         self.set_class(self.field.has_focus, "-typing")
         if self.field.has_focus:
-            self.remove_class("-reading")
+            self._show_list()
+
+    @on(events.Click, "#query")
+    @on(Input.Changed, "#query")
+    def _show_list(self) -> None:
+        """Show the list again, where there is room for it or for a page only."""
+        self.remove_class("-reading")
 
     # -- the lines and the room
 

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location
 from textual.document._edit import Edit
 from textual.geometry import Offset, Size
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets.text_area import Selection
 
@@ -36,6 +37,8 @@ from tokviz.tui.widgets.editor.painting import Marks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
+_PULL_SECONDS = 0.05
+"""How often a selection goes on while the mouse is held above or below the text."""
 _SHORT_PASTE = 4096
 """Characters of a paste that may be a path."""
 
@@ -98,6 +101,8 @@ class TokenEditor(DrawnRows):
             id: The widget's id.
         """
         self.live = live
+        self._pulled: events.MouseMove | None = None
+        self._pull: Timer | None = None
         self.on_edited: Callable[[], None] = lambda: None
         """Called after every edit, undo and redo, before the frame that shows it."""
         self.make_room: Callable[[], bool] = lambda: False
@@ -391,9 +396,27 @@ class TokenEditor(DrawnRows):
     # -- mouse
 
     async def _on_mouse_move(self, event: events.MouseMove) -> None:
-        """Report the token under the pointer; the text area selects."""
+        """Report the token under the pointer; the text area selects.
+
+        It goes on selecting while the pointer rests above or below the text, and ends where the
+        release went to another window.
+        """
+        if self._selecting and not event.button:
+            self._end_mouse_selection()
         if not self._selecting:
             self._report_hover(self._token_at_pointer(event))
+        row = event.y - self.gutter.top
+        self._pulled = None if 0 <= row < self.content_size.height else event
+        if self._selecting and self._pulled and self._pull is None:
+            self._pull = self.set_interval(_PULL_SECONDS, self._select_on)
+
+    def _select_on(self) -> None:
+        if self._selecting and self._pulled is not None:
+            target = self.get_target_document_location(self._pulled)
+            self.selection = Selection(self.selection.start, target)
+        elif self._pull is not None:
+            self._pull.stop()
+            self._pull = None
 
     def _on_leave(self, event: events.Leave) -> None:
         self._report_hover(None)

@@ -1,0 +1,48 @@
+"""Clicks that come too late: what they were meant for has given way to something else."""
+
+from __future__ import annotations
+
+from textual import errors, events
+from textual.app import App
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.widget import Widget
+
+
+class LateClicks:
+    """Finds the presses that repeat one whose widget is gone since.
+
+    The second click of a double one must not act on what a dialog uncovers or covers, or on what
+    takes the place of a button: nobody can have seen that before.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing pressed."""
+        self._widget: Widget | None = None
+        self._place = Offset(-1, -1)
+        self._time = float("-inf")
+        self._is_late = False
+
+    def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[object]) -> bool:
+        """Tell whether a press, or the release that ends it, comes too late for its widget."""
+        if isinstance(event, events.MouseDown):
+            place = Offset(event.x, event.y)
+            repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
+            self._is_late = repeats and place == self._place and self._is_gone(screen)
+            if not self._is_late:
+                self._widget = _widget_at(screen, place)
+            self._place, self._time = place, event.time
+        return self._is_late
+
+    def _is_gone(self, screen: Screen[object]) -> bool:
+        widget = self._widget
+        if widget is None or not widget.is_attached:
+            return True
+        return widget.screen is not screen or not widget.is_on_screen
+
+
+def _widget_at(screen: Screen[object], place: Offset) -> Widget | None:
+    try:
+        return screen.get_widget_at(*place)[0]
+    except errors.NoWidget:
+        return None
