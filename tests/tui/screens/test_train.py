@@ -18,7 +18,7 @@ from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
-from tokviz.session import Opened, Session
+from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.tokens import TokensScreen
@@ -145,10 +145,11 @@ async def test_a_click_on_a_tab_shows_its_screen() -> None:
         assert isinstance(app.screen, TokensScreen)
 
 
-async def test_a_dialog_is_answered_before_another_screen_is_shown() -> None:
+async def test_a_dialog_is_answered_before_a_request_shows_another_screen() -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        await pilot.press("ctrl+t", "ctrl+l", "ctrl+l")
+        await pilot.press("ctrl+t")
+        app.session.ask(RunAction("train", "add_files"))
         assert app.current_mode == "tokens"
 
 
