@@ -743,3 +743,16 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         assert trained.n_vocab == 270
         assert list(tokens.live.ids()) == tokviz.load(str(run)).encode("the theory")
         assert tokviz.load(app.session.settings.tokenizer).n_vocab == 270, "the next start finds it"
+
+
+async def test_a_click_on_a_pattern_of_your_own_leads_into_its_field() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        await settle(pilot)
+        row = next(y for y, line in enumerate(shown(app).splitlines()) if "your own" in line)
+        await pilot.click(offset=(shown(app).splitlines()[row].index("your own") + 2, row))
+        await until(pilot, lambda: screen.focused is screen.query_one("#regex"))
+        await pilot.press("a", "+")
+        assert screen.query_one("#regex", Input).value == "a+"
+        assert screen.query_one("#pattern", Choices).chosen == "custom"
