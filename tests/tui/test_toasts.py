@@ -123,4 +123,4 @@ async def test_a_toast_stands_whole_in_every_terminal_also_once_that_shrinks() -
             drawn = [
                 lines[y][toast.x : toast.right].strip("▌ ") for y in range(toast.y, toast.bottom)
             ]
-            assert " ".join(drawn) == words, size
+            assert " ".join(line.strip("▌ ") for line in drawn) == words, size
