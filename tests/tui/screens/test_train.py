@@ -421,6 +421,22 @@ async def test_the_curve_of_a_result_is_not_cut(
         assert screen.query_one("#result").region.contains_region(curve.region)
 
 
+async def test_a_result_names_the_folder_that_its_run_was_renamed_to(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot, book, trainers)
+        trainers[0].on_done(1, SUMMARY._replace(run_folder="/runs/old"))
+        await settle(pilot)
+        assert "/runs/old" in shown(app)
+        await pilot.press("ctrl+t")
+        app.session.follow_run("/runs/old", "/runs/new")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "/runs/new" in shown(app) and "/runs/old" not in shown(app)
+
+
 async def test_esc_asks_and_what_is_discarded_leaves_nothing(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
