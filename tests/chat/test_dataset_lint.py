@@ -87,6 +87,14 @@ def test_a_row_with_reasoning_is_not_of_the_form_of_one_without(template, n_foun
     assert [finding.code for finding in thought.findings] == ["left-out"] * n_found
 
 
+def test_a_row_that_is_not_learned_is_not_of_the_form_of_one_that_is() -> None:
+    unlearned = [{**message, "weight": 0} for message in turns("Hi", "Hello")]
+    dataset = dataset_of([turns("Hi", "Hello"), unlearned])
+    reports = list(DatasetLinter(GPT2, TEMPLATES["chatml"], 100).reports(dataset))
+    codes = [[finding.code for finding in report.findings] for report in reports]
+    assert codes == [[], ["nothing-supervised"]]
+
+
 def test_batches_are_no_matter(monkeypatch):
     rows = [turns("Hi", "x " * n) for n in range(20)]
     whole = list(DatasetLinter(GPT2, TEMPLATES["nanochat"], 12).reports(dataset_of(rows)))

@@ -349,3 +349,15 @@ def test_parts_are_found():
     assert rendering.part_of.tolist() == [-1, 0, -1, -1, 1, -1]
     assert rendering.reasons[4] == Reason.TOOL_OUTPUT
     assert rendering.mask[4] == 0
+
+
+@pytest.mark.parametrize(("n_turns", "n_missed"), [(64, 0), (66, 2)])
+def test_turns_with_reasoning_beyond_those_that_are_looked_for_are_said(n_turns, n_missed):
+    source = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content %}"
+        "<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}<|im_end|>{% endfor %}"
+    )
+    conversation = read([m for _ in range(n_turns) for m in (*turns("Hi"), thinking("Hm."))])
+    said = [note for note in rendered_by(source, conversation).notes if "not learned here" in note]
+    assert len(said) == bool(n_missed)
+    assert not n_missed or said[0].startswith(f"In {n_missed} of the assistant's messages")

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import UNTRAINED_KEYS, Conversation
 from tokviz.chat.encoder import encoder_of
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.lint import lint
 from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.spans import Reason
+from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
 
@@ -182,3 +185,39 @@ def test_the_encoder_forgets_when_it_holds_much(monkeypatch):
         assert len(encoder.encode(f"text {i:>10}")) == 15
     assert sum(map(len, encoder._ids)) <= 100
     assert encoder_of(tokenizer) is encoder
+
+
+JINJA = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+UNTRAINED = [
+    {"role": "user", "content": "U"},
+    {"role": "assistant", "content": "bad", "weight": 0},
+    {"role": "user", "content": "U"},
+    {"role": "assistant", "content": "good", "weight": 1},
+]
+
+
+@pytest.mark.parametrize("template", [*TEMPLATES, "a Jinja template"])
+@pytest.mark.parametrize("key", UNTRAINED_KEYS)
+def test_a_message_that_says_so_is_not_learned(template: str, key: str) -> None:
+    messages = [
+        {key if name == "weight" else name: value for name, value in message.items()}
+        for message in UNTRAINED
+    ]
+    conversation = Conversation.from_json({"messages": messages})
+    chosen: Any = template if template in TEMPLATES else JinjaTemplate(template, JINJA)
+    rendering = render(BYTES, conversation, chosen)
+    learned = {rendering.message_of[i] for i in range(len(rendering)) if rendering.mask[i]}
+    assert learned == {3}
+    assert f"Not learned, as {key!r} says: message 2." in rendering.notes
+    place = rendering.message_of.index(1)
+    sentences = {rendering.reason_sentence(i) for i in range(place, rendering.message_spans[1][1])}
+    said = f"0: assistant text of message 2; its key {key!r} keeps it from being learned."
+    assert said in sentences
+    codes = [finding.code for finding in lint(conversation, rendering)]
+    assert "end-unsupervised" not in codes and "nothing-supervised" not in codes
+
+
+def test_a_weight_of_the_user_changes_nothing() -> None:
+    messages = [{"role": "user", "content": "U", "train": True}, UNTRAINED[3]]
+    rendering = render(BYTES, Conversation.from_json(messages), "chatml")
+    assert not rendering.untrained and not rendering.notes

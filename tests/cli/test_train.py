@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import signal
@@ -156,6 +157,18 @@ def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_pat
     result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 260)
     assert result.code == 0
     assert "note: 1 file looks binary and is left out: logo.png." in result.err
+
+
+def test_what_is_not_utf_8_is_named_before_it_is_learned_also_in_a_compressed_file(
+    tokviz, corpus, tmp_path
+):
+    old, packed = tmp_path / "old.txt", tmp_path / "packed.gz"
+    old.write_bytes(b"a cup of " * 2_000 + "café ".encode("latin-1"))
+    packed.write_bytes(gzip.compress(old.read_bytes()))
+    result = tokviz("train", old, packed, "-o", tmp_path / "run", "--vocab-size", 260)
+    assert result.code == 0
+    said = "note: old.txt and packed.gz are not UTF-8; their bytes are learned as they are."
+    assert said in result.err
 
 
 def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_path):

@@ -12,13 +12,14 @@ import pytest
 from rich.style import Style
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.tui import app as app_module
+from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
@@ -223,3 +224,52 @@ async def test_quitting_outlives_a_failed_save_and_waits_for_a_slow_one_all_ears
         await pilot.press("escape", "ctrl+q")
         goes_on.set()
         await until(pilot, lambda: app._exit)
+
+
+async def test_chords_in_one_read_go_from_screen_to_screen_and_letters_to_the_last() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        press_at_once(app, LEADER, "5", "q", LEADER, "2", LEADER, "3", LEADER, "1", "x", "y")
+        await until(pilot, lambda: app.session.live.text == "xyhello")
+        assert set(app._made) == {"tokens", "vocabulary"}, "screens passed by are not made"
+        await pilot.press(LEADER, "5")
+        assert app.screen.field.value == "q"
+
+
+async def test_a_burst_through_the_palette_ends_where_its_last_chord_leads() -> None:
+    app = EarlyApp()
+    async with app.run_test(size=(20, 5)) as pilot:
+        await begun(pilot)
+        chords = [key for number in "2345123451" for key in (LEADER, number)]
+        press_at_once(app, "ctrl+p", "enter", "enter", "escape", *chords, "x")
+        await until(pilot, lambda: app.session.live.text == "xhello")
+        assert len(app.screen_stack) == 1
+
+
+OPENERS = ["ctrl+p", "ctrl+o", "ctrl+t", "ctrl+f", "ctrl+g", "f1"]
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+async def test_a_screen_key_closes_what_is_open_and_goes(opener: str) -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        await pilot.press(opener)
+        assert len(app.screen_stack) == 2
+        await pilot.press(LEADER, "3")
+        await until(pilot, lambda: app.current_mode == "train")
+        await pilot.press(LEADER, "1")
+        await until(pilot, lambda: app.current_mode == "tokens")
+        assert len(app.screen_stack) == 1
+        assert app.session.live.text == "hello"
+
+
+async def test_letters_behind_the_key_of_a_dialog_go_into_its_field() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        press_at_once(app, "ctrl+f", "l", "o")
+        await settle(pilot)
+        assert app.screen.query_one(Input).value == "lo"
+        assert app.session.live.text == "hello"

@@ -105,3 +105,22 @@ async def test_the_same_sentence_stands_once() -> None:
         await until(pilot, lambda: len(app.screen.query(Toast)) == 2)
         said = [notice.message for notice in app._notifications]
         assert said == ["There is no token at the cursor.", "Another sentence."]
+
+
+async def test_a_toast_stands_whole_in_every_terminal_also_once_that_shrinks() -> None:
+    app = make_app()
+    words = "Saved 12 bytes to a file whose name is so long that one row cannot hold this sentence."
+    async with app.run_test(notifications=True, size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.screen.notify(words)
+        await until(pilot, lambda: is_drawn(app))
+        for size in [(80, 24), (40, 12), (24, 10), (120, 40)]:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            toast = app.screen.query_one(Toast).region
+            assert app.screen.region.contains_region(toast), size
+            lines = [strip.text for strip in app.screen._compositor.render_strips()]
+            drawn = [
+                lines[y][toast.x : toast.right].strip("▌ ") for y in range(toast.y, toast.bottom)
+            ]
+            assert " ".join(line.strip("▌ ") for line in drawn) == words, size

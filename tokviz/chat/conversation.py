@@ -37,6 +37,12 @@ They are those of gpt-oss's template, of DeepSeek's and Qwen's interfaces, and o
 MESSAGE_ASIDES = (*REASONING_KEYS, "reasoning_details", "refusal", "name")
 """The keys of a message, beside its content, that a model is to read or to say."""
 
+UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
+"""The keys by which an assistant message says, by 0 or false, that it is not to be learned.
+
+They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
+"""
+
 CONVERSATION_ASIDES = ("tools", "functions", "documents", "system", "images", "videos", "audios")
 """The keys beside the messages that are for the model; all others are notes for people."""
 
@@ -159,6 +165,15 @@ class Message:
             dict.fromkeys(_clean(text, False) for text in texts if isinstance(text, str) and text)
         )
 
+    @property
+    def untrained_by(self) -> str | None:
+        """The one of `UNTRAINED_KEYS` that keeps an assistant message from being learned."""
+        if self.role != "assistant" or not self.extra:
+            return None
+        values = ((key, self.extra.get(key)) for key in UNTRAINED_KEYS)
+        said = ((key, value) for key, value in values if isinstance(value, int | float))
+        return next((key for key, value in said if not value), None)
+
     def asides(self) -> Iterator[tuple[str, Any]]:
         """List what is under `MESSAGE_ASIDES`, but for what is empty."""
         for key in MESSAGE_ASIDES if self.extra else ():
@@ -225,6 +240,11 @@ class Conversation:
             )
         found = ", ".join(map(repr, list(value)[:8])) or "none"
         raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
+
+    def untrained(self) -> dict[int, str]:
+        """Find the messages that say they are not to be learned, each with the key that does."""
+        keys = ((index, message.untrained_by) for index, message in enumerate(self.messages))
+        return {index: key for index, key in keys if key is not None}
 
     def asides(self) -> list[Aside]:
         """List what a template may leave out, for it is not among the contents.

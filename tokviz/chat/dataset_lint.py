@@ -84,8 +84,8 @@ class _Row:
 
 
 def _form_of(conversation: Conversation) -> Form | None:
-    """Give the form; None where there is more than that: tools, their calls, reasoning."""
-    if conversation.asides():
+    """Give the form; None where there is more than that, such as tools, calls or reasoning."""
+    if conversation.asides() or conversation.untrained():
         return None
     form: list[tuple[str, tuple[str, ...] | None]] = []
     for message in conversation.messages:
@@ -272,7 +272,8 @@ class DatasetLinter:
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
-        is_odd = is_cut or row.leaves_out or names_token or is_slow
+        untrained = bool(conversation.untrained())
+        is_odd = is_cut or row.leaves_out or names_token or is_slow or untrained
         if is_odd or not _is_learned_well(conversation, row.spans):
             rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
             findings = lint(conversation, rendering)

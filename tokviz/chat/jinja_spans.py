@@ -12,6 +12,9 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, TemplateSpan, content
 from tokviz.encoding.specials import Search, search_for, segments
 
+MOST_TURNS = 64
+"""Of so many messages the whole turn is found, which takes two renderings each."""
+
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
@@ -32,6 +35,19 @@ class MarkedText:
     lost: list[tuple[int, str]]
     generation: list[tuple[int, int]] | None
     turns: list[tuple[int, int, int]]
+
+    def turns_missed(self, conversation: Conversation) -> int:
+        """Count the turns that were not looked for, since there are too many.
+
+        Of these the content is found, but not what the template writes around a call or reasoning.
+        """
+        if self.generation is not None:
+            return 0
+        wanted = {message for _, _, message, part in self.contents if part < 0}
+        for index, message in enumerate(conversation.messages):
+            if any(part.kind == "tool_call" for part in message.parts):
+                wanted.add(index)
+        return max(0, len(wanted) - MOST_TURNS)
 
     @classmethod
     def from_answer(cls, body: dict[str, Any]) -> MarkedText:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
 from tokviz.chat.conversation import Message as ChatMessage
-from tokviz.chat.jinja_spans import MarkedText, to_spans
+from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message
@@ -106,7 +106,9 @@ class JinjaTemplate:
             self.name,
             max_tokens,
             mask_source=source,
+            notes=_notes(marked.turns_missed(conversation)),
             left_out=list(self._left_out(conversation, marked)),
+            untrained=conversation.untrained(),
         )
 
     def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[Aside]:
@@ -187,6 +189,15 @@ class JinjaTemplate:
                 "messages": [_given(message) for message in conversation.messages],
                 "variables": {key: conversation.extra.get(key) for key in _GIVEN_BESIDE},
             }
+
+
+def _notes(n_missed: int) -> tuple[str, ...]:
+    if not n_missed:
+        return ()
+    return (
+        f"In {n_missed:,} of the assistant's messages, those after the first {MOST_TURNS} with "
+        "reasoning or tool calls, what the template writes around these is not learned here.",
+    )
 
 
 def _given(message: ChatMessage) -> Body:

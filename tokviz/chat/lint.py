@@ -270,6 +270,9 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
     for token, _, index, reason in rendering.runs:
         if reason is not Reason.END or token >= rendering.n_kept:
             continue
+        if index in rendering.untrained:
+            with_end.add(index)
+            continue
         with_end.add(index)
         if not rendering.mask[token]:
             yield Breach(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
@@ -33,6 +34,9 @@ MASK_SOURCES = {
     "with the token that ends it.",
 }
 """Where a mask comes from, in a sentence."""
+
+
+_MOST_NAMED = 8
 
 
 class TokenRun(NamedTuple):
@@ -88,6 +92,8 @@ class Rendering:
             token that it begins with. The rest of its word or line is one piece.
         left_out: What the template does not write of the conversation, or not as it is; a note
             says so too.
+        untrained: The messages that say themselves that they are not to be learned, each with the
+            key that does; a note says so too.
     """
 
     tokenizer: Tokenizer
@@ -105,6 +111,7 @@ class Rendering:
     notes: tuple[str, ...] = ()
     left_out: tuple[Aside, ...] = ()
     slow: tuple[SlowPiece, ...] = ()
+    untrained: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count all tokens, those that are cut off too."""
@@ -158,6 +165,10 @@ class Rendering:
             )
         value = self.mask[index]
         message = self.message_of[index]
+        key = self.untrained.get(message)
+        if key is not None and reason in _ASSISTANT:
+            what = f"{REASON_NAMES[reason]} of message {message + 1}"
+            return f"0: {what}; its key {key!r} keeps it from being learned."
         where = f" of message {message + 1}" if message >= 0 else ""
         if reason is Reason.HEADER:
             what = f"structure of the template{where}"
@@ -173,6 +184,7 @@ class Rendering:
 
 
 _LEARNED = frozenset({Reason.ASSISTANT_TEXT, Reason.TOOL_CALL})
+_ASSISTANT = _LEARNED | {Reason.END}
 _WHY = {
     Reason.SYSTEM_TEXT: "the model is told it, it never says it",
     Reason.USER_TEXT: "the user says it, the model only reads it",
@@ -211,7 +223,13 @@ def render(
         spans = chosen.write(conversation)
         left_out = [aside for aside in conversation.asides() if not chosen.writes(aside)]
         return render_spans(
-            tokenizer, spans, chosen.special_tokens, chosen.name, max_tokens, left_out=left_out
+            tokenizer,
+            spans,
+            chosen.special_tokens,
+            chosen.name,
+            max_tokens,
+            left_out=left_out,
+            untrained=conversation.untrained(),
         )
     return chosen.render(tokenizer, conversation, max_tokens)
 
@@ -226,6 +244,7 @@ def render_spans(
     mask_source: str = TEMPLATE_MASK,
     notes: tuple[str, ...] = (),
     left_out: Sequence[Aside] = (),
+    untrained: Mapping[int, str] = MappingProxyType({}),
 ) -> Rendering:
     """Encode what a template has written.
 
@@ -238,7 +257,16 @@ def render_spans(
         mask_source: A key of `MASK_SOURCES`.
         notes: Sentences for the rendering's `notes`.
         left_out: What the template has not written of the conversation.
+        untrained: The messages of which nothing is learned, each with the key that says so.
     """
+    if untrained:
+        spans = [
+            span._replace(learned=span.learned and span.message not in untrained) for span in spans
+        ]
+        numbers = ", ".join(str(message + 1) for message in islice(untrained, _MOST_NAMED))
+        more = ", …" if len(untrained) > _MOST_NAMED else ""
+        keys = " or ".join(dict.fromkeys(map(repr, untrained.values())))
+        notes = (*notes, f"Not learned, as {keys} says: message {numbers}{more}.")
     virtual = virtual_specials(tokenizer, special_tokens)
     columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
     columns.add_all(spans)
@@ -265,6 +293,7 @@ def render_spans(
         notes,
         tuple(left_out),
         tuple(columns.slow),
+        untrained,
     )
 
 

@@ -26,7 +26,7 @@ import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tokviz.chat.conversation import MESSAGE_ASIDES
-from tokviz.chat.jinja_spans import MarkedText
+from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
 """A longer rendering is refused."""
@@ -195,7 +195,7 @@ class Sandbox:
         """
         turns = []
         wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
-        for index in wanted[:_MAX_PREFIXES]:
+        for index in wanted[:MOST_TURNS]:
             try:
                 prompted = {**variables, "add_generation_prompt": True}
                 before = self._render(messages[:index], prompted)

@@ -204,10 +204,11 @@ def _train(
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    if training.left_out:
-        from tokviz.corpus.entries import left_out_remark
+    from tokviz.corpus.entries import look_at_all, remarks
 
-        report(f"note: {left_out_remark(training.left_out)}")
+    files = [source for source in request.sources if not is_pipe(source)]
+    for remark in remarks(look_at_all(files, interrupted.is_set)):
+        report(f"note: {remark}")
     training.learn()
     if interrupted.is_set() and not len(training.learned.history):
         return None

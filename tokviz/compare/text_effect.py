@@ -50,7 +50,7 @@ class TextEffect:
         )
 
 
-def text_effect(a: Replay, b: Replay, text: str) -> TextEffect:
+def text_effect(a: Replay, b: Replay, text: str, parse_specials: bool = True) -> TextEffect:
     """Tokenize byte text with both, each with its own special tokens, and find where they differ.
 
     Raises:
@@ -58,7 +58,9 @@ def text_effect(a: Replay, b: Replay, text: str) -> TextEffect:
     """
     import numpy as np
 
-    in_a, in_b = (replay.text(text).at(replay.n_merges).byte_ends for replay in (a, b))
+    in_a, in_b = (
+        replay.text(text, parse_specials).at(replay.n_merges).byte_ends for replay in (a, b)
+    )
     shared = np.intersect1d(in_a, in_b, assume_unique=True)
     starts = np.concatenate([np.zeros(1, np.int64), shared[:-1]]) if len(shared) else shared
     n_inside = [

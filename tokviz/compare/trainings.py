@@ -83,13 +83,13 @@ class MergesDiff:
             return self.a.n_merges
         return self.first_difference.k - 1
 
-    def effect(self, text: str) -> TextEffect:
+    def effect(self, text: str, parse_specials: bool = True) -> TextEffect:
         """Tell what becomes of byte text.
 
         Raises:
             VocabularyError: If one of the two has no token for a byte of it.
         """
-        return text_effect(self.a, self.b, text)
+        return text_effect(self.a, self.b, text, parse_specials)
 
 
 def diff_merges(a: Source, b: Source) -> MergesDiff:

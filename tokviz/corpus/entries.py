@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import codecs
 import glob
+import gzip
 import os
 import stat
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 from tokviz.corpus.corpus import files_of_text
+from tokviz.corpus.readers import unpacked
+from tokviz.errors import InputFileError
 from tokviz.files import looks_binary
 from tokviz.listing import cleaned_path
 
 _MOST_CHECKED = 256_000_000
 """Bytes of a source that are looked through beforehand; the training sees the rest."""
+_MOST_UNPACKED = 4_000_000
+"""Bytes of a compressed file that are looked through beforehand: to unpack takes long."""
 _STEP_BYTES = 1 << 20
 _HEAD_BYTES = 8192
-_PACKED = (".gz", ".zst", ".parquet")
+_TABLES = (".parquet",)
+_PACKED = (".gz", ".zst", *_TABLES)
 _MOST_NAMES = 3
 
 
@@ -50,17 +57,30 @@ def full_source(typed: str) -> str:
     return os.path.abspath(os.path.expanduser(cleaned_path(typed.strip())))
 
 
-def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> CorpusEntry:
+def look_at_all(
+    sources: Iterable[str], should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[CorpusEntry]:
+    """Look at sources as `look_at` does, through no more bytes of all than of one."""
+    room = _MOST_CHECKED
+    for source in sources:
+        entry = look_at(source, should_stop, room)
+        room = max(0, room - entry.n_bytes)
+        yield entry
+
+
+def look_at(
+    source: str, should_stop: Callable[[], bool] = lambda: False, room: int = _MOST_CHECKED
+) -> CorpusEntry:
     """Count the files of a source and their bytes, and find what is odd about them.
 
     Args:
         source: A path or a glob.
         should_stop: Asked between two files; once it says True, what is known is returned.
+        room: How many bytes are looked through; of each file at least the first few are.
     """
     n_files = n_bytes = 0
     is_compressed = False
     left_out, binary, not_utf8 = list[str](), list[str](), list[str]()
-    room = _MOST_CHECKED
     path = source
     try:
         for path in _files(source, left_out.append):
@@ -70,14 +90,13 @@ def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> Cor
             if stat.S_ISREG(status.st_mode):
                 n_files += 1
                 n_bytes += status.st_size
-                if path.endswith(_PACKED):
-                    is_compressed = True
+                is_packed = path.endswith(_PACKED)
+                is_compressed = is_compressed or is_packed
+                if path.endswith(_TABLES):
                     continue
-                with open(path, "rb") as file:
-                    if looks_binary(file.read(_HEAD_BYTES)):
-                        binary.append(path)
-                    elif not _is_utf8(file, room):
-                        not_utf8.append(path)
+                oddity = _oddity(path, min(room, _MOST_UNPACKED) if is_packed else room)
+                if oddity is not None:
+                    (binary if oddity == "binary" else not_utf8).append(path)
                 room = max(0, room - status.st_size)
             elif path == source:
                 return CorpusEntry(source, 0, error="is a device or pipe, not a file")
@@ -95,16 +114,30 @@ def look_at(source: str, should_stop: Callable[[], bool] = lambda: False) -> Cor
     return CorpusEntry(source, n_files, n_bytes, is_compressed, "", *odd)
 
 
-def _is_utf8(file: BinaryIO, most: int) -> bool:
-    """Tell whether what a file holds is UTF-8, as far as so many bytes tell."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    position = 0
-    file.seek(0)
+def _oddity(path: str, most: int) -> Literal["binary", "not UTF-8"] | None:
+    """Say what is odd about what a file holds, as far as so many bytes tell.
+
+    Whoever reads it says if it is damaged.
+    """
     try:
-        while position < most and (data := file.read(_STEP_BYTES)):
+        with unpacked(path) as file:
+            head = file.read(_HEAD_BYTES)
+            if looks_binary(head):
+                return "binary"
+            return None if _is_utf8(head, file, most) else "not UTF-8"
+    except (EOFError, zlib.error, gzip.BadGzipFile, InputFileError):
+        return None
+
+
+def _is_utf8(head: bytes, file: BinaryIO, most: int) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    data, position = head, 0
+    try:
+        while position < most and data:
             decoder.decode(data)
             position += len(data)
-        decoder.decode(b"", final=position < most)
+            data = file.read(_STEP_BYTES)
+        decoder.decode(b"", final=not data)
     except UnicodeDecodeError:
         return False
     return True
@@ -114,14 +147,14 @@ def remarks(entries: Iterable[CorpusEntry]) -> list[str]:
     """Name the files that are left out, and those that are read although they are odd."""
     found = list(entries)
     kinds = [
-        (left_out_remark, [file for entry in found for file in entry.left_out]),
+        (_left_out_remark, [file for entry in found for file in entry.left_out]),
         (_binary_remark, [file for entry in found for file in entry.binary]),
         (_not_utf8_remark, [file for entry in found for file in entry.not_utf8]),
     ]
     return [remark(files) for remark, files in kinds if files]
 
 
-def left_out_remark(files: Sequence[str]) -> str:
+def _left_out_remark(files: Sequence[str]) -> str:
     """Say which files of folders are not read."""
     those = "file looks binary and is" if len(files) == 1 else "files look binary and are"
     return f"{len(files):,} {those} left out: {_names(files)}."

@@ -18,6 +18,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
@@ -58,6 +59,19 @@ def read_documents(path: str, field: str, on_bytes: Callable[[int], None]) -> It
         raise InputFileError(path, f"is damaged: {error}") from None
     except OSError as error:
         raise input_error(path, error) from None
+
+
+@contextmanager
+def unpacked(path: str) -> Iterator[BinaryIO]:
+    """Open a file; of one that is compressed, what it holds is read.
+
+    Raises:
+        InputFileError: If what reads its compression is not installed.
+        OSError: If it cannot be opened.
+    """
+    _, opener = _kind_of(path)
+    with open(path, "rb", buffering=0) as raw:
+        yield opener(raw, path)
 
 
 def read_stream(file: BinaryIO) -> Iterator[Chunk]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -17,6 +18,7 @@ from textual.command import Provider
 from textual.content import Content
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import WorkerCancelled, WorkerFailed
@@ -34,6 +36,7 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
+from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.messages import Begun, Question
@@ -58,6 +61,9 @@ STYLE_SHEETS = 1_000
 
 ESCAPE_SECONDS = 0.5
 """So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
+
+_ANSWERS = ("enter", "escape")
+"""Keys that close a dialog, and mean nothing more right behind one that has closed it."""
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
@@ -119,9 +125,11 @@ class TokvizApp(App[None]):
         self._errors = errors
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
+        self._is_answering = False
+        self._asked: tuple[str, Screen[Any] | None] = "", None
         self._passing: str | None = None
         self.session = session
-        session.subscribe(Asked, lambda change: self.action_show_screen(change.screen))
+        session.subscribe(Asked, lambda change: self._show_screen(change.screen))
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
@@ -153,7 +161,7 @@ class TokvizApp(App[None]):
             if event.__dict__.get("aimed_at", self.screen) is not self.screen:
                 return
             if not event.is_forwarded:
-                if self._waiting or not self._is_ready():
+                if self._waiting or self._is_answering or not self._is_ready():
                     self._waiting.append(event)
                     return
                 event.__dict__["aimed_at"] = self.screen
@@ -161,11 +169,11 @@ class TokvizApp(App[None]):
 
     def _is_ready(self) -> bool:
         screen = self.screen
-        return not isinstance(screen, TokvizScreen) or screen.has_begun
+        return not isinstance(screen, TokvizScreen | Modal) or screen.has_begun
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
-        if self._waiting and self._is_ready() and not self._exit:
+        if self._waiting and not self._is_answering and self._is_ready() and not self._exit:
             event = self._waiting.popleft()
             event.__dict__["aimed_at"] = self.screen
             await self._take(event)
@@ -194,17 +202,52 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
+        answering: list[MessagePump] = []
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            answering = self._answering(event)
+            self._asked = event.key, self.screen
         try:
             await super().on_event(event)
         except Exception as error:
             if self._errors is None:
                 raise
             self._handle_exception(error)
+        if answering:
+            self._is_answering = True
+            self._wait_for(answering)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
 
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
+
+    def _answering(self, key: events.Key) -> list[MessagePump]:
+        """List what may have something to do for a key, in the order in which it hears of it.
+
+        A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
+        """
+        focused = self.focused or self.screen
+        if focused.check_consume_key(key.key, key.character):
+            return []
+        screens = self.screen_stack[-2::-1]
+        return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
+
+    def _wait_for(self, answering: list[MessagePump]) -> None:
+        """Take the next input once all of these have done what a key asked them for.
+
+        Each has a queue. What a key does passes through them from the widget that has it upwards,
+        and so does this, behind it. Those that are closed by then are left out.
+        """
+        while answering:
+            if answering.pop(0).call_later(self._wait_for, answering):
+                return
+        self._is_answering = False
+        key, asked = self._asked
+        if key in _ANSWERS and asked not in self.screen_stack:
+            # Pressed too often: what it meant is gone.
+            while self._waiting and getattr(self._waiting[0], "key", None) == key:
+                self._waiting.popleft()
+        self.post_message(Begun())
 
     def _is_too_many(self, escape: events.Key) -> bool:
         """Tell whether an Esc comes right behind one in a dialog, which is not there any more."""
@@ -225,7 +268,7 @@ class TokvizApp(App[None]):
             super()._handle_exception(error)
             return
         noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
-        if not self.screen_stack or not self._is_ready():
+        if not self.screen_stack or not getattr(self.screen_stack[0], "has_begun", True):
             super()._handle_exception(error)
         elif noted.times > 1:
             where = f" The whole error is in {noted.file}." if noted.file else ""
@@ -303,16 +346,15 @@ class TokvizApp(App[None]):
         """Shows what a second key does: go to a screen, and what stands in for keys you lack."""
         from tokviz.tui.dialogs.more_keys import MoreKeys
 
-        if len(self.screen_stack) > 1:
-            if isinstance(self.screen, MoreKeys):
-                self.screen.take(LEADER)
+        if isinstance(self.screen, MoreKeys):
+            self.screen.take(LEADER)
             return
         found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
 
-        def chosen(at: int | None) -> None:
+        async def chosen(at: int | None) -> None:
             if at is not None:
                 action, node = found[at]
-                self.call_later(self.run_action, action.call, node)
+                await self.run_action(action.call, node)
 
         self.push_screen(MoreKeys([one for one, _ in found]), chosen)
 
@@ -333,12 +375,23 @@ class TokvizApp(App[None]):
         )
     )
     def action_show_screen(self, screen_id: str) -> None:
-        """Go to a screen, which is made when it is first shown and keeps its state from then on."""
+        """Go to a screen, which is made when it is first shown and keeps its state from then on.
+
+        Dialogs are closed as Esc closes them.
+        """
+        for dialog in self.screen_stack[:0:-1]:
+            if isinstance(dialog, Modal):
+                dialog.give_up()
+        self._show_screen(screen_id)
+
+    def _show_screen(self, screen_id: str) -> None:
         if len(self.screen_stack) > 1:
             # A dialog waits for its answer.
             return
-        following = self._waiting[0] if self._waiting else None
-        if isinstance(following, events.Key) and following.key in _SCREEN_KEYS:
+        following = [
+            event.key for event in islice(self._waiting, 2) if isinstance(event, events.Key)
+        ]
+        if {*following[:1], " ".join(following)} & _SCREEN_KEYS:
             # To make a screen takes long. One that is left at once is not worth it.
             self._passing = screen_id
             return

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from tokviz.replay.request import ReplayRequest
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
+from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
@@ -99,6 +102,48 @@ async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> N
         await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
         await until(pilot, lambda: "old name" not in shown(app))
         assert "new (3 merges)" in shown(app)
+
+
+@pytest.mark.parametrize("something_is_shown", [False, True], ids=["empty", "shown"])
+async def test_esc_stops_opening_and_what_was_shown_stays(
+    tiny: str, words: str, monkeypatch: pytest.MonkeyPatch, something_is_shown: bool
+) -> None:
+    goes_on, open_source = threading.Event(), opening_module.open_source
+
+    def open_slowly(source: Any) -> Any:
+        if source.name == "words":
+            goes_on.wait(20)
+        return open_source(source)
+
+    monkeypatch.setattr(opening_module, "open_source", open_slowly)
+    app = make_app(ReplayRequest(tiny if something_is_shown else words))
+    async with app.run_test(size=(120, 40)) as pilot:
+        if something_is_shown:
+            await opened(pilot)
+            app.session.ask(ReplayRequest(words))
+        await until(pilot, lambda: "pening words" in shown(app) and "Esc stops it" in shown(app))
+        await pilot.press("escape")
+        said = told(app) if something_is_shown else shown(app)
+        assert "Stopped opening words." in said
+        assert "Esc stops" not in shown(app)
+        goes_on.set()
+        await settle(pilot)
+        opened_now = app.screen.state.opened
+        if something_is_shown:
+            assert "abababcb (3 merges)" in shown(app)
+            assert opened_now.source.name == "abababcb"
+        else:
+            assert opened_now is None
+
+
+async def test_specials_are_read_as_on_the_tokens_screen() -> None:
+    app = make_app(ReplayRequest("gpt2"), text="a<|endoftext|>")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "2 tokens · specials: on" in shown(app))
+        await pilot.press(LEADER, "1", "f6", LEADER, "4")
+        # At the start every byte is one.
+        await until(pilot, lambda: "14 tokens · specials: as text" in shown(app))
 
 
 async def test_the_tokenizer_at_hand_is_replayed_where_nothing_is_asked_for() -> None:

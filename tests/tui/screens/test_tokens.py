@@ -49,6 +49,10 @@ def screen_of(app: TokvizApp) -> TokensScreen:
     return screen
 
 
+def screen_text(app: TokvizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
 def assert_exact(screen: TokensScreen) -> None:
     live = screen.live
     assert live.tokenizer is not None
@@ -645,3 +649,20 @@ async def test_esc_never_leaves_the_text() -> None:
         await settle(pilot)
         assert screen.editor.has_focus
         assert screen.live.text == "cwords"
+
+
+async def test_a_small_terminal_shows_the_part_that_has_the_keyboard() -> None:
+    app = make_app("hello there")
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = screen_of(app)
+        await settle(pilot)
+        for there, back in (("f5", "f5"), ("f2", "f5"), ("f9", "f9"), ("alt+i", "f5")):
+            await pilot.press(there)
+            await settle(pilot)
+            assert "Splits" in screen_text(app) and "hello·there" not in screen_text(app), there
+            assert screen.panels.has_focus_within
+            await pilot.press(back)
+            await settle(pilot)
+            assert "hello·there" in screen_text(app) and "Splits" not in screen_text(app), back
+            assert screen.editor.has_focus
+        assert screen.panels.shown == "ids", "what was not in sight is shown, not left"

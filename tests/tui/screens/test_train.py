@@ -18,7 +18,7 @@ from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
-from tokviz.session import Opened, Session
+from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.tokens import TokensScreen
@@ -145,10 +145,11 @@ async def test_a_click_on_a_tab_shows_its_screen() -> None:
         assert isinstance(app.screen, TokensScreen)
 
 
-async def test_a_dialog_is_answered_before_another_screen_is_shown() -> None:
+async def test_a_dialog_is_answered_before_a_request_shows_another_screen() -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        await pilot.press("ctrl+t", "ctrl+l", "ctrl+l")
+        await pilot.press("ctrl+t")
+        app.session.ask(RunAction("train", "add_files"))
         assert app.current_mode == "tokens"
 
 
@@ -418,6 +419,22 @@ async def test_the_curve_of_a_result_is_not_cut(
         curve = screen.query_one("#final-curve")
         assert curve.size.height >= 6
         assert screen.query_one("#result").region.contains_region(curve.region)
+
+
+async def test_a_result_names_the_folder_that_its_run_was_renamed_to(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot, book, trainers)
+        trainers[0].on_done(1, SUMMARY._replace(run_folder="/runs/old"))
+        await settle(pilot)
+        assert "/runs/old" in shown(app)
+        await pilot.press("ctrl+t")
+        app.session.follow_run("/runs/old", "/runs/new")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "/runs/new" in shown(app) and "/runs/old" not in shown(app)
 
 
 async def test_esc_asks_and_what_is_discarded_leaves_nothing(
@@ -742,3 +759,16 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         assert trained.n_vocab == 270
         assert list(tokens.live.ids()) == tokviz.load(str(run)).encode("the theory")
         assert tokviz.load(app.session.settings.tokenizer).n_vocab == 270, "the next start finds it"
+
+
+async def test_a_click_on_a_pattern_of_your_own_leads_into_its_field() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        await settle(pilot)
+        row = next(y for y, line in enumerate(shown(app).splitlines()) if "your own" in line)
+        await pilot.click(offset=(shown(app).splitlines()[row].index("your own") + 2, row))
+        await until(pilot, lambda: screen.focused is screen.query_one("#regex"))
+        await pilot.press("a", "+")
+        assert screen.query_one("#regex", Input).value == "a+"
+        assert screen.query_one("#pattern", Choices).chosen == "custom"

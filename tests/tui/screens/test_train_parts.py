@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -174,7 +175,10 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     picture, odd = b"\x89PNG\0\0" * 99, "café ".encode("latin-1")
     for name, data in [
         ("a.txt", b"fine"), ("logo.png", picture), ("sub/old.txt", b"a " * 600_000 + odd),
-        ("cut.txt", "é".encode()[:1]), ("x.gz", picture), ("more.jsonl", b'{"text": "\xff"}'),
+        ("cut.txt", "é".encode()[:1]), ("damaged.gz", picture), ("more.jsonl", b'{"text": "\xff"}'),
+        ("packed.gz", gzip.compress(picture)),
+        ("packed-old.txt.gz", gzip.compress(b"a " * 9_999 + odd)),
+        ("good.gz", gzip.compress("é".encode() * 9_999)),
     ]:  # fmt: skip
         (tmp_path / name).write_bytes(data)
     folder, glob = look_at(str(tmp_path)), look_at(f"{tmp_path}/*.png")
@@ -182,15 +186,15 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     def names(files: tuple[str, ...]) -> list[str]:
         return [Path(file).name for file in files]
 
-    assert (names(folder.left_out), names(folder.binary)) == (["logo.png"], [])
-    assert names(folder.not_utf8) == ["cut.txt", "more.jsonl", "old.txt"]
+    assert (names(folder.left_out), names(folder.binary)) == (["logo.png"], ["packed.gz"])
+    assert names(folder.not_utf8) == ["cut.txt", "more.jsonl", "packed-old.txt.gz", "old.txt"]
     assert (names(glob.left_out), names(glob.binary)) == ([], ["logo.png"])
     plan = make_plan(replace(VALUES, corpus=(folder, glob)), Path("/r"))
     text = " ".join(plan_content(plan, 60, is_low=False).plain.split())
     for said in (
         "Note 1 file looks binary and is left out: logo.png.",
-        "logo.png looks binary; its bytes are learned as they are.",
-        "cut.txt, more.jsonl and old.txt are not UTF-8; their bytes are learned as they are.",
+        "packed.gz and logo.png look binary; their bytes are learned as they are.",
+        "cut.txt, more.jsonl, packed-old.txt.gz and 1 more are not UTF-8; their bytes are learned",
     ):
         assert said in text
     assert (

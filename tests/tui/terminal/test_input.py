@@ -51,6 +51,11 @@ def test_escape_key_waits_no_longer_than_an_escape_sequence() -> None:
     assert parser.patience is None
 
 
+def test_escape_and_a_key_with_ctrl_are_two_keys_however_quick() -> None:
+    assert shown(parse(b"\x1b\x0c2\x1b\x0c")) == ["escape", "ctrl+l", "2", "escape", "ctrl+l"]
+    assert shown(parse(b"\x1b", b"\x0c2")) == ["escape", "ctrl+l", "2"]
+
+
 def test_arrow_key_split_over_reads() -> None:
     assert shown(parse(b"\x1b", b"[", b"A")) == ["up"]
 

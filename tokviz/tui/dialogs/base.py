@@ -19,6 +19,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
+from tokviz.tui.messages import Begun
 from tokviz.tui.widgets.field import Field
 
 ResultT = TypeVar("ResultT")
@@ -106,6 +107,8 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     )
     """What a closed dialog still has to hear, to go away."""
 
+    has_begun = False
+    """Whether it shows what it begins with, and can take input."""
     _is_over = False
     _late: tuple[ResultT | None] | None = None
 
@@ -123,10 +126,20 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         return super().dismiss(result)
 
     def on_screen_resume(self) -> None:
-        """Close now with the result that came while something lay above."""
+        """Take input; close now with a result that came while something lay above."""
+        # After the keyboard was given to a widget.
+        self.call_later(self._be_ready)
         if self._late is not None:
             (result,), self._late = self._late, None
             self.dismiss(result)
+
+    def _be_ready(self) -> None:
+        self.has_begun = True
+        self.app.post_message(Begun())
+
+    def give_up(self) -> None:
+        """Close without an answer, as where the user goes to another screen."""
+        self.dismiss(None)
 
     def _get_dispatch_methods(
         self, method_name: str, message: Message
@@ -223,6 +236,11 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
 
     def action_cancel(self) -> None:
         """Close without a result."""
+        self.dismiss(None)
+
+    def give_up(self) -> None:
+        """Close by Esc, also where that only stops something at first."""
+        self.action_cancel()
         self.dismiss(None)
 
     def show_error(self, message: str) -> None:

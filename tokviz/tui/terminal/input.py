@@ -20,8 +20,11 @@ ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
 
-_AFTER_ALT = re.compile(r"(?<=\x1b[^\x1b\[\]NOPX^_\\])")
-"""Behind Alt with a key. If more followed, Textual's parser would take both for letters."""
+_CONTROL = r"[\x01-\x07\x0b\x0c\x0e-\x1a]"
+"""Ctrl with a letter, but for Tab, Enter and what Backspace may be, which come with Alt too."""
+_BETWEEN_KEYS = re.compile(rf"(?<=\x1b)(?={_CONTROL})|(?<=\x1b[^\x1b\[\]NOPX^_\\])")
+"""Behind Esc before Ctrl with a letter: two quick keys, since nothing has Alt and Ctrl. Behind Alt
+with a key: if more followed, Textual's parser would take both for letters."""
 
 
 class KeyParser(XTermParser):
@@ -35,8 +38,10 @@ class KeyParser(XTermParser):
         if not data:  # to Textual's parser this is the end of the input
             return
         try:
-            *with_alt, rest = _AFTER_ALT.split(data)
-            for part in with_alt:
+            if re.match(_CONTROL, data):
+                yield from self.flush()
+            *ended, rest = _BETWEEN_KEYS.split(data)
+            for part in ended:
                 yield from super().feed(part)
                 yield from self.flush()
             if rest:

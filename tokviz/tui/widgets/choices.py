@@ -89,11 +89,12 @@ class Choices(Widget, can_focus=True):
     class Chosen(Message):
         """The user chose a word."""
 
-        def __init__(self, choices: Choices, value: str) -> None:
-            """Take the widget and the value of the word."""
+        def __init__(self, choices: Choices, value: str, clicked: bool) -> None:
+            """Take the widget, the value of the word, and whether it was clicked."""
             super().__init__()
             self.choices = choices
             self.value = value
+            self.clicked = clicked
 
     def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
         """Take the words, and the value of the one that is marked first."""
@@ -150,11 +151,11 @@ class Choices(Widget, can_focus=True):
             index = 0 if step > 0 else len(values) - 1
         self._choose(min(max(index, 0), len(values) - 1))
 
-    def _choose(self, index: int) -> None:
+    def _choose(self, index: int, *, clicked: bool = False) -> None:
         value = self.choices[index].value
         if value != self.chosen:
             self.chosen = value
-            self.post_message(self.Chosen(self, value))
+            self.post_message(self.Chosen(self, value, clicked))
 
     def _index_at(self, event: events.MouseEvent) -> int | None:
         offset = event.get_content_offset(self)
@@ -178,4 +179,4 @@ class Choices(Widget, can_focus=True):
         index = self._index_at(event)
         if index is not None:
             event.stop()
-            self._choose(index)
+            self._choose(index, clicked=True)

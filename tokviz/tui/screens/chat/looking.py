@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import events, on
+from textual import on
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
@@ -13,6 +13,7 @@ from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.views import VIEWS, ChatViews
+from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.lists import RowList
@@ -31,10 +32,12 @@ class Looking(Controller):
         rendered: RenderedConversation,
         left: Turns,
         views: ChatViews,
+        one_part: OnePart,
     ) -> None:
         """Take the conversation and its tokens, and both sides of the screen."""
         super().__init__(screen)
         self._chat, self._rendered, self._left, self._views = chat, rendered, left, views
+        self._one_part = one_part
         self._came_by_token: tuple[PartPlace, Selection] | None = None
         """Where the cursor is because a token was chosen."""
 
@@ -51,7 +54,7 @@ class Looking(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        is_away = self._is_short and not self._views.has_focus_within
+        is_away = self._one_part.is_away
         self._show_side()
         if not is_away:
             self._views.step(by)
@@ -77,17 +80,8 @@ class Looking(Controller):
 
     def _show_side(self) -> None:
         self.screen.set_class(False, "-no-side")
-        if self._is_short:
+        if self._one_part.is_small:
             self._focus_views()
-
-    @property
-    def _is_short(self) -> bool:
-        """Whether there is room for one side only: the one that has the keyboard."""
-        return self.screen.has_class("-short")
-
-    @on(events.DescendantFocus)
-    def _focus_moved(self) -> None:
-        self.screen.set_class(self._views.has_focus_within, "-reading")
 
     @action("Go between messages and tokens", "f5", section="View")
     def switch_focus(self) -> None:
@@ -111,7 +105,7 @@ class Looking(Controller):
     @action("Show or hide the tokens", "f9", section="View")
     def toggle_side(self) -> None:
         """Give the whole width to the messages, or share it with the tokens."""
-        if self._is_short and self._views.display:
+        if self._one_part.is_small and self._views.display:
             self.switch_focus()
             return
         self.screen.toggle_class("-no-side")

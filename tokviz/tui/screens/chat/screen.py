@@ -35,6 +35,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
@@ -97,12 +98,14 @@ class ChatScreen(TokvizScreen):
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
-        self.looking = Looking(self, chat, self.rendered, left, self.views)
+        one_part = OnePart(self, self.views, "-short")
+        self.looking = Looking(self, chat, self.rendered, left, self.views, one_part)
         self.answer_with(
             self.files,
             Messages(self, chat),
             self.templates,
             self.looking,
+            one_part,
             GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token),
             self.rows,
             CopyConversation(self, chat, self.rendered),

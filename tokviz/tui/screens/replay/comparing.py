@@ -78,7 +78,8 @@ class Comparing(Controller):
         failed: Callable[[TokvizError], object] | None = None,
     ) -> None:
         """Compare in a thread, with what becomes of the text, and show everything."""
-        text, revision = self._state.text, self._state.revision
+        state = self._state
+        text, parse_specials, revision = state.text, state.parse_specials, state.revision
 
         def take(found: Comparison) -> None:
             if opened is not self._state.opened:
@@ -88,7 +89,10 @@ class Comparing(Controller):
             self._transport.show()
 
         self.in_thread(
-            "compare", lambda task: compare().with_text(text, revision), take, failed=failed
+            "compare",
+            lambda task: compare().with_text(text, parse_specials, revision),
+            take,
+            failed=failed,
         )
 
     @action("Go to the first difference", "f3", section="Compare")

@@ -45,10 +45,10 @@ class Comparison:
     effect: TextEffect | None = None
     revision: int = -1
 
-    def with_text(self, text: str, revision: int) -> Comparison:
+    def with_text(self, text: str, parse_specials: bool, revision: int) -> Comparison:
         """Work out what becomes of the user's text; takes a moment."""
         try:
-            effect = self.diff.effect(text) if text else None
+            effect = self.diff.effect(text, parse_specials) if text else None
         except TokvizError:
             # One of the two has no token for a byte of the text.
             effect = None

@@ -24,11 +24,12 @@ _LARGE_TEXT = 20_000
 
 
 class _Wish(NamedTuple):
-    """A frame that is wanted: what of, which merge, and the user's text with its revision."""
+    """A frame that is wanted: what of, which merge, the user's text, how it is read, revision."""
 
     opened: Opened
     number: int
     text: str
+    parse_specials: bool
     revision: int
 
 
@@ -75,7 +76,9 @@ class Framing(Controller):
         state = self._state
         if state.opened is None:
             return
-        wish = _Wish(state.opened, state.position.number, state.text, state.revision)
+        wish = _Wish(
+            state.opened, state.position.number, state.text, state.parse_specials, state.revision
+        )
         with self._lock:
             self._wish = wish
             if self._is_running:
@@ -121,7 +124,7 @@ class Framing(Controller):
         replay = wish.opened.replay
         try:
             with tolerant() as stuck:
-                text = replay.text(wish.text)
+                text = replay.text(wish.text, wish.parse_specials)
         except TokvizError as error:
             task.tell(self.say, why("Your text cannot be shown", error), "error")
             return None

@@ -87,7 +87,7 @@ class Opening(Controller):
         self._compiler.cancel()
         self.screen.show_title()
         if self._state.opened is None:
-            self._tell(f"Opening {source.name}…")
+            self._tell(f"Opening {source.name}…\n\nEsc stops it.")
 
         def done(opened: Opened) -> None:
             if source is self.source:
@@ -107,6 +107,21 @@ class Opening(Controller):
             failed=failed,
             stoppable=f"Opening {source.name}",
         )
+
+    def cancel(self) -> bool:
+        """Open nothing any more; tell whether anything was being opened. What is shown stays."""
+        source, self.source = self.source, None
+        if source is None:
+            return False
+        self._compiler.cancel()
+        self.screen.workers.cancel_group(self.screen, "open")
+        stopped = f"Stopped opening {source.name}."
+        if self._state.opened is None:
+            self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
+        else:
+            self.say(stopped)
+        self.screen.show_title()
+        return True
 
     def _open(self, source: Source, task: Task) -> Opened:
         """Open something in a thread, once no loop needs to be compiled for it any more.
@@ -150,7 +165,7 @@ class Opening(Controller):
         name = "" if source is None else safe(self._name(source))
         words: list[tuple[str, Role]] = [(name or "…", "chip")]
         if opened is not None and opening is not None:
-            words = [(f"opening {safe(self._name(opening))}…", "plain")]
+            words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
         elif opened is not None:
             words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)

@@ -24,6 +24,8 @@ from tokviz.tui.widgets.token_text import TokenText
 
 _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
+_BROAD_COLUMNS = 64
+"""From this width on there is room to say how special tokens are read besides."""
 
 
 class _Tokens(TokenText):
@@ -86,9 +88,9 @@ class OwnText(Vertical):
         n_lit = len(tokens.lit_starts)
         places = counted(n_lit, "place") if n_lit else "no place"
         here = f" · merged in {places}" if position.number else ""
-        self._show_head(
-            f"{counted(n_tokens, 'token')} · {n_bytes / n_tokens:.2f} bytes/token{here}"
-        )
+        specials = f"specials: {'on' if state.parse_specials else 'as text'}"
+        ratio = f"{n_bytes / n_tokens:.2f} bytes/token"
+        self._show_head(f"{counted(n_tokens, 'token')} · {specials} · {ratio}{here}")
         if not state.player.playing:
             self.tokens.reveal_lit()
 
@@ -98,9 +100,10 @@ class OwnText(Vertical):
 
     def _show_head(self, counts: str) -> None:
         self._counts = counts
+        first = " · ".join(counts.split(" · ")[: 2 if self.size.width >= _BROAD_COLUMNS else 1])
         left = [
             BarItem((("Your text", "active"),), "", (("Yours", "active"),)),
-            BarItem(((counts, "plain"),), "", ((counts.split(" · ")[0], "plain"),)),
+            BarItem(((counts, "plain"),), "", ((first, "plain"),)),
         ]
         if self.is_editing:
             buttons = [BarItem((("done", "key"), (" ^E", "plain")), "screen.edit_text")]
@@ -172,7 +175,8 @@ class YourText(Controller):
             text: The text.
             is_own: Whether the user has typed or given it, so that no other may take its place.
         """
-        self._state.take_text(text, is_own=is_own)
+        parse_specials = self.session.live.parse_specials
+        self._state.take_text(text, is_own=is_own, parse_specials=parse_specials)
         self._own.show_text()
         self._changed()
 
@@ -203,10 +207,15 @@ class YourText(Controller):
         self.show(live.text, is_own=False)
 
     def take_text_at_hand(self) -> None:
-        """Take the text of the Tokens screen, unless the user has given another one here."""
-        live = self.session.live
-        if not self._state.is_own and self._taken != (live.revision, live.text):
+        """Take the text of the Tokens screen, unless the user has given another one here.
+
+        How special tokens in it are read is the same on both screens.
+        """
+        live, state = self.session.live, self._state
+        if not state.is_own and self._taken != (live.revision, live.text):
             self.text_at_hand()
+        elif state.parse_specials != live.parse_specials:
+            self.show(state.text, is_own=state.is_own)
 
     @action("Select all", "ctrl+a", section="Your text")
     def select_all(self) -> None:

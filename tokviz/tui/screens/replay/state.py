@@ -30,7 +30,8 @@ class ReplayState:
         player: How it goes on by itself.
         comparison: What the replay is compared with.
         text: The user's text, as byte text.
-        revision: Grows with every other text.
+        revision: Grows with every other text, and with every other way to read it.
+        parse_specials: Whether special-token text in it is read as special tokens.
         is_own: Whether the user has typed or given it, so that no other may take its place.
         prepared: The text prepared for the replay, None until it is.
     """
@@ -42,6 +43,7 @@ class ReplayState:
     comparison: Comparison | None = None
     text: str = ""
     revision: int = 0
+    parse_specials: bool = True
     is_own: bool = False
     prepared: ReplayText | None = None
 
@@ -73,9 +75,10 @@ class ReplayState:
         self.position = START
         self.frame = self.comparison = self.prepared = None
 
-    def take_text(self, text: str, *, is_own: bool) -> None:
+    def take_text(self, text: str, *, is_own: bool, parse_specials: bool) -> None:
         """Show what becomes of another text."""
         self.text = text[:MOST_CHARS]
         self.is_own = is_own
+        self.parse_specials = parse_specials
         self.revision += 1
         self.prepared = None

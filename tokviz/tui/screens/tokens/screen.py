@@ -30,6 +30,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
@@ -131,7 +132,8 @@ class TokensScreen(TokvizScreen):
         self.recovery = Recovery(self, self.files.safe, "text", self.files.restore, CONVERSATIONS)
         self.choice = TokenizerChoice(self)
         self.costs = Costs(self, self._show_status, self._edit_prices)
-        self.side = Side(self, text, right, self.panels, self.detail)
+        one_part = OnePart(self, right, "-short", "-narrow")
+        self.side = Side(self, text, right, self.panels, self.detail, one_part)
         self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self._pasted_edits = 0
@@ -141,6 +143,7 @@ class TokensScreen(TokvizScreen):
             Reading(self, text, self.choice),
             self.costs,
             self.side,
+            one_part,
             self.finding,
             CopyTokens(self, text),
             Editing(self, text),

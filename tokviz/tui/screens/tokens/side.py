@@ -10,6 +10,7 @@ from textual.containers import Container
 from tokviz.tui.actions import action, actions
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.tokens.panels import (
     PANELS,
     ExplainsSelection,
@@ -30,11 +31,13 @@ class Side(Controller):
         right: Container,
         panels: SidePanels,
         detail: TokenDetail,
+        one_part: OnePart,
     ) -> None:
-        """Take the text, and the widgets."""
+        """Take the text, the widgets, and what knows whether both parts have room."""
         super().__init__(screen)
         self._text = text
         self._right, self._panels, self._detail = right, panels, detail
+        self._one_part = one_part
         self.hover: int | None = None
         self.pin: int | None = None
         self._show_panels(self.settings.panel_visible)
@@ -111,12 +114,14 @@ class Side(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        if self._is_wanted:
+        if self._is_wanted and not self._one_part.is_away:
             self._panels.step(by)
         self._panel_changed()
 
     def _panel_changed(self) -> None:
         self._show_panels(True)
+        if self._one_part.is_small:
+            self._panels.focus()
         self.session.change_settings(panel=self._panels.shown, panel_visible=True)
 
     @property
@@ -132,6 +137,9 @@ class Side(Controller):
     @action("Show or hide the panels", "f9", section="Panels")
     def toggle_panel(self) -> None:
         """Give the whole width to the text, or share it with the panels."""
+        if self._one_part.is_small and self._is_wanted:
+            self.switch_focus()
+            return
         self._show_panels(not self._is_wanted)
         self.session.change_settings(panel_visible=self._is_wanted)
         if not self._is_wanted:

@@ -185,6 +185,9 @@ class TrainForm(VerticalScroll, can_focus=False):
         if event.choices.id == "presets":
             self.query_one("#vocab_size", Input).value = f"{int(event.value):,}"
         self._explain()
+        if event.clicked and event.value == CUSTOM:
+            # With the arrow keys one may only pass by.
+            self.call_after_refresh(self.query_one("#regex").focus)
         self._changed()
 
     def _changed(self) -> None:

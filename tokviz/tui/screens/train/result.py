@@ -42,9 +42,11 @@ class Result(Controller):
         )
 
     def show_summary(self) -> None:
-        """Show the summary in the room there is, if there is one."""
-        if self.state.summary is not None:
-            self._side.show_summary(self.state.summary)
+        """Show the summary, if there is one: in the room there is, with the run's present name."""
+        summary = self.state.summary
+        if summary is not None:
+            now = self.session.where(summary.run_folder)
+            self._side.show_summary(summary._replace(run_folder=now))
 
     @action("Use the trained tokenizer", "f4", section="Result", footer="use", when=during("done"))
     def use_result(self) -> None:

@@ -71,8 +71,9 @@ class TrainScreen(TokvizScreen):
         self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:
-        """Draw the curves as another screen may have chosen meanwhile."""
+        """Draw the curves as another screen may have chosen, and name a run as it is called now."""
         self.scaling.show()
+        self.result.show_summary()
 
     def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
         """Ask what becomes of a training that goes on."""
