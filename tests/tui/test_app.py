@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual import events
 from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet
@@ -23,6 +24,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.messages import Begun
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -178,6 +180,15 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
         await pilot.pause()
         whole = [update for update in updates if isinstance(update, LayoutUpdate)]
         assert [update.region.size for update in whole] == [app.size]
+
+
+async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app._waiting.append(events.Key("a", "a"))
+    assert not app.screen_stack
+    await app.on_begun(Begun())
 
 
 async def test_a_choice_is_written_when_it_is_made() -> None:

@@ -13,6 +13,7 @@ class ListApp(App[None]):
         self.kind = kind
         self.painted: list[int] = []
         self.heard: list[tuple[str, int, bool]] = []
+        self.meant: list[int] = []
 
     def compose(self) -> ComposeResult:
         yield self.kind(self.paint)
@@ -22,6 +23,7 @@ class ListApp(App[None]):
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         self.heard.append(("picked", event.index, event.again))
+        self.meant.append(event.row)
 
     def paint(self, row: int, width: int) -> list[Cell]:
         self.painted.append(row)
@@ -139,3 +141,14 @@ async def test_a_right_click_only_highlights() -> None:
         rows.show(range(5), 2)
         await pilot.click(RowList, offset=(2, 1), button=3)
         assert rows.highlighted == 1 and app.heard == [("moved", 1, False)]
+
+
+async def test_a_picked_row_is_the_one_that_was_shown_then() -> None:
+    app = ListApp()
+    async with app.run_test(size=(30, 10)) as pilot:
+        rows = app.query_one(RowList)
+        rows.show(range(5), 2)
+        rows.action_pick()
+        rows.show([], None)
+        await pilot.pause()
+        assert app.meant == [2]

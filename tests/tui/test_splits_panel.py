@@ -60,6 +60,22 @@ async def test_counts_of_all_three_appear() -> None:
         assert app.message == "✓ no gaps"
 
 
+@pytest.mark.parametrize(
+    "columns, shown", [(38, "pieces: 2 · 4 · 3"), (80, "pieces: GPT-2 2 · GPT-4 4 · custom 3")]
+)
+async def test_a_panel_of_few_lines_has_the_verdict_and_all_counts_in_one_line(
+    columns: int, shown: str
+) -> None:
+    app = Host("a 123456")
+    async with app.run_test(size=(columns, 7)) as pilot:
+        await until(pilot, lambda: str(app.query_one(".counts", Static).content) == shown)
+        await pilot.pause()
+        verdict, counts = app.query_one(".verdict").region, app.query_one(".counts").region
+        assert (verdict.height, counts.height) == (1, 1)
+        assert verdict.width == len("✓ no gaps") and verdict.right == counts.x
+        assert counts.width > len(shown) and counts.right == columns
+
+
 async def test_the_rows_show_where_the_patterns_cut() -> None:
     app = Host("a 123456")
     async with app.run_test(size=(50, 30)) as pilot:

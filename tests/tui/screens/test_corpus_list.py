@@ -48,7 +48,7 @@ async def test_a_double_click_on_the_cross_takes_one_entry_off(
             self.show_names()
 
         def on_corpus_list_removed(self, event: CorpusList.Removed) -> None:
-            del self.names[event.index]
+            self.names.remove(event.entry.source)
             self.show_names()
 
         def show_names(self) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -84,11 +84,15 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
     class Moved(Message):
         """The user moved the highlight by a key."""
 
-        def __init__(self, rows: Widget, index: int) -> None:
-            """Take the list, and the index of the row."""
+        def __init__(self, rows: RowList[Any], index: int) -> None:
+            """Take the list, and the index of the row.
+
+            By the time this is heard the list may show others: `row` is the one that was meant.
+            """
             super().__init__()
             self.rows = rows
             self.index = index
+            self.row = rows.rows[index]
 
         @property
         def control(self) -> Widget:
@@ -98,7 +102,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
     class Picked(Moved):
         """The user pressed Enter on a row, or clicked it."""
 
-        def __init__(self, rows: Widget, index: int, again: bool) -> None:
+        def __init__(self, rows: RowList[Any], index: int, again: bool) -> None:
             """Take the list, the row's index, and whether it was the highlighted one already."""
             super().__init__(rows, index)
             self.again = again

@@ -199,7 +199,7 @@ class Rows(Controller):
     def _moved(self, message: RowList.Moved) -> None:
         """Show the row that the user moved to, and edit one that was picked."""
         message.stop()
-        self.go_to(self.listed.rows[message.index])
+        self.go_to(message.row)
         if isinstance(message, RowList.Picked) and message.again:
             self._left.show("conversation")
 

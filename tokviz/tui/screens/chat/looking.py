@@ -128,7 +128,7 @@ class Looking(Controller):
     @on(RowList.Picked, "#view-findings")
     def _finding_picked(self, message: RowList.Picked) -> None:
         message.stop()
-        self._go_to_finding(self._views.findings.rows[message.index].number)
+        self._go_to_finding(message.row.number)
 
     def _go_to_finding(self, index: int) -> None:
         findings = self._rendered.findings

@@ -156,6 +156,5 @@ class MergeSearch(Copying):
     @on(PickList.Moved, "#merges")
     def _merge_picked(self, event: PickList.Moved) -> None:
         event.stop()
-        number = self._panel.merges.rows[event.index]
-        if number != self._state.position.number:
-            self._transport.jump_to(number)
+        if event.row != self._state.position.number:
+            self._transport.jump_to(event.row)

@@ -261,8 +261,7 @@ class Transport(Controller):
     @on(PickList.Picked, "#candidates")
     def _candidate_picked(self, event: PickList.Picked) -> None:
         event.stop()
-        frame = self._state.frame
-        number = None if frame is None else frame.candidates[event.index].number
+        number = event.row.number
         if number is None:
             self.say("This pair is never merged.")
         else:

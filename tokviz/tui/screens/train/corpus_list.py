@@ -38,10 +38,10 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     class Removed(Message):
         """The user took an entry off the list."""
 
-        def __init__(self, index: int) -> None:
-            """Take the index of the entry."""
+        def __init__(self, entry: CorpusEntry) -> None:
+            """Take the entry."""
             super().__init__()
-            self.index = index
+            self.entry = entry
 
     def __init__(self) -> None:
         """Begin empty."""
@@ -63,8 +63,8 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     )
     def action_remove(self) -> None:
         """Do not learn from the highlighted file or folder."""
-        if self.highlighted is not None:
-            self.post_message(self.Removed(self.highlighted))
+        if self.row is not None:
+            self.post_message(self.Removed(self.row))
 
     def on_click(self, event: events.Click) -> None:
         """Highlight an entry, or take it off."""

@@ -266,8 +266,12 @@ class TrainForm(VerticalScroll, can_focus=False):
     @on(CorpusList.Removed)
     def _remove(self, event: CorpusList.Removed) -> None:
         event.stop()
-        del self._entries[event.index]
-        self._show_corpus(event.index)
+        sources = [known.source for known in self._entries]
+        if event.entry.source not in sources:
+            return
+        index = sources.index(event.entry.source)
+        del self._entries[index]
+        self._show_corpus(index)
         if not self._entries:
             self.query_one("#source").focus()
         self._changed()

@@ -41,6 +41,9 @@ SHORT_LINES = 18
 TINY_LINES = 10
 """A panel of fewer lines goes without the heads."""
 
+NARROW_COLUMNS = 60
+"""In fewer columns their counts stand below the rows without the names, which the rows have."""
+
 _SLICE_SECONDS = 0.01
 _REST_SECONDS = 0.004
 """Between two slices of counting the thread leaves the interpreter to the keys."""
@@ -67,6 +70,7 @@ class SplitsPanel(Vertical):
         &.-short RegexField, &.-short GlossView { margin-top: 0; }
         &.-tiny PatternHead { display: none; }
         &.-tiny RegexField .counts { display: block; }
+        &.-tiny RegexField .verdict { width: auto; max-width: 60%; }
     }
     """
 
@@ -234,7 +238,12 @@ class SplitsPanel(Vertical):
 
     def _show_counts(self) -> None:
         """Repeat the heads' counts beside the verdict, for when there is no room for heads."""
-        counts = (f"{head.title} {head.note.split(' ')[0]}" for head in self._heads if head.note)
+        is_narrow = self.size.width < NARROW_COLUMNS
+        counts = (
+            f"{'' if is_narrow else head.title} {head.note.split(' ')[0]}".lstrip()
+            for head in self._heads
+            if head.note
+        )
         self._field.count("pieces: " + " · ".join(counts))
 
     # -- very long stretches without a safe cut

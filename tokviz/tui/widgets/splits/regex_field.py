@@ -156,7 +156,10 @@ class RegexField(Vertical):
         & .verdict { width: 1fr; height: auto; color: $text-muted; }
         & .verdict.-wrong { color: $text-error; }
         & .verdict.-gaps { color: $text-warning; }
-        & .counts { width: auto; height: 1; color: $text-muted; display: none; }
+        & .counts {
+            width: 1fr; height: 1; padding-left: 1; color: $text-muted; display: none;
+            text-align: right; text-wrap: nowrap; text-overflow: ellipsis;
+        }
     }
     """
 
