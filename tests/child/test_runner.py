@@ -43,7 +43,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @linux
 def test_close_ends_a_child_that_hangs(make_splitter: Callable[..., Splitter]) -> None:
-    splitter = make_splitter(patience=60)
+    splitter = make_splitter(seconds=60)
     splitter.pieces("a", "a")
     pid = splitter.client.pid
     assert pid is not None
@@ -56,7 +56,7 @@ def test_close_ends_a_child_that_hangs(make_splitter: Callable[..., Splitter]) -
 def test_cancel_kills_a_child_that_does_not_stop(
     make_splitter: Callable[..., Splitter],
 ) -> None:
-    splitter = make_splitter(patience=60)
+    splitter = make_splitter(seconds=60)
     splitter.pieces("a", "a")
     pid = splitter.client.pid
     assert pid is not None
@@ -83,7 +83,7 @@ def test_cancel_lets_a_child_live_that_stops_when_asked(
 
 
 def test_a_crash_is_told_with_the_signals_name(make_splitter: Callable[..., Splitter]) -> None:
-    splitter = make_splitter(patience=60)
+    splitter = make_splitter(seconds=60)
     splitter.pieces("a", "a")
     run = splitter.start_and_hang()
     assert splitter.client.pid is not None
@@ -120,7 +120,7 @@ def test_ctrl_c_is_not_for_the_child(splitter: Splitter) -> None:
 def test_a_run_that_burns_its_processor_time_is_ended(
     make_splitter: Callable[..., Splitter],
 ) -> None:
-    splitter = make_splitter(limits=Limits(cpu_seconds=1), patience=60)
+    splitter = make_splitter(limits=Limits(cpu_seconds=1), seconds=60)
     with pytest.raises(JobError, match="processor time"):
         splitter.pieces(EXPLODING, HANGS)
 
@@ -131,7 +131,7 @@ def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
         import sys, threading
         from tokviz.jobs.split_client import SplitClient
         started = threading.Event()
-        client = SplitClient(lambda *_: None, lambda *_: started.set(), print, patience=60)
+        client = SplitClient(lambda *_: None, lambda *_: started.set(), print, seconds=60)
         client.split("a", ["a"])
         started.wait({WAIT})
         client.split({EXPLODING!r}, [{HANGS!r}])

@@ -52,7 +52,7 @@ def test_the_live_document_shows_its_tokens_and_says_why(hostile):
     assert document.encode_pending(60)
     assert document.complete and document.settled
     assert document.n_tokens == 27
-    assert "takes longer than 1 s" in str(document.failure)
+    assert "takes too long" in str(document.failure)
     document.edit(6, 34, "z")
     assert document.encode_pending(60)
     assert (document.n_pending_chars, document.failure) == (0, None)
@@ -61,12 +61,12 @@ def test_the_live_document_shows_its_tokens_and_says_why(hostile):
 def test_the_mask_is_made_and_says_so(hostile):
     masked = mask_text(hostile, TEXT)
     assert len(masked.rendering) == 27
-    assert "takes longer than 1 s for one piece at character 6" in masked.sentence
+    assert "takes too long for one piece at character 6" in masked.sentence
 
 
 def test_replay_names_the_piece_or_goes_on_where_that_is_tolerated(hostile):
     replay = Replay.open(hostile)
-    with pytest.raises(PatternError, match="takes longer"):
+    with pytest.raises(PatternError, match="takes too long"):
         replay.text(TEXT)
     with tolerant() as stuck:
         assert replay.text(TEXT).n_tokens(replay.n_merges) == 27

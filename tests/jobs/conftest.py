@@ -33,14 +33,14 @@ class _Watched(list[str]):
 class Splitter:
     """A `SplitClient` to ask from a test, which waits for the end of each run."""
 
-    def __init__(self, limits: Limits | None = None, patience: float = 5.0) -> None:
+    def __init__(self, limits: Limits | None = None, seconds: float = 2.5) -> None:
         self.events: Queue[tuple[int, SplitPart | TokvizError | None]] = Queue()
         self.client = SplitClient(
             lambda run, part: self.events.put((run, part)),
             lambda run: self.events.put((run, None)),
             lambda run, error: self.events.put((run, error)),
             limits=limits,
-            patience=patience,
+            seconds=seconds,
         )
 
     def start(self, regex: str, *chunks: str) -> int:

@@ -130,7 +130,7 @@ def test_nothing_stands_still_while_an_expression_is_tried(pattern: str) -> None
 def test_a_newer_search_takes_the_place_of_an_older_one() -> None:
     with ThreadPoolExecutor() as pool:
         older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True), seconds=60)
-        while not guard.client_for("find", 0).pid:
+        while not guard.client_for("find").pid:
             time.sleep(0.001)
         assert spans("ab", FindQuery("b", regex=True)) == [(1, 2)]
         assert not older.result().complete

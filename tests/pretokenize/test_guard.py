@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 
 import pytest
 import regex
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from tokviz.child.runner import JobDroppedError
 from tokviz.errors import PatternError
+from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize import guard
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import join_steps, split, split_in_steps
@@ -98,6 +101,24 @@ def test_the_third_stretch_is_the_rest():
     found, gaps, n_stuck = spans(f"{Z34}\n" * 5)
     assert found == [(0, 34), (34, 35), (35, 69), (69, 70), (70, 175)]
     assert (gaps, n_stuck) == ((0, 2, 4), 3)
+
+
+@pytest.mark.parametrize("pattern", ["(a|aa)+$", "(a|a)*$", "(?:(?:a)|(?:a))+b"])
+def test_the_piece_that_explodes_is_named_once_wherever_the_search_for_it_began(pattern):
+    word = "a" * 40 + "!"
+    with tolerant() as stuck:
+        split(get_split_pattern(pattern), f"one\n{word}\ntwo")
+    assert [(error.place, error.piece) for error in stuck] == [(4, f"'{'a' * 24}'…")]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="such a system has no such timers")
+def test_a_step_is_measured_in_processor_time():
+    limit = StepLimit(0.02, 1)
+    with limit.step():
+        time.sleep(0.2)
+    with pytest.raises(TimeoutError), limit.step():
+        while True:
+            pass
 
 
 def test_an_error_counts_only_where_it_is_not_tolerated():

@@ -111,7 +111,7 @@ def regex(folder: Path, stack: ExitStack) -> Cancel:
     from tokviz.jobs.split_client import SplitClient
 
     client = SplitClient(
-        lambda run, part: None, lambda run: None, lambda run, error: None, patience=GIVES_UP
+        lambda run, part: None, lambda run: None, lambda run, error: None, seconds=GIVES_UP
     )
     stack.callback(client.close)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual._compositor import LayoutUpdate
 from textual import events
+from textual._compositor import LayoutUpdate
 from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet

@@ -50,5 +50,5 @@ def test_what_nobody_knows_is_not_said_and_too_much_of_it_is_an_error() -> None:
     pattern = get_split_pattern(EXPLODES)
     found = unreachable_rows(index_of(pattern, [b"z" * 34]))
     assert not found[-1]
-    with pytest.raises(PatternError, match="takes longer than 1 s"):
+    with pytest.raises(PatternError, match="takes too long"):
         unreachable_rows(index_of(pattern, [b"z" * n for n in (34, 35, 36)]))

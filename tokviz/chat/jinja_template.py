@@ -13,8 +13,9 @@ from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import Limits
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message
-from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
+from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
 

@@ -22,6 +22,18 @@ from tokviz.errors import JobError
 _LAST_WORDS_BYTES = 16_000
 
 
+class JobTimeoutError(JobError):
+    """A run that gave no sign of life for longer than it may."""
+
+    over = "time"
+
+    def __init__(self, job: str, seconds: float = 0.0) -> None:
+        """Take the job's name, and its patience in seconds if that is what came to its end."""
+        self.seconds = seconds
+        end = f"gave no answer for {seconds:g} s" if seconds else "took longer than it may"
+        super().__init__(f"the {job} job {end} and was stopped")
+
+
 class ChildProcess:
     """A running `python -m tokviz.jobs NAME`.
 
@@ -104,6 +116,9 @@ class ChildProcess:
                 continue
         with self._stderr:
             words = self._last_words()
+        if -code == getattr(signal, "SIGVTALRM", None):
+            # Its own watchdog, in processor time: see `tokviz.jobs.step_limit`.
+            return JobTimeoutError(self._job)
         end = self._garbled or JobError(_obituary(self._job, code, words))
         if -code == getattr(signal, "SIGXCPU", None):
             end.over = "time"

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tokviz.child.limits import Limits
-from tokviz.child.process import ChildProcess
+from tokviz.child.process import ChildProcess, JobTimeoutError
 from tokviz.child.protocol import Body, Message, encode_line, restore_error
 from tokviz.errors import JobError, TokvizError
 
@@ -29,17 +29,6 @@ START_SECONDS = 30.0
 
 GRACE_SECONDS = 0.2
 """How long a child that was asked to stop may go on before it is killed."""
-
-
-class JobTimeoutError(JobError):
-    """A run that gave no sign of life for longer than it may."""
-
-    over = "time"
-
-    def __init__(self, job: str, seconds: float) -> None:
-        """Take the job's name and its patience in seconds."""
-        self.seconds = seconds
-        super().__init__(f"the {job} job gave no answer for {seconds:g} s and was stopped")
 
 
 class JobDroppedError(JobError):

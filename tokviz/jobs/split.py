@@ -8,9 +8,10 @@ changed. Requests:
 - `{"do": "split", "regex": text, "seconds": n, "most": n}`: cut the kept text and answer with its
   pieces, in order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where
   `ends` are the pieces' ends counted from `start` and `gaps` counts the answer's own pieces. No
-  step may take longer than `seconds`: where one does, the rest of the word, of the line or (the
-  `most`th time) of the text is a gap, and the last answer is
-  `{"stuck": [[offset, reason, beginning]…]}`: the piece's beginning as it is to be shown.
+  step may take longer than `seconds` of processor time (and more in a long text, less once one has
+  done so): where one does, the rest of the word, of the line or (the `most`th time) of the text is
+  a gap, and the last answer is `{"stuck": [[offset, reason, beginning]…]}`: where the piece begins
+  that takes so long, and its beginning as it is to be shown.
 - `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
   side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
   start. After the `most`th step that takes too long the rest goes without an answer.
@@ -34,7 +35,7 @@ from typing import Any
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.step_limit import StepLimit
-from tokviz.pretokenize.guard import beginning
+from tokviz.pretokenize.guard import COMPILE_SECONDS, beginning
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
 from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
 
@@ -89,16 +90,15 @@ def _split(request: Body, text: str) -> Iterator[Body]:
 
 
 def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
-    """Compile the regex of a request, whose limit begins to count."""
+    """Compile the regex of a request, and make the limit of its steps."""
     pattern = SplitPattern(
         "custom",
         request["regex"],
         "custom",
         unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
     )
-    limit = StepLimit(request["seconds"], request["most"])
-    _compile(pattern, limit)
-    return pattern, limit
+    _compile(pattern, StepLimit(COMPILE_SECONDS, 1))
+    return pattern, StepLimit(request["seconds"], request["most"])
 
 
 def _each(request: Body, text: str) -> Iterator[Body]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tokviz.child.limits import Limits
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message
-from tokviz.child.runner import JobClient, JobTimeoutError, RunHandlers
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.jobs.split_result import SplitPart
-from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS
+from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS, STEP_SECONDS
 from tokviz.snapshots import changed_range
 
 _PART_CHARS = 262_144
@@ -26,17 +27,17 @@ class SplitClient(JobClient):
         on_error: Callable[[int, TokvizError], object],
         *,
         limits: Limits | None = None,
-        patience: float = PATIENCE_SECONDS,
+        seconds: float = STEP_SECONDS,
     ) -> None:
         """Take the callbacks (from a thread, run id first); the child starts when needed.
 
-        A step of the regex (its compiling, or the way from one piece to the next) that takes more
-        than half the `patience` is given up: `SplitPart.slow` says so of a piece, the rest of which
-        is a gap. A regex that is invalid or cannot be compiled comes to `on_error` as a
-        `PatternError`; so does one that does not let itself be interrupted.
+        A step of the regex (the way from one piece to the next) that takes more than `seconds` of
+        processor time is given up: `SplitPart.slow` says so of a piece, which is a gap. A regex
+        that is invalid or cannot be compiled comes to `on_error` as a `PatternError`; so does one
+        that does not let itself be interrupted.
         """
-        super().__init__("split", limits=limits, patience=patience)
-        self._seconds = patience / 2
+        super().__init__("split", limits=limits, patience=PATIENCE_SECONDS + seconds)
+        self._seconds = seconds
         self._on_part = on_part
         self._on_done = on_done
         self._on_error = on_error
@@ -90,7 +91,5 @@ def _text_requests(memory: dict[str, Any], chunks: Sequence[str]) -> Iterator[Bo
 
 def _as_pattern_error(regex: str, error: TokvizError) -> TokvizError:
     if isinstance(error, JobTimeoutError):
-        seconds = f"{error.seconds:g} s"
-        reason = f"took longer than {seconds} without cutting off a piece and was stopped"
-        return PatternError(regex, reason)
+        return PatternError(regex, "took too long without cutting off a piece and was stopped")
     return error

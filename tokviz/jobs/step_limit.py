@@ -1,9 +1,9 @@
-"""A limit to every step of a regex, in wall-clock time.
+"""A limit to every step of a regex, in processor time: a busy machine takes none of it away.
 
 The `regex` package asks for signals now and then while it matches, so a timer's signal can end a
-step at its very place. (Its own `timeout` counts processor time, of all steps together and of no
-compiling.) What asks for none, and what runs where there are no such timers, is for the watchdog of
-the parent, which kills the process.
+step at its very place. (Its own `timeout` is one of all steps together and of no compiling.) What
+asks for none is ended with the process, by a timer of the same clock that no handler hears. Where
+there are no such timers, that is left to the watchdog of the parent.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regex import Pattern
 
-_TICKS = 10
-"""How often a second of the limit is looked at."""
+_TICK_SECONDS = 0.02
+"""How often the time is looked at."""
+
+_SECONDS_A_CHAR = 2e-7
+"""What a step may take more for every character that it may have to pass."""
+
+_WARNED = 4
+"""A regex that has exploded once may take so many times less from then on."""
+
+_DEAF_SECONDS = 0.2
+"""How much longer than a step a process may go on without hearing a signal."""
 
 
 class _TooLongError(Exception):
@@ -30,14 +39,13 @@ class StepLimit:
     """Watches a regex. For the main thread, one at a time.
 
     Attributes:
-        stuck: The character offset behind the last piece before each step that was given up, and
-            the reason.
+        stuck: Where each piece begins whose step was given up, in characters, and the reason.
     """
 
     def __init__(self, seconds: float, most: int) -> None:
         """Take how long a step may take, and after how many that take longer to leave the rest."""
         self.stuck: list[tuple[int, str]] = []
-        self._seconds = seconds
+        self._seconds = self._limit = seconds
         self._most = most
         self._place = self._place_seen = 0
         self._since = 0.0
@@ -50,8 +58,9 @@ class StepLimit:
         Raises:
             TimeoutError: If that takes longer than a step may.
         """
+        self._limit = self._seconds
         with self._ticking():
-            self._since = time.monotonic()
+            self._since = time.process_time()
             try:
                 self._is_in_step = True
                 yield
@@ -66,10 +75,13 @@ class StepLimit:
         See `split_in_steps`.
         """
         start = restarted = 0
+        self._limit = self._seconds + len(text) * _SECONDS_A_CHAR
+        if self.stuck:
+            self._limit /= _WARNED
         with self._ticking():
             while True:
                 try:
-                    self._since = time.monotonic()
+                    self._since = time.process_time()
                     for match in pattern.finditer(text, start):
                         span = match.span()
                         start = self._place = span[1]
@@ -79,37 +91,66 @@ class StepLimit:
                             yield None
                     return
                 except _TooLongError:
-                    reason = f"takes longer than {self._seconds:g} s for one piece"
+                    place = self._find_place(pattern, text, start)
+                    reason = "takes too long for one piece"
                 except (MemoryError, RecursionError):
+                    place = start
                     reason = "needs too much memory for one piece"
-                self.stuck.append((start, reason))
+                if not self.stuck:
+                    self._limit /= _WARNED
+                self.stuck.append((place, reason))
                 if len(self.stuck) >= self._most:
                     return
                 yield None
-                start = restarted = _behind(text, start, whole_line=start == restarted > 0)
+                start = restarted = _behind(text, place, whole_line=place == restarted > 0)
+
+    def _find_place(self, pattern: Pattern[str], text: str, start: int) -> int:
+        """Find where a step that began at `start` explodes: to search is to try place by place.
+
+        That is the first place at which trying takes a quarter of the limit, or where all of that
+        is used up.
+        """
+        self._limit, before = self._limit / _WARNED, self._limit
+        gives_up = time.process_time() + before
+        try:
+            self._since, self._is_in_step = time.process_time(), True
+            for self._place in range(start, len(text) + 1):
+                pattern.match(text, self._place)
+                if not self._place & 1023 and time.process_time() >= gives_up:
+                    break
+        except _TooLongError:
+            pass
+        finally:
+            self._is_in_step, self._limit = False, before
+        return self._place
 
     @contextmanager
     def _ticking(self) -> Iterator[None]:
         if not hasattr(signal, "setitimer"):
             yield
             return
-        before = signal.signal(signal.SIGALRM, self._tick)
-        every = self._seconds / _TICKS
-        signal.setitimer(signal.ITIMER_REAL, every, every)
+        before = signal.signal(signal.SIGPROF, self._tick)
+        signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
+        self._let_live()
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    def _let_live(self) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, self._limit + _DEAF_SECONDS)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True
-        now = time.monotonic()
+        self._let_live()
+        now = time.process_time()
         # Whoever takes the matches runs in another frame, and must not be interrupted.
         is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
         if self._place != self._place_seen or not is_in_step:
             self._place_seen, self._since = self._place, now
-        elif now - self._since >= self._seconds:
+        elif now - self._since >= self._limit:
             self._is_in_step, self._since = False, now
             raise _TooLongError
 

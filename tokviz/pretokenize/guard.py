@@ -3,14 +3,15 @@
 A regex may take for ever over thirty characters (`(?:z|z)*b` on z's), and while it does, the whole
 process stands still: no key is heard. So a guarded pattern is compiled and run by the job `split`,
 of which this process has one, started when it is first needed. A step (the way from one piece to
-the next) that takes longer than a second is given up, and the text behind it is split all the same:
-see `tokviz.jobs.split`. Who calls decides whether that is an error or is tolerated.
+the next) that takes too long is given up, and the text behind it is split all the same: see
+`tokviz.jobs.split`. Who calls decides whether that is an error or is tolerated.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import signal
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,21 +21,25 @@ from threading import Lock
 from typing import Any
 
 from tokviz.child.limits import Limits
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
-from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
+from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
 from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
 
-STEP_SECONDS = 1.0
-"""Wall-clock time that compiling, or the way from one piece to the next, may take."""
+STEP_SECONDS = 0.4
+"""Processor time that the way from one piece to the next may take, in a text of no great length."""
+
+COMPILE_SECONDS = 1.0
+"""Processor time that compiling may take."""
 
 MOST_TOLERATED = 3
 """So many steps of a text may take too long; what is behind the last of them is one gap."""
 
-PATIENCE_SECONDS = 2 * STEP_SECONDS
-"""The child ends a step by itself; one that cannot is killed."""
+PATIENCE_SECONDS = 30.0 if hasattr(signal, "setitimer") else 2.0
+"""Wall-clock time: the child ends a step by itself, or itself, where there are timers for that."""
 
 _LIMITS = Limits(niceness=0)
 _PART_CHARS = 1 << 20
@@ -64,7 +69,7 @@ def check(regex_text: str) -> bool:
         PatternError: If it is no valid regex, or takes too long or too much memory to compile.
     """
     answers: list[Message] = []
-    request = {"do": "check", "regex": regex_text, "seconds": STEP_SECONDS}
+    request = {"do": "check", "regex": regex_text, "seconds": COMPILE_SECONDS}
     try:
         _call(lambda memory: [request], answers)
     except JobDroppedError:
@@ -165,8 +170,8 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
         _call(requests, answers)
     except JobDroppedError:
         raise
-    except JobTimeoutError as error:
-        died = f"takes longer than {error.seconds:g} s for one piece"
+    except JobTimeoutError:
+        died = "takes too long for one piece"
     except JobError as error:
         died = str(error)
     steps = [_as_progress(answer) for answer in answers if "ends" in answer]
@@ -199,16 +204,16 @@ def close(purpose: str | None = None) -> None:
         client.close()
 
 
-def client_for(purpose: str, patience: float) -> JobClient:
+def client_for(purpose: str) -> JobClient:
     """Give the client of the job `split` that serves a purpose, whose child starts when needed."""
     with _lock:
         if purpose not in _clients:
-            _clients[purpose] = JobClient("split", limits=_LIMITS, patience=patience)
+            _clients[purpose] = JobClient("split", limits=_LIMITS, patience=PATIENCE_SECONDS)
         return _clients[purpose]
 
 
 def _call(requests: Any, answers: list[Message]) -> None:
-    client_for("split", PATIENCE_SECONDS).call(requests, answers.append)
+    client_for("split").call(requests, answers.append)
 
 
 def _as_progress(answer: Message) -> SplitProgress:

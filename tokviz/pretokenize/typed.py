@@ -12,16 +12,14 @@ from itertools import accumulate
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
-from tokviz.child.runner import JobDroppedError, JobTimeoutError, RunHandlers
+from tokviz.child.runner import JobDroppedError, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.pretokenize.guard import client_for, text_requests
 
 SECONDS = 0.7
-"""How long a search of a text, or of a token, may take."""
-
-_PATIENCE_SECONDS = 0.9
-"""A child that is silent for longer is killed: compiling does not always let itself be stopped."""
+"""How long a search of a text, or of a token, may take, in processor time."""
 
 _ALL_ROWS_SECONDS = 10.0
 _POLL_SECONDS = 0.05
@@ -99,7 +97,7 @@ def _ask(purpose: str, text: str, body: Body, stop: Callable[[], bool]) -> list[
 
     answers: list[Message] = []
     ends: SimpleQueue[TokvizError | None] = SimpleQueue()
-    client = client_for(purpose, _PATIENCE_SECONDS)
+    client = client_for(purpose)
     run = client.run(
         requests,
         RunHandlers(
