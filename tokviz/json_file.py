@@ -54,6 +54,7 @@ def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VA
         text = decode_utf8(data, path)
     except InputFileError as error:
         raise JsonFileError(path, error.reason) from None
+    del data  # as large as what is made of it
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
     except json.JSONDecodeError as error:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.jobs.conftest import EXPLODING, WAIT, Splitter
-from tokviz.child.limits import Limits
+from tokviz.child.limits import HAS_CPU_LIMITS, Limits
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError, stopped_by
 from tokviz.errors import JobError, PatternError
@@ -211,3 +212,17 @@ def test_a_closed_client_takes_no_more_runs(splitter: Splitter) -> None:
     splitter.client.close()
     with pytest.raises(JobError, match="closed"):
         splitter.start("a", "a")
+
+
+@pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system does not count processor time")
+def test_silence_is_measured_in_the_processor_time_of_the_child() -> None:
+    client = JobClient("chat_template", limits=Limits(silent_seconds=0.1), patience=WAIT)
+    loops = "{% for i in range(99999) %}" * 3 + "{% endfor %}" * 3
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield {"do": "template", "source": loops, "variables": {}}
+        yield {"do": "render", "messages": [], "variables": {}}
+
+    with pytest.raises(JobTimeoutError):
+        client.call(requests)
+    client.close()

@@ -197,14 +197,14 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
     tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Budget(600, 5))
     ids = tok.encode("xyz")
     first = tok._library._jobs.pid
-    with pytest.raises(tokviz.TokvizError, match="foreign_tokenizer job"):
+    with pytest.raises(tokviz.TokvizError, match="takes more than 600 MB of memory for this text"):
         tok.encode("a")
     assert tok.encode("xyz") == ids
     assert tok._library._jobs.pid != first
     document = LiveDocument("a", tok)
     assert document.encode_pending(5.0)
     assert document.settled and not document.complete
-    assert "foreign_tokenizer job" in str(document.failure)
+    assert "takes more than 600 MB of memory for this text" in str(document.failure)
     document.edit(0, 1, "xyz")
     while not document.encode_pending(1.0):
         pass

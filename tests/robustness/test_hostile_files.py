@@ -98,3 +98,22 @@ def test_merges_and_runs_are_read_by_a_child_for_a_replay(tmp_path, monkeypatch)
     for name in ("merges.txt", "run"):
         with pytest.raises(tokviz.InputFileError, match=r"takes more than 8 MB|cannot be read"):
             open_merges(tmp_path / name)
+
+
+def test_what_takes_more_than_its_budget_is_read_further_where_somebody_hears_of_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tokviz.formats.budget._MEMORY_MB", 64)
+    path = FILES["a vocabulary of 5 MB"].write(tmp_path / "v")
+    told: list[str] = []
+    with before_large(told.append):
+        assert load(path).n_vocab == 250_256
+    assert told == [
+        "v.tiktoken takes more than 64 MB of memory to read, as few files of its size do: reading "
+        "on may take 50 s of processor time and 256 MB of memory"
+    ]
+    with before_large(ask_first, told):
+        assert load(path).n_vocab == 250_256
+    monkeypatch.setattr("tokviz.formats.budget._FURTHER", (1, 1))
+    with before_large(told.append), pytest.raises(tokviz.InputFileError, match="more than 64 MB"):
+        load(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, Conver
 from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
-from tokviz.child.limits import Limits
+from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message
 from tokviz.child.runner import JobClient, JobDroppedError
@@ -20,7 +20,10 @@ from tokviz.errors import TokvizError
 from tokviz.tokenizer import Tokenizer
 
 PATIENCE_SECONDS = 2.0
-"""How long a template may take for one conversation."""
+"""Processor time that a template may take for one conversation."""
+
+_TIMES_BY_THE_CLOCK = 15 if HAS_CPU_LIMITS else 1
+"""How much longer it may take on a machine that does other things too."""
 
 LIMITS = Limits(memory_mb=512, cpu_seconds=30)
 
@@ -73,7 +76,9 @@ class JinjaTemplate:
     special_tokens: Sequence[str] = ()
     _jobs: JobClient = field(
         default_factory=lambda: JobClient(
-            "chat_template", limits=LIMITS, patience=PATIENCE_SECONDS
+            "chat_template",
+            limits=replace(LIMITS, silent_seconds=PATIENCE_SECONDS),
+            patience=PATIENCE_SECONDS * _TIMES_BY_THE_CLOCK,
         ),
         init=False,
         repr=False,
@@ -86,7 +91,7 @@ class JinjaTemplate:
     def render(
         self, tokenizer: Tokenizer, conversation: Conversation, max_tokens: int
     ) -> Rendering:
-        """Render a conversation; waits for the child, `PATIENCE_SECONDS` at most.
+        """Render a conversation; waits for the child.
 
         Raises:
             ChatTemplateError: If the template is wrong, too slow or too large.
@@ -218,7 +223,7 @@ def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateEr
 
 def _as_template_error(template: JinjaTemplate, error: TokvizError) -> ChatTemplateError:
     if isinstance(error, JobTimeoutError):
-        reason = f"took longer than {error.seconds:g} s and was stopped; does it loop?"
+        reason = f"took longer than {PATIENCE_SECONDS:g} s and was stopped; does it loop?"
     elif "memory" in str(error):
         reason = f"needs more than {LIMITS.memory_mb} MB of memory"
     else:

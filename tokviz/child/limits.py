@@ -20,6 +20,8 @@ class Limits:
     """Processor time of one run."""
     niceness: int = 5
     """How far the child steps back behind the app, 0 to 19."""
+    silent_seconds: float | None = None
+    """Processor time without an answer; a machine that is busy with other things takes none."""
 
     def arguments(self) -> list[str]:
         """Give the limits as arguments for `python -m tokviz.jobs`; 0 stands for no limit."""
@@ -27,6 +29,7 @@ class Limits:
             f"--memory-mb={self.memory_mb or 0}",
             f"--cpu-seconds={self.cpu_seconds or 0}",
             f"--niceness={self.niceness}",
+            f"--silent-seconds={self.silent_seconds or 0}",
         ]
 
 
@@ -56,6 +59,19 @@ def allow_cpu(seconds: int | None) -> None:
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _set_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
+
+
+def allow_silence(seconds: float | None) -> None:
+    """Let this process use so much processor time before the next call, then die by SIGVTALRM.
+
+    None for as much as it likes.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
+
+
+HAS_CPU_LIMITS = hasattr(signal, "setitimer")
+"""Whether this system counts processor time; elsewhere the parent's clock is all there is."""
 
 
 def _set_limit(name: str, wanted: int) -> None:

@@ -8,7 +8,7 @@ import threading
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from tokviz.child.limits import Limits, allow_cpu, settle_in
+from tokviz.child.limits import Limits, allow_cpu, allow_silence, settle_in
 from tokviz.child.protocol import Message, decode_line, describe_error, encode_line
 from tokviz.child.registry import ENOUGH, Job, load_job
 
@@ -87,11 +87,16 @@ class _Child:
                 self.say("done", run)
             return
         allow_cpu(self._limits.cpu_seconds)
+        self._hear_again()
         try:
             self._answer(run, message["body"])
         except BaseException as error:
             self._over_run = run
             self.say("error", run, **describe_error(error))
+
+    def _hear_again(self) -> None:
+        if self._limits.silent_seconds is not None:
+            allow_silence(self._limits.silent_seconds)
 
     def _answer(self, run: int, body: Message) -> None:
         for answer in self._job(body, self._state):
@@ -101,6 +106,7 @@ class _Child:
                     self.say("cancelled", run)
                 return
             self.say("answer", run, body=answer)
+            self._hear_again()
             if self._enough_run == run:
                 self._state[ENOUGH] = True
         self.say("handled", run)

@@ -18,7 +18,7 @@ from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
-from tokviz.formats.budget import Budget, budget, tell_if_large
+from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
@@ -49,14 +49,7 @@ def size_of(found: Found) -> int:
     paths = [found.path, found.other]
     if found.kind == "run":
         paths = [found.path / "tokenizer.json", found.path / "run.json"]
-    return sum(_size(path) for path in paths if path is not None)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    return sum(bytes_of(path) for path in paths if path is not None)
 
 
 def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
@@ -91,7 +84,7 @@ def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Token
         InputFileError: If it cannot be read, its merges do not hold together, or it takes more than
             `budget` allows.
     """
-    n_bytes = _size(Path(path))
+    n_bytes = bytes_of(path)
     tell_if_large(Path(path).name, n_bytes)
     first, *tables = _ask(path, split_pattern, "merges", budget(n_bytes))
     if "refused" in first:
@@ -102,18 +95,24 @@ def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Token
 def _ask(
     path: StrPath, split_pattern: str | SplitPattern | None, what: str, allowed: Budget
 ) -> list[Any]:
-    answers: list[Any] = []
     body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield body
 
-    patience = 3.0 * allowed.seconds
-    jobs = JobClient("read_tokenizer", limits=allowed.limits, patience=patience, keeps_child=False)
+    def read(limits: Budget) -> list[Any]:
+        answers: list[Any] = []
+        jobs = JobClient(
+            "read_tokenizer", limits=limits.limits, patience=limits.patience, keeps_child=False
+        )
+        try:
+            jobs.call(requests, answers.append)
+        finally:
+            jobs.close()
+        return answers
+
     try:
-        jobs.call(requests, answers.append)
+        return within_budget(os.path.basename(path), allowed, read)
     except JobError as error:
-        raise InputFileError(path, allowed.why(error)) from None
-    finally:
-        jobs.close()
-    return answers
+        words = str(error) if error.over else f"cannot be read: {error}"
+        raise InputFileError(path, words) from None

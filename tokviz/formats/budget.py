@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from tokviz.child.limits import Limits
+from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.errors import JobError, LargeFileError
+from tokviz.files import StrPath
+
+T = TypeVar("T")
 
 LARGE_BYTES = 32 << 20
 """A larger file may take more, and is worth a question."""
@@ -17,13 +21,26 @@ _MEMORY_MB = 512
 _SECONDS = 5
 
 
-_answer: ContextVar[Callable[[str], object] | None] = ContextVar("answer", default=None)
+_FURTHER = 4, 10
+"""So many times the memory and the time may be taken where somebody knows of it."""
+
+_answer: ContextVar[tuple[Callable[[str], object], Collection[str]] | None] = ContextVar(
+    "answer", default=None
+)
 
 
 @contextmanager
-def before_large(told: Callable[[str], object]) -> Iterator[None]:
-    """Let somebody hear, in a sentence, of every large file that this thread is about to read."""
-    before = _answer.set(told)
+def before_large(told: Callable[[str], object], agreed: Collection[str] = ()) -> Iterator[None]:
+    """Let somebody hear, in a sentence, of every large file that this thread is about to read.
+
+    And of those that turn out to take more than others of their size: unless nobody hears of it, or
+    `told` raises, they are read further.
+
+    Args:
+        told: Is told the sentences.
+        agreed: Those that need not be told.
+    """
+    before = _answer.set((told, agreed))
     try:
         yield
     finally:
@@ -31,7 +48,7 @@ def before_large(told: Callable[[str], object]) -> Iterator[None]:
 
 
 def ask_first(sentence: str) -> None:
-    """Refuse to read a large file; for `before_large`.
+    """Refuse to read a large file (further); for `before_large`.
 
     Raises:
         LargeFileError: With the sentence.
@@ -55,14 +72,34 @@ class Budget(NamedTuple):
         """The same as limits of a process."""
         return Limits(memory_mb=self.memory_mb, cpu_seconds=self.cpu_seconds)
 
-    def why(self, error: JobError) -> str:
-        """Say why the child ended."""
-        over = {
-            "memory": f"takes more than {self.memory_mb:,} MB of memory to read",
-            "time": f"takes more than {self.seconds} s to read",
-        }.get(error.over)
-        made = "no tokenizer of its size needs so much; it is damaged, or made to do this"
-        return f"cannot be read: {error}" if over is None else f"{over}: {made}"
+    @property
+    def patience(self) -> float:
+        """Seconds by the clock without an answer: other work may take most of the machine."""
+        return self.seconds * (20.0 if HAS_CPU_LIMITS else 3.0)
+
+    def why(self, over: str) -> str:
+        """Say that reading a file went over this."""
+        made = "hardly a tokenizer of its size needs so much; it may be damaged, or made to do this"
+        return f"takes more than {self._named(over)} to read: {made}"
+
+    def further(self) -> Budget:
+        """Give what may be used for a file that took more than this."""
+        memory, time = _FURTHER
+        return Budget(self.memory_mb * memory, self.seconds * time)
+
+    def sentence(self, name: str, over: str) -> str:
+        """Say what it takes to read a file further that went over this."""
+        more = self.further()
+        return (
+            f"{name} takes more than {self._named(over)} to read, as few files of its size do: "
+            f"reading on may take {more._named('time')} and {more._named('memory')}"
+        )
+
+    def _named(self, over: str) -> str:
+        return {
+            "memory": f"{self.memory_mb:,} MB of memory",
+            "time": f"{self.seconds:,} s of processor time",
+        }[over]
 
 
 def budget(n_bytes: int) -> Budget:
@@ -71,12 +108,58 @@ def budget(n_bytes: int) -> Budget:
     return Budget(int(_MEMORY_MB * times), int(_SECONDS * times))
 
 
+def bytes_of(path: StrPath) -> int:
+    """Give the size of a file, 0 where that cannot be told."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
 def tell_if_large(name: str, n_bytes: int) -> None:
     """Say what reading a file may take if that is much; see `before_large`."""
-    told = _answer.get()
-    if n_bytes > LARGE_BYTES and told is not None:
+    if n_bytes > LARGE_BYTES:
         allowed = budget(n_bytes)
-        told(
+        _tell(
             f"{name} has {n_bytes / 1e6:,.0f} MB: reading it may take {allowed.seconds} s and "
             f"{allowed.memory_mb:,} MB of memory"
         )
+
+
+def _tell(sentence: str) -> bool:
+    """Tell a sentence that is not agreed to; False if nobody hears it."""
+    if (answer := _answer.get()) is None:
+        return False
+    told, agreed = answer
+    if sentence not in agreed:
+        told(sentence)
+    return True
+
+
+def within_budget(name: str, allowed: Budget, read: Callable[[Budget], T]) -> T:
+    """Read a file on a budget, and further where somebody hears of it.
+
+    Args:
+        name: The file's name.
+        allowed: The budget.
+        read: Reads it; raises a `JobError` that says which limit it went `over`.
+
+    Raises:
+        JobError: What `read` raises in the end, with the limit that it went over in words.
+    """
+    answer = _answer.get()
+    sentences = [allowed.sentence(name, over) for over in ("memory", "time")]
+    budgets = [allowed, allowed.further()]
+    if answer is not None and any(sentence in answer[1] for sentence in sentences):
+        del budgets[0]
+    for given in budgets:
+        try:
+            return read(given)
+        except JobError as error:
+            if not error.over:
+                raise
+            over = JobError(given.why(error.over))
+            over.over = error.over
+        if given is not allowed or not _tell(given.sentence(name, over.over)):
+            break
+    raise over

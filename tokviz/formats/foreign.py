@@ -8,6 +8,7 @@ up, else the first has them all. Spans tile the text in any case.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby, pairwise
@@ -19,10 +20,10 @@ from tokviz.encoding.merge_list import MergeListModel
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
-from tokviz.formats.budget import Budget
+from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
 from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
-from tokviz.formats.library import LibraryEncoding, LibraryTokenizer
+from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.packed import PackedMerges
 from tokviz.formats.report import FileFinding, Report
@@ -61,13 +62,20 @@ class ForeignTokenizer(Tokenizer):
             InputFileError: If the file cannot be read, or the library does not take it or dies of
                 it.
         """
-        self._library = LibraryTokenizer(path, limits=limits)
+
+        def read(allowed: Budget) -> tuple[LibraryTokenizer, LibraryFacts]:
+            library = LibraryTokenizer(path, limits=allowed)
+            try:
+                return library, library.facts()
+            except JobError:
+                library.close()
+                raise
+
+        allowed = limits or budget(bytes_of(path))
         try:
-            facts = self._library.facts()
+            self._library, facts = within_budget(os.path.basename(path), allowed, read)
         except JobError as error:
-            self._library.close()
-            words = self._library.budget.why(error) if error.over else str(error)
-            words = words.removeprefix("the foreign_tokenizer job failed: ")
+            words = str(error).removeprefix("the foreign_tokenizer job failed: ")
             raise InputFileError(path, f"{words} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
         ordinary = PackedMerges.none(facts.ordinary)

@@ -165,7 +165,8 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[M
         path: The file, for messages.
     """
     try:
-        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
+        # One by one: lists of all their parts would be most of what reading a large file takes.
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
         read = [(known[left], known[right]) for left, right in pairs]
     except (KeyError, ValueError, TypeError):
         read = list(_unknown_merges(merges, path))

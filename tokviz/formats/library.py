@@ -154,8 +154,22 @@ class LibraryTokenizer:
     def _ask(self, body: Body) -> Any:
         try:
             return self._call(body)[-1]
+        except JobError as error:
+            raise self._in_words(error, body) from None
         except TokvizError as error:
             raise JobError(f"{self._path}: {error}") from None
+
+    def _in_words(self, error: JobError, body: Body) -> JobError:
+        """Say of a text for which the library needs too much what that is, in the user's words."""
+        allowed = {
+            "memory": f"{body['memory_mb'] or self.budget.memory_mb:,} MB of memory",
+            "time": f"{body['cpu_seconds'] or self.budget.seconds:,} s of processor time",
+        }.get(error.over)
+        takes = f"Hugging Face's library takes more than {allowed} for this text"
+        said = takes if allowed else str(error)
+        told = JobError(f"{self._path}: {said}")
+        told.over = error.over
+        return told
 
     def _call(self, body: Body | None) -> list[Any]:
         """Send one request, behind the file where the child does not have it; wait for the end.

@@ -23,7 +23,7 @@ from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
@@ -123,10 +123,14 @@ class PackedRanks:
         index = self.index(token)
         return None if index is None else self._ids[index]
 
+    def listed(self) -> list[bytes]:
+        """List all tokens by place."""
+        blob = self.data[self._blob_start :]
+        return [blob[a:b] for a, b in pairwise(self._starts.tolist())]
+
     def tokens(self) -> list[bytes]:
         """List all tokens by rank; a gap is an empty one."""
-        blob = self.data[self._blob_start :]
-        listed = [blob[a:b] for a, b in pairwise(self._starts.tolist())]
+        listed = self.listed()
         if self.sparse_ids is None:
             return listed
         spread = [b""] * self.n_tokens
@@ -260,31 +264,30 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     """
     packed = pack_ranks(tokens)
     n = len(packed.ids())
-    index_of = {packed.at(index): index for index in range(n if merges else 0)}
-    pairs = array("I")
     firsts = array("I", [NO_MERGE]) * n
     again = bytearray(n)
-    for rank, (left, right) in enumerate(merges):
-        try:
-            product = index_of[left + right]
-            pairs.extend((index_of[left], index_of[right]))
-        except KeyError as missing:
-            reason = f"merge {rank} ({left!r} + {right!r}): {missing.args[0]!r} is not a token"
-            raise VocabularyError(reason) from None
+    index_of = {token: index for index, token in enumerate(packed.listed() if merges else ())}
+    try:
+        lefts = [index_of[left] for left, _ in merges]
+        rights = [index_of[right] for _, right in merges]
+        products = [index_of[left + right] for left, right in merges]
+    except KeyError as missing:
+        faulty = (n for n, (a, b) in enumerate(merges) if missing.args[0] in (a, b, a + b))
+        rank = next(faulty)
+        left, right = merges[rank]
+        reason = f"merge {rank} ({left!r} + {right!r}): {missing.args[0]!r} is not a token"
+        raise VocabularyError(reason) from None
+    for rank, product in enumerate(products):
         if firsts[product] == NO_MERGE:
             firsts[product] = rank
         else:
             again[product] = 1
-    keys = array(
-        "Q", [left << 32 | right for left, right in zip(pairs[::2], pairs[1::2], strict=True)]
-    )
-    ranks = array("I")
-    by_key = sorted(range(len(keys)), key=keys.__getitem__)
-    distinct = array("Q")
-    for rank in by_key:
-        if not distinct or keys[rank] != distinct[-1]:
-            distinct.append(keys[rank])
-            ranks.append(rank)
+    pairs = array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
+    keys = [left << 32 | right for left, right in zip(lefts, rights, strict=True)]
+    # Behind one that is listed before, a pair counts for nothing.
+    rank_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+    distinct = array("Q", sorted(rank_of))
+    ranks = array("I", [rank_of[key] for key in distinct])
     return PackedMerges(packed, pairs, distinct, ranks, firsts, bytes(again))
 
 

@@ -21,11 +21,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--memory-mb", type=int, default=0)
     parser.add_argument("--cpu-seconds", type=int, default=0)
     parser.add_argument("--niceness", type=int, default=0)
+    parser.add_argument("--silent-seconds", type=float, default=0)
     arguments = parser.parse_args(argv)
     faulthandler.enable()
     from tokviz.child.serve import serve
 
-    limits = Limits(arguments.memory_mb or None, arguments.cpu_seconds or None, arguments.niceness)
+    limits = Limits(
+        arguments.memory_mb or None,
+        arguments.cpu_seconds or None,
+        arguments.niceness,
+        arguments.silent_seconds or None,
+    )
     try:
         serve(arguments.job, limits)
     except JobError as error:

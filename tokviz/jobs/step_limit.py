@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from tokviz.child.limits import HAS_CPU_LIMITS, allow_silence
+
 if TYPE_CHECKING:
     from regex import Pattern
 
@@ -126,7 +128,7 @@ class StepLimit:
 
     @contextmanager
     def _ticking(self) -> Iterator[None]:
-        if not hasattr(signal, "setitimer"):
+        if not HAS_CPU_LIMITS:
             yield
             return
         before = signal.signal(signal.SIGPROF, self._tick)
@@ -136,11 +138,11 @@ class StepLimit:
             yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            allow_silence(None)
             signal.signal(signal.SIGPROF, before)
 
     def _let_live(self) -> None:
-        signal.setitimer(signal.ITIMER_VIRTUAL, self._limit + _DEAF_SECONDS)
+        allow_silence(self._limit + _DEAF_SECONDS)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from itertools import accumulate
 from threading import Lock
 from typing import Any
 
-from tokviz.child.limits import Limits
+from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError
@@ -38,7 +37,7 @@ COMPILE_SECONDS = 1.0
 MOST_TOLERATED = 3
 """So many steps of a text may take too long; what is behind the last of them is one gap."""
 
-PATIENCE_SECONDS = 30.0 if hasattr(signal, "setitimer") else 2.0
+PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
 """Wall-clock time: the child ends a step by itself, or itself, where there are timers for that."""
 
 _LIMITS = Limits(niceness=0)

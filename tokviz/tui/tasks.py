@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError
 from time import monotonic
 from typing import Any, TypeVar
@@ -56,7 +56,7 @@ def in_thread(
     failed: Callable[[TokvizError], object] | None = None,
     exclusive: bool = True,
     stoppable: str = "",
-    agreed: bool = False,
+    agreed: Collection[str] = (),
 ) -> Worker[None]:
     """Do something in a thread, and hand over what came of it.
 
@@ -69,7 +69,7 @@ def in_thread(
         exclusive: Whether it cancels what is still under way in the group.
         stoppable: What it does, such as "Loading a.json", if that may take long: then it is said
             so, Esc ends it, and `failed` takes that.
-        agreed: Whether large files are read at once; else the user is asked before.
+        agreed: What the user was asked and agreed to: sentences about large files.
     """
 
     def complain(error: TokvizError) -> None:
@@ -85,7 +85,7 @@ def in_thread(
                 failed=failed,
                 exclusive=exclusive,
                 stoppable=stoppable,
-                agreed=True,
+                agreed={*agreed, str(error)},
             )
 
         def leave() -> None:
@@ -105,7 +105,7 @@ def in_thread(
                 take(what)
 
         try:
-            with before_large(_read_it if agreed else ask_first), stopped_by(wanted_no_more):
+            with before_large(ask_first, agreed), stopped_by(wanted_no_more):
                 result = work(task)
         except LargeFileError as error:
             task.tell(hand_over, ask, error)
@@ -121,10 +121,6 @@ def in_thread(
         _STOPPABLE[worker] = lambda: (failed or complain)(TokvizError(f"{stoppable} was stopped"))
         _tell_of(node, worker, stoppable)
     return worker
-
-
-def _read_it(sentence: str) -> None:
-    """Go on: the user has been asked."""
 
 
 _STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[], object]] = WeakKeyDictionary()
