@@ -21,6 +21,7 @@ from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.child.runner import JobDroppedError, stopped_by
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
 from tokviz.replay import compiled as replay_compiled
@@ -288,6 +289,19 @@ def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong, monkeypatch) ->
     ahead.begin(run.history, run.piece_counts, run.settings)
     found = ahead.result()
     assert found is not None and found.times.n_merges == len(run.history)
+
+
+def test_work_on_a_corpus_ends_once_nobody_waits_for_it(monkeypatch) -> None:
+    run = tokviz.train([TEXT], 300)
+    pieces, history = run.piece_counts, run.history
+    monkeypatch.setattr(replay_corpus, "SMALL_CORPUS_BYTES", 0)
+    with stopped_by(lambda: True):
+        ahead = replay_corpus.CorpusAhead()
+        ahead.begin(history, pieces, run.settings)
+        with pytest.raises(JobDroppedError):
+            Replay.open(run)
+    with pytest.raises(JobDroppedError):
+        ahead.result()
 
 
 def test_names_that_are_nothing_are_refused(tmp_path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
+from tokviz.child.runner import raise_if_stopped
 from tokviz.compiled import KernelGroup
 from tokviz.replay import join_kernels as joining
 from tokviz.replay import pair_kernels as pairing
@@ -21,6 +22,9 @@ KERNELS = KernelGroup(joining, pairing)
 
 _CHUNK_BYTES = 1 << 15
 """So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""
+
+_CHUNKS_AT_ONCE = 64
+"""Before the next ones somebody may say that nobody waits for it any more."""
 
 _LEAST_SLOTS = 1 << 10
 _BYTES_PER_SLOT = 4
@@ -57,7 +61,9 @@ def compiled_corpus(
     lefts = (history.left_id - first_byte_id).astype(np.int32)
     rights = (history.right_id - first_byte_id).astype(np.int32)
     times, removed = joined_by(pieces, lefts, rights)
+    raise_if_stopped()
     pairs = CompiledPairs(times)
+    raise_if_stopped()
     pairs.move_to(0)
     return CompiledCorpus(times, removed, pairs)
 
@@ -76,10 +82,13 @@ def joined_by(
     queues = np.full((n_merges, 2), joining.NONE, np.int32)
     joined = np.empty(len(data), np.int32)
     removed = np.zeros(n_merges + 2, np.int64)
-    joining.join(
-        data, offsets, pieces.counts, chunks, len(chunks) - 1, n_merges, table, len(table), queues,
-        cells, joined, removed,
-    )  # fmt: skip
+    for first in range(0, len(chunks) - 1, _CHUNKS_AT_ONCE):
+        raise_if_stopped()
+        some = chunks[first : first + _CHUNKS_AT_ONCE + 1]
+        joining.join(
+            data, offsets, pieces.counts, some, len(some) - 1, n_merges, table, len(table), queues,
+            cells, joined, removed,
+        )  # fmt: skip
     return CorpusTimes(data, offsets, pieces.counts, joined, n_merges), removed
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.settings import N_BYTES
+from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import TokvizError
 from tokviz.formats.run import PIECES
 from tokviz.formats.run_arrays import stored_bytes
@@ -129,7 +131,9 @@ class CorpusAhead:
         from tokviz.replay.compiled import compiled_corpus
 
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
-        self._found = pool.submit(compiled_corpus, pieces, history, first)
+        # In this context it ends when nobody waits for what this thread does.
+        run = copy_context().run
+        self._found = pool.submit(run, compiled_corpus, pieces, history, first)
         pool.shutdown(wait=False)
 
     def result(self) -> CompiledCorpus | None:
@@ -200,6 +204,7 @@ def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps
     never = steps.n_merges + 1
     joined: list[int] = []
     for piece, _ in pieces.pieces():
+        raise_if_stopped()
         joined.append(never)
         joined += join_times(piece, tokenizer.pair_rank, steps).numbers
     return CorpusTimes(

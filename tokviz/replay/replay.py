@@ -26,6 +26,7 @@ from threading import RLock
 from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
+from tokviz.child.runner import JobDroppedError
 from tokviz.encoding.model import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
@@ -290,6 +291,8 @@ class Replay:
                     self._corpus = open_corpus(
                         pieces, self.tokenizer, self._steps, offset, self._ahead
                     )
+                except JobDroppedError:
+                    raise
                 except TokvizError as error:
                     raise TokvizError(f"{self.name}: {error}") from None
             return self._corpus

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
 
-from tokviz.tui.terminal.input import ESCAPE_PATIENCE, PASTE_PATIENCE, TerminalParser
+from tokviz.tui.terminal.input import (
+    ESCAPE_PATIENCE,
+    LONE_ESCAPE_PATIENCE,
+    PASTE_PATIENCE,
+    TerminalParser,
+)
 from tokviz.tui.terminal.paste import PASTE_END, PASTE_START
 
 
@@ -43,12 +48,20 @@ def test_escape_key_right_before_a_paste() -> None:
     assert shown(parse(b"\x1b" + PASTE_START + b"x" + PASTE_END)) == ["escape", "'x'"]
 
 
-def test_escape_key_waits_no_longer_than_an_escape_sequence() -> None:
+def test_escape_key_waits_less_long_than_an_escape_sequence() -> None:
     parser = TerminalParser()
     assert list(parser.feed(b"\x1b")) == []
-    assert parser.patience == ESCAPE_PATIENCE
-    assert shown(list(parser.wait(ESCAPE_PATIENCE))) == ["escape"]
+    assert parser.patience == LONE_ESCAPE_PATIENCE < ESCAPE_PATIENCE / 2
+    assert shown(list(parser.wait(LONE_ESCAPE_PATIENCE))) == ["escape"]
     assert parser.patience is None
+
+
+def test_escape_behind_other_keys_may_be_the_beginning_of_a_sequence_that_is_torn() -> None:
+    parser = TerminalParser()
+    assert shown(list(parser.feed(b"a\x1b"))) == ["a"]
+    assert parser.patience == ESCAPE_PATIENCE
+    assert list(parser.wait(LONE_ESCAPE_PATIENCE)) == []
+    assert shown(list(parser.feed(b"[A"))) == ["up"]
 
 
 def test_escape_and_a_key_with_ctrl_are_two_keys_however_quick() -> None:

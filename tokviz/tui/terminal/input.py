@@ -19,6 +19,11 @@ PASTE_PATIENCE = 0.5
 ESCAPE_PATIENCE = constants.ESCAPE_DELAY
 """Seconds without input after which an escape sequence that has not ended is taken for keys."""
 
+LONE_ESCAPE_PATIENCE = 0.3 * ESCAPE_PATIENCE
+"""The same for an Esc that came alone: a sequence is rarely torn right behind its first byte."""
+
+_ESCAPE = b"\x1b"
+
 
 _CONTROL = r"[\x01-\x07\x0b\x0c\x0e-\x1a]"
 """Ctrl with a letter, but for Tab, Enter and what Backspace may be, which come with Alt too."""
@@ -84,10 +89,12 @@ class TerminalParser:
         """Take whether Textual's parser shall log what it sees."""
         self._splitter = PasteSplitter()
         self._keys = KeyParser(debug)
+        self._escape_patience = ESCAPE_PATIENCE
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """Take the bytes of one read."""
+        self._escape_patience = LONE_ESCAPE_PATIENCE if data == _ESCAPE else ESCAPE_PATIENCE
         for segment in self._splitter.feed(data):
             yield from self._messages(segment)
 
@@ -96,7 +103,7 @@ class TerminalParser:
         if seconds >= PASTE_PATIENCE:
             for segment in self._splitter.interrupt():
                 yield from self._messages(segment)
-        if seconds >= ESCAPE_PATIENCE:
+        if seconds >= self._escape_patience:
             for segment in self._splitter.flush():
                 yield from self._messages(segment)
             yield from self._keys.flush()
@@ -107,7 +114,7 @@ class TerminalParser:
         if self._splitter.in_paste:
             return PASTE_PATIENCE
         if self._splitter.holds_keys or self._keys._timeout_time is not None:
-            return ESCAPE_PATIENCE
+            return self._escape_patience
         return None
 
     def close(self) -> None:

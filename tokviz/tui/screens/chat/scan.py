@@ -18,6 +18,9 @@ from tokviz.tui.tasks import Task
 REPORT_SECONDS = 0.25
 """How often the screen hears of progress."""
 
+_SLICE_SECONDS, _REST_SECONDS = 0.02, 0.002
+"""Between two slices of work the thread leaves the interpreter to the keys."""
+
 NOT_COUNTED = 0xFFFFFFFF
 """Stands for the length of a row that cannot be rendered."""
 
@@ -114,14 +117,19 @@ class Checks(Controller):
 
     def _check(self, scan: Scan, linter: DatasetLinter, dataset: Dataset, task: Task) -> None:
         batch: list[RowReport] = []
-        due = time.monotonic() + REPORT_SECONDS
+        now = time.monotonic()
+        due, rests = now + REPORT_SECONDS, now + _SLICE_SECONDS
         for found in linter.reports(dataset):
             if scan.stopped or task.cancelled:
                 return
             batch.append(found)
-            if time.monotonic() >= due:
+            now = time.monotonic()
+            if now >= due:
                 task.tell(self._take, scan, batch)
                 batch, due = [], time.monotonic() + REPORT_SECONDS
+            elif now >= rests:
+                time.sleep(_REST_SECONDS)
+                rests = time.monotonic() + _SLICE_SECONDS
         task.tell(self._take, scan, batch)
 
     def _take(self, scan: Scan, batch: list[RowReport]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokviz.child.runner import raise_if_stopped
 from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
@@ -67,6 +68,7 @@ def open_source(source: Source) -> Opened:
     """
     is_training = isinstance(source.opens, str) and is_run(source.opens)
     replay = Replay.open(source.opens, prepare=False) if is_training else open_merges(source.opens)
+    raise_if_stopped()
     if not replay.n_merges:
         raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")
     return Opened(source, replay, corpus_compression(replay), merge_counts(replay), draw(replay))
