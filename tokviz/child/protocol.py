@@ -81,15 +81,20 @@ def describe_error(error: BaseException) -> Message:
     }
 
 
-def restore_error(job: str, described: Body) -> TokvizError:
-    """Make the parent's exception from the `error` field of an `error` message."""
+def restore_error(job: str, message: Body) -> TokvizError:
+    """Make the parent's exception from an `error` message.
+
+    What the job raised on purpose is said in its own words, the rest with the name of the job.
+    """
+    described = message["error"]
     if described.get("name") == "PatternError":
         return PatternError(described["pattern"], described["reason"], described["position"])
     if described.get("name") == "MemoryError":
         error = JobError(f"the {job} job needs more memory than it may have")
         error.over = "memory"
         return error
-    return JobError(f"the {job} job failed: {described.get('text')}")
+    text = described.get("text")
+    return JobError(text if message.get("expected") else f"the {job} job failed: {text}")
 
 
 def pack(data: bytes) -> str:

@@ -384,7 +384,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.action_palette import ActionPalette
 
         if not isinstance(self.screen, ActionPalette):
-            self.push_screen(ActionPalette())
+            self.push_screen(ActionPalette(placeholder="Action, tokenizer or training"))
 
     @action(
         "Help",

@@ -642,6 +642,31 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
         text = " ".join(shown(app).split())
         assert "Not trained: the train job was ended by SIGKILL" in text
         assert "\x1b" not in shown(app)
+        assert not app._notifications
+
+
+async def test_a_failure_is_said_on_the_screen_that_one_is_at(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        await start(pilot, book)
+        await pilot.press("alt+k")
+        trainers[0].on_error(1, JobError("line 1 has no field 'text'"))
+        await settle(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert said == ["Not trained: line 1 has no field 'text'."]
+
+
+async def test_a_failure_and_the_button_are_seen_on_a_small_screen(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        await start(pilot, book)
+        trainers[0].on_error(1, JobError("word " * 20 + "end"))
+        await settle(pilot)
+        assert "end." in shown(app) and "Start training" in shown(app)
 
 
 async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(

@@ -15,10 +15,12 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE, safe
+from tokviz.tui.widgets.fit import fit
 
 ResultT = TypeVar("ResultT")
 
@@ -47,10 +49,24 @@ class Field(Input):
         self.value = text
         self.cursor_position = len(text)
 
+    def render_line(self, y: int) -> Strip:
+        """Draw the field; an ellipsis ends what it asks for where that is cut."""
+        asked = self.placeholder
+        self.set_reactive(Input.placeholder, fit(asked, self.scrollable_content_region.width))
+        try:
+            return super().render_line(y)
+        finally:
+            self.set_reactive(Input.placeholder, asked)
+
     def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
+        was_empty = not self.value
         self.replace(self.clean_paste(event.text), *sorted(self.selection))
+        if was_empty:
+            # Textual shows the beginning of the first value of all, until the cursor moves.
+            self.action_home()
+            self.action_end()
 
     def clean_paste(self, text: str) -> str:
         """Turn pasted text into what may stand in the field."""
@@ -193,6 +209,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         .error { height: auto; max-height: 3; color: $error; display: none; }
         .note { height: auto; color: $text-muted; }
         .field-row { height: 1; }
+        .field-row Field { width: 1fr; }
         .prompt { width: auto; color: $text-accent; padding: 0 1 0 0; }
 
         &.-tiny #dialog, &.-narrow #dialog, &.-short #dialog { border: none; width: 100%; }

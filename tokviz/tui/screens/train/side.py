@@ -70,6 +70,7 @@ class Side(Container):
         """Show what went wrong, or nothing."""
         self._error.update(Content(safe(text)))
         self._error.display = bool(text)
+        self.set_class(bool(text), "-failed")
 
     def show_summary(self, summary: TrainSummary) -> None:
         """Show what a training came to."""
