@@ -428,7 +428,7 @@ class TokvizApp(App[None]):
                 if self._question is not None:
                     return
             names = [name for screen in made for name in screen.unsaved()]
-            self._question = unless_unsaved(self, names, "Quit", self.exit)
+            self._question = unless_unsaved(self, names, "quit", self.exit)
 
     # -- choices
 

@@ -36,6 +36,7 @@ from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.mask.why import why_content
 
 CHAT = {
     "messages": [
@@ -342,6 +343,21 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert pin is not None
         assert screen.rendered.rendering is not None
         assert screen.rendered.rendering.mask[pin] == 1
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+async def test_all_that_is_said_of_a_token_fits_below_the_tokens(template: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.chat.change(template=template)
+        await settle(pilot)
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        room = screen.query_one("#why", Static).content_size
+        for index in range(len(rendering)):
+            content = why_content(rendering, index, roles(screen), room.width)
+            assert len(content.wrap(room.width)) <= room.height, content.plain
 
 
 async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:

@@ -63,7 +63,7 @@ class MaskPanel(Vertical):
     MaskPanel {
         #mask-about { height: auto; max-height: 5; padding: 0 1; color: $text-muted; }
         #mask-flow { height: 1fr; }
-        #mask-why { height: 5; padding: 0 1; border-top: solid $border-quiet; }
+        #mask-why { height: 7; padding: 0 1; border-top: solid $border-quiet; }
         &.-low #mask-why { height: 2; border-top: none; }
         &.-low #mask-about { max-height: 3; }
     }
