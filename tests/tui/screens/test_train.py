@@ -27,6 +27,7 @@ from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
+from tokviz.tui.widgets.push_button import PushButton
 
 REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
@@ -667,6 +668,19 @@ async def test_a_failure_and_the_button_are_seen_on_a_small_screen(
         trainers[0].on_error(1, JobError("word " * 20 + "end"))
         await settle(pilot)
         assert "end." in shown(app) and "Start training" in shown(app)
+
+
+async def test_every_button_of_a_result_is_seen_on_a_small_screen(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = await start(pilot, book)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        seen = [button for button in screen.query(PushButton) if button.region]
+        assert len(seen) == 4
+        assert all(app.screen.region.contains_region(button.region) for button in seen)
 
 
 async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(

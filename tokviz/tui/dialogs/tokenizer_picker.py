@@ -350,7 +350,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
                 self._list_runs(new)
 
         note = "Its folder gets this name too: -t finds it by that."
-        self.app.push_screen(AskDialog("Rename", note, read, value=row.name), done)
+        self.app.push_screen(AskDialog("Rename", note, read, value=row.name, verb="rename"), done)
 
     def action_remove(self) -> None:
         """Delete a training, once the user has said yes; forget a place."""
