@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -343,6 +344,16 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert pin is not None
         assert screen.rendered.rendering is not None
         assert screen.rendered.rendering.mask[pin] == 1
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24)])
+async def test_the_status_line_says_what_the_number_of_learned_tokens_is(
+    size: tuple[int, int],
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        await chat(pilot)
+        assert re.search(r"● \d+ learned", screen_text(app))
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

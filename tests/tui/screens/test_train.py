@@ -670,6 +670,17 @@ async def test_a_failure_and_the_button_are_seen_on_a_small_screen(
         assert "end." in shown(app) and "Start training" in shown(app)
 
 
+async def test_the_curve_of_a_result_is_seen_where_it_fits(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await start(pilot, book)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert "logarithmic" in shown(app)
+
+
 async def test_every_button_of_a_result_is_seen_on_a_small_screen(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
