@@ -346,6 +346,19 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert screen.rendered.rendering.mask[pin] == 1
 
 
+async def test_a_special_token_of_another_template_is_never_shown_for_the_same_id() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.chat.change(template="nanochat")
+        await settle(pilot)
+        assert "<|bos|>" in screen_text(app)
+        screen.chat.change(template="llama3")
+        await settle(pilot)
+        assert "<|begin_of_text|>" in screen_text(app)
+        assert "<|bos|>" not in screen_text(app)
+
+
 @pytest.mark.parametrize("size", [(40, 12), (80, 24)])
 async def test_the_status_line_says_what_the_number_of_learned_tokens_is(
     size: tuple[int, int],
