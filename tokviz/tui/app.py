@@ -460,7 +460,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.action_palette import ActionPalette
 
         if not isinstance(self.screen, ActionPalette):
-            self.push_screen(ActionPalette())
+            self.push_screen(ActionPalette(placeholder="Action, tokenizer or training"))
 
     @action(
         "Help",
@@ -504,7 +504,7 @@ class TokvizApp(App[None]):
                 if self._question is not None:
                     return
             names = [name for screen in made for name in screen.unsaved()]
-            self._question = unless_unsaved(self, names, "Quit", self.exit)
+            self._question = unless_unsaved(self, names, "quit", self.exit)
 
     # -- choices
 

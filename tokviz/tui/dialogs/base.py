@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
@@ -175,6 +176,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         .error { height: auto; max-height: 3; color: $error; display: none; }
         .note { height: auto; color: $text-muted; }
         .field-row { height: 1; }
+        .field-row Field { width: 1fr; }
         .prompt { width: auto; color: $text-accent; padding: 0 1 0 0; }
 
         &.-tiny #dialog, &.-narrow #dialog, &.-short #dialog { border: none; width: 100%; }

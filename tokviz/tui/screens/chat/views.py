@@ -49,7 +49,7 @@ VIEWS: tuple[ViewKind, ...] = (
 )
 """Every view, in the order of the tabs."""
 
-_WHY_ROWS = 5
+_WHY_ROWS = 6
 """Rows in which all there is to say of a token fits."""
 
 _TABLE_MARGIN = 3
