@@ -120,7 +120,7 @@ async def test_a_paste_with_line_feeds_is_exact():
 
 
 async def test_a_long_paste_is_prepared_in_a_thread_and_keys_wait_for_it(monkeypatch):
-    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_PASTE", 100)
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
     text = "some words, 世界\n" + "x" * 90 + "\n\tlast line\n" * 200
     async with editing("ab") as (editor, pilot):
         threads = []

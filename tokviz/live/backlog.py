@@ -27,6 +27,10 @@ LARGE = 8 * 1024
 """Chunks of more characters than this, and all that a child encodes, are for a worker only."""
 
 
+_REMOVED_NOW = 32
+"""Chunks whose tokens an edit takes out of the counts at once."""
+
+
 REST_SECONDS = 0.25
 """So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
 
@@ -52,6 +56,7 @@ class Backlog:
         self._waiting: deque[Chunk] = deque()
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
+        self._dropped: deque[ChunkTokens] = deque()
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
@@ -59,7 +64,12 @@ class Backlog:
     @property
     def waits(self) -> bool:
         """Whether something is left for a worker, or for the editing thread to take over."""
-        return bool(self._waiting or self._done or self._uncounted)
+        return bool(self._waiting or self._done or self.counts_more)
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether a worker has tokens left to count, or to take out of the counts."""
+        return bool(self._uncounted or self._dropped)
 
     def encodes_now(self, n_chars: int) -> bool:
         """Tell whether the editing thread may encode a text of this length."""
@@ -87,6 +97,9 @@ class Backlog:
                 return True
         if uncounted := _pop(self._uncounted):
             self.counts.add(uncounted)
+            return True
+        if dropped := _pop(self._dropped):
+            self.counts.remove([dropped])
             return True
         return False
 
@@ -133,9 +146,14 @@ class Backlog:
                 self.counts.remove([tokens])
 
     def drop(self, chunks: Iterable[Chunk]) -> None:
-        """Notice that chunks are no longer part of the document. For the editing thread."""
+        """Notice that chunks are no longer part of the document. For the editing thread.
+
+        The tokens of many are left in the counts until a worker takes them out.
+        """
         self.failure = None
-        self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
+        dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
+        self.counts.remove(dropped[:_REMOVED_NOW])
+        self._dropped.extend(dropped[_REMOVED_NOW:])
 
 
 def _pop(queue: deque[_Item]) -> _Item | None:
