@@ -43,6 +43,8 @@ class _Prepared(NamedTuple):
     text: str
     head: str
     inner: list[Chunk]
+    body: list[Part]
+    """What is between head and tail of a text without a cut."""
     tail: str
 
 
@@ -283,6 +285,9 @@ class ChunkedText:
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared.cuts is not self._cuts or prepared.text != inserted:
             return self._cut(left + inserted + right, before, behind)
+        if prepared.body:
+            *chunks, last = self._cut(left + prepared.head, before, prepared.body)
+            return [*chunks, *self._cut(prepared.tail + right, last.parts, behind)]
         head = self._cut(left + prepared.head, before)
         return [*head, *prepared.inner, *self._cut(prepared.tail + right, (), behind)]
 
@@ -315,7 +320,15 @@ class ChunkedText:
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
         if len(pieces) > 1:
             inner = [Chunk(self._parts(piece)) for piece in pieces[1:-1]]
-            self._prepared = _Prepared(cuts, inserted, pieces[0], inner, pieces[-1])
+            self._prepared = _Prepared(cuts, inserted, pieces[0], inner, [], pieces[-1])
+            return
+        # A cut may be only so near to the edges; it depends on as much behind or before it.
+        head, tail = first + cuts.reach, len(inserted) - 2 * cuts.reach
+        if head < tail:
+            body = self._parts(inserted[head:tail])
+            self._prepared = _Prepared(
+                cuts, inserted, inserted[:head], [], body, inserted[tail:]
+            )
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)

@@ -36,12 +36,14 @@ class Block(Generic[T]):
 
     __slots__ = ("_measures", "_sums", "_totals", "items")
 
-    def __init__(self, items: list[T], measures: Measures[T]) -> None:
-        """Take the items and what is summed up."""
+    def __init__(
+        self, items: list[T], measures: Measures[T], totals: Sequence[int] | None = None
+    ) -> None:
+        """Take the items, what is summed up, and the sums over all items if they are known."""
         self.items = items
         self._measures = measures
         self._sums: list[list[int] | None] = [None] * len(measures)
-        self._totals: list[int | None] = [None] * len(measures)
+        self._totals = [None] * len(measures) if totals is None else list[int | None](totals)
 
     def sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … items."""

@@ -47,7 +47,9 @@ class RowIndex(BlockList[LineBreaks]):
         """Make a block of up to `usual_block` lines; no list of breaks is changed by the index."""
         n_lines = len(lines)
         one_row = _ONE_ROW_EACH.setdefault(n_lines, [()] * n_lines)
-        block = Block(one_row if lines == one_row else lines, _MEASURES)
+        if lines == one_row:
+            return Block(one_row, _MEASURES, [n_lines])
+        block = Block(lines, _MEASURES)
         block.total(ROWS)
         return block
 

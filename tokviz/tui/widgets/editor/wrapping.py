@@ -152,7 +152,7 @@ class ExactWrappedDocument(WrappedDocument):
         top = self._broken_line(lines[first], [*head, *inner])
         inner = _inner(prepared.last, 0, ends=False) if prepared else []
         bottom = self._broken_line(lines[last], [*inner, *tail])
-        if prepared:
+        if prepared and prepared.blocks:
             self._rows.replace(first, change.last, [top], prepared.blocks, [bottom])
         else:
             middle = self._broken(lines[first + 1 : last])
