@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from tokviz.errors import TokvizError
-from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
+from tokviz.live.chunks import SLICE, Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
 from tokviz.pretokenize.tolerance import tolerant
@@ -128,7 +128,10 @@ class Backlog:
             return None
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
-        tokens = ChunkTokens(array("I", ids), self._lengths, borders)
+        packed = array("I")
+        for first in range(0, len(ids), SLICE):
+            packed.extend(ids[first : first + SLICE])
+        tokens = ChunkTokens(packed, self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
         tokens.hues = (

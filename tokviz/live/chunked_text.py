@@ -326,9 +326,7 @@ class ChunkedText:
         head, tail = first + cuts.reach, len(inserted) - 2 * cuts.reach
         if head < tail:
             body = self._parts(inserted[head:tail])
-            self._prepared = _Prepared(
-                cuts, inserted, inserted[:head], [], body, inserted[tail:]
-            )
+            self._prepared = _Prepared(cuts, inserted, inserted[:head], [], body, inserted[tail:])
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)

@@ -43,7 +43,7 @@ class Block(Generic[T]):
         self.items = items
         self._measures = measures
         self._sums: list[list[int] | None] = [None] * len(measures)
-        self._totals = [None] * len(measures) if totals is None else list[int | None](totals)
+        self._totals: list[int | None] = list(totals or [None] * len(measures))
 
     def sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … items."""
@@ -223,11 +223,18 @@ class ChunkList(BlockList[Chunk]):
         next(behind)
         return before, next(behind, None)
 
-    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> None:
+    def splice(
+        self,
+        first: BlockPlace,
+        last: BlockPlace,
+        items: Sequence[Chunk],
+        blocks: Sequence[Block[Chunk]] = (),
+        behind: Sequence[Chunk] = (),
+    ) -> None:
         """Replace chunks; the `block` of those that are taken out is None from now on."""
         for chunk in self.between(first, last):
             chunk.block = None
-        super().splice(first, last, items)
+        super().splice(first, last, items, blocks, behind)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Notice that the number of a chunk's tokens changed."""

@@ -15,7 +15,6 @@ from textual.geometry import Size
 
 from tokviz.live.document import LiveDocument
 
-
 _STEP: Final = 1 << 18
 """Characters that are split in one go."""
 
@@ -69,8 +68,8 @@ class ExactDocument(Document):
         """Replace the text between two locations, and tell the live document."""
         top, bottom = sorted((self._clamped(start), self._clamped(end)))
         (first, column), (last, last_column) = top, bottom
-        offset, end = self._offset(top), self._offset(bottom)
-        replaced = self._live.text_in(offset, end)
+        offset = self._offset(top)
+        replaced = self._live.text_in(offset, self._offset(bottom))
         lines = self._lines
         inserted = self._inserted(text)
         end_column = len(inserted[-1]) + (column if len(inserted) == 1 else 0)
@@ -86,11 +85,9 @@ class ExactDocument(Document):
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
         (last, last_column), n_removed = self.end, self._live.n_chars
-        self._lines = self._inserted(text)
         self._live.set_text(text)
-        self.on_change(
-            LineChange(0, last, len(self._lines), 0, last_column, n_removed, text)
-        )
+        self._lines = self._inserted(text)
+        self.on_change(LineChange(0, last, len(self._lines), 0, last_column, n_removed, text))
 
     def prepare_edit(self, text: str) -> list[str]:
         """Split a text that is about to be inserted into lines. For any thread."""

@@ -65,7 +65,9 @@ def _stretch(
     """Give what is known of a line's columns, which stand at a column of another one."""
     if not isinstance(line, LongLine):
         return []
-    return [Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)]
+    return [
+        Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)
+    ]
 
 
 def _inner(line: LineBreaks, column: int, *, ends: bool) -> list[Stretch]:
@@ -184,7 +186,7 @@ class ExactWrappedDocument(WrappedDocument):
             return [()] * len(lines)
         return [
             ()
-            if not width and len(line) <= long_from or len(line) <= width and fits(line, width)
+            if (not width and len(line) <= long_from) or (len(line) <= width and fits(line, width))
             else breaks(line, width, glyphs)
             if len(line) <= long_from
             else self._long_line(line)
@@ -194,9 +196,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _broken_line(self, line: str, known: Iterable[Stretch]) -> LineBreaks:
         """Break a line of which stretches are known if it is a long one."""
         return (
-            self._long_line(line, known)
-            if len(line) > self._long_from
-            else self._broken([line])[0]
+            self._long_line(line, known) if len(line) > self._long_from else self._broken([line])[0]
         )
 
     def _long_line(self, line: str, known: Iterable[Stretch] = ()) -> LongLine:
