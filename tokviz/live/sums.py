@@ -43,7 +43,7 @@ class Block(Generic[T]):
         self.items = items
         self._measures = measures
         self._sums: list[list[int] | None] = [None] * len(measures)
-        self._totals: list[int | None] = list(totals or [None] * len(measures))
+        self._totals: list[int | None] = [None] * len(measures) if totals is None else [*totals]
 
     def sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … items."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Final, Self, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, TypeAlias
 
 from tokviz.live.sums import ITEMS, Block, BlockList
 from tokviz.tui.widgets.editor.long_line import LongLine
@@ -31,19 +31,15 @@ class RowIndex(BlockList[LineBreaks]):
 
     usual_block: ClassVar[int] = 512
 
-    def __init__(self, lines: Sequence[LineBreaks]) -> None:
-        """Take the breaks of all lines."""
+    def __init__(
+        self, lines: Sequence[LineBreaks], blocks: Sequence[Block[LineBreaks]] = ()
+    ) -> None:
+        """Take the breaks of all lines, and those behind them that are in blocks already."""
         super().__init__(lines, _MEASURES)
+        self._blocks += blocks
 
-    @classmethod
-    def of_blocks(cls, blocks: Iterable[Block[LineBreaks]]) -> Self:
-        """Take the breaks of all lines in blocks, at least one."""
-        index = cls([()])
-        index._blocks = list(blocks)
-        return index
-
-    @classmethod
-    def block(cls, lines: list[LineBreaks]) -> Block[LineBreaks]:
+    @staticmethod
+    def block(lines: list[LineBreaks]) -> Block[LineBreaks]:
         """Make a block of up to `usual_block` lines; no list of breaks is changed by the index."""
         n_lines = len(lines)
         one_row = _ONE_ROW_EACH.setdefault(n_lines, [()] * n_lines)

@@ -105,7 +105,7 @@ class ExactWrappedDocument(WrappedDocument):
         self._width = width
         self._widest: int | None = None
         lines = self.document.lines
-        self._rows = RowIndex.of_blocks(self._blocks(lines, 0, len(lines)))
+        self._rows = RowIndex((), list(self._blocks(lines, 0, len(lines))))
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Do nothing: the change was followed when the document told of it."""
