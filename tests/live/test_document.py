@@ -219,7 +219,7 @@ def test_indexes_outside_are_errors_or_empty() -> None:
     assert live.location(99) == (0, 7)
 
 
-@pytest.mark.parametrize("text", ["7" * 50_000, "some words\n" * 5_000])
+@pytest.mark.parametrize("text", ["7" * 50_000, "some words\n" * 5_000], ids=["a run", "with cuts"])
 @pytest.mark.parametrize("place", ["in an empty text", "in a text", "in place of all"])
 def test_a_prepared_text_is_not_searched_for_cuts_again(
     text: str, place: str, monkeypatch: pytest.MonkeyPatch

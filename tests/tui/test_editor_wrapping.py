@@ -132,8 +132,16 @@ class TestLongOrShort:
 
 
 @pytest.mark.parametrize("width", [50, 0])
-@pytest.mark.parametrize("around", [("", ""), ("ab", "cd"), ("x " * 50_000, "y " * 50_000)])
-@pytest.mark.parametrize("text", ["word " * 50_000, "a\n" * 9 + "word " * 50_000 + "\nb" * 9])
+@pytest.mark.parametrize(
+    "around",
+    [("", ""), ("ab", "cd"), ("x " * 50_000, "y " * 50_000)],
+    ids=["alone", "in a short line", "in a long line"],
+)
+@pytest.mark.parametrize(
+    "text",
+    ["word " * 50_000, "a\n" * 9 + "word " * 50_000 + "\nb" * 9],
+    ids=["one line", "lines"],
+)
 def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
     width: int, around: tuple[str, str], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
