@@ -42,9 +42,11 @@ class _Prepared(NamedTuple):
     cuts: CutRule
     text: str
     head: str
-    inner: list[Chunk]
-    body: list[Part]
-    """What is between head and tail of a text without a cut."""
+    behind_head: list[Part]
+    """What follows up to the first cut, or up to the tail."""
+    inner: list[Chunk] | None
+    """None if there is no cut."""
+    before_tail: list[Part]
     tail: str
 
 
@@ -285,11 +287,11 @@ class ChunkedText:
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared.cuts is not self._cuts or prepared.text != inserted:
             return self._cut(left + inserted + right, before, behind)
-        if prepared.body:
-            *chunks, last = self._cut(left + prepared.head, before, prepared.body)
-            return [*chunks, *self._cut(prepared.tail + right, last.parts, behind)]
-        head = self._cut(left + prepared.head, before)
-        return [*head, *prepared.inner, *self._cut(prepared.tail + right, (), behind)]
+        *chunks, last = self._cut(left + prepared.head, before, prepared.behind_head)
+        end = prepared.tail + right
+        if prepared.inner is None:
+            return [*chunks, *self._cut(end, last.parts, behind)]
+        return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
@@ -318,15 +320,24 @@ class ChunkedText:
             self.tokenizer.prepare(inserted)
         first = max(cuts.reach, target)
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        # A cut may be only so near to the edges; it depends on as much behind or before it.
+        near_start, near_end = first + cuts.reach, 2 * cuts.reach
+        start, end = pieces[0], pieces[-1]
+        if len(pieces) == 1 and len(start) <= near_start + near_end:
+            return
+        head, tail = start[:near_start], end[-near_end:]
+        inner, before_tail = None, []
         if len(pieces) > 1:
             inner = [Chunk(self._parts(piece)) for piece in pieces[1:-1]]
-            self._prepared = _Prepared(cuts, inserted, pieces[0], inner, [], pieces[-1])
-            return
-        # A cut may be only so near to the edges; it depends on as much behind or before it.
-        head, tail = first + cuts.reach, len(inserted) - 2 * cuts.reach
-        if head < tail:
-            body = self._parts(inserted[head:tail])
-            self._prepared = _Prepared(cuts, inserted, inserted[:head], [], body, inserted[tail:])
+            rest = start[near_start:]
+            if len(end) > near_start + near_end:
+                before_tail = self._parts(end[:-near_end])
+            else:
+                tail = end
+        else:
+            rest = start[near_start:-near_end]
+        behind_head = self._parts(rest) if rest else []
+        self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
