@@ -15,7 +15,6 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
