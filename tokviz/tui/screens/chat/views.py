@@ -173,8 +173,7 @@ class ChatViews(Container):
         if said != self._said:
             self._said = said
             self._said_line.update(Content(safe(problem or waiting)))
-            self._said_line.set_class(bool(problem), "-problem")
-            self._said_line.set_class(bool(waiting), "-waiting")
+            self._said_line.update_classes({"-problem": bool(problem), "-waiting": bool(waiting)})
         known = rendering is not None and pin is not None and pin < len(rendering)
         self.pin = pin if known else None
         self._sync()

@@ -53,8 +53,7 @@ class Side(Container):
 
     def show_phase(self, phase: Phase) -> None:
         """Show what there is to see in a phase."""
-        for name in _TITLES:
-            self.screen.set_class(name == phase, f"-{name}")
+        self.screen.update_classes({f"-{name}": name == phase for name in _TITLES})
         self.border_title = _TITLES[phase]
 
     def focus_button(self, phase: Phase) -> None:

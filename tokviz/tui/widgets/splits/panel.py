@@ -157,8 +157,8 @@ class SplitsPanel(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what there is no room for."""
-        self.set_class(event.size.height < SHORT_LINES, "-short")
-        self.set_class(event.size.height < TINY_LINES, "-tiny")
+        lines = event.size.height
+        self.update_classes({"-short": lines < SHORT_LINES, "-tiny": lines < TINY_LINES})
 
     def on_show(self) -> None:
         """Catch up with what happened while the panel was hidden."""
