@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -77,7 +77,7 @@ class JinjaTemplate:
     _jobs: JobClient = field(
         default_factory=lambda: JobClient(
             "chat_template",
-            limits=replace(LIMITS, silent_seconds=PATIENCE_SECONDS),
+            limits=LIMITS._replace(silent_seconds=PATIENCE_SECONDS),
             patience=PATIENCE_SECONDS * _TIMES_BY_THE_CLOCK,
         ),
         init=False,

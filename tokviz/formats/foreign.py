@@ -75,8 +75,7 @@ class ForeignTokenizer(Tokenizer):
         try:
             self._library, facts = within_budget(os.path.basename(path), allowed, read)
         except JobError as error:
-            words = str(error).removeprefix("the foreign_tokenizer job failed: ")
-            raise InputFileError(path, f"{words} ({reason})") from None
+            raise InputFileError(path, f"{error} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
         ordinary = PackedMerges.none(facts.ordinary)
         self._byte_level = Spelling(content).byte_level

@@ -118,9 +118,13 @@ def in_thread(
 
     worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
     if stoppable:
-        _STOPPABLE[worker] = lambda: (failed or complain)(TokvizError(f"{stoppable} was stopped"))
+        _STOPPABLE[worker] = lambda: (failed or complain)(StoppedError(f"{stoppable} was stopped"))
         _tell_of(node, worker, stoppable)
     return worker
+
+
+class StoppedError(TokvizError):
+    """What was stopped by Esc."""
 
 
 _STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[], object]] = WeakKeyDictionary()
