@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tokviz.encoding.specials import SpecialTokens
 from tokviz.formats.packed import pack_ranks
 from tokviz.formats.shipping import from_parts, to_parts
 from tokviz.tokenizer import Tokenizer
@@ -22,3 +23,14 @@ def test_a_tokenizer_that_composes_text_still_does() -> None:
     again = handed_over(tokenizer)
     assert again.encode("e\u0301<|end|>") == tokenizer.encode("e\u0301<|end|>") == [256, 300]
     assert (again.nfc, again.lossy, again.name) == (True, True, "q")
+
+
+def test_special_tokens_are_handed_over_with_all_that_is_known_of_them() -> None:
+    ids = {"<a>": 300, "\0": 301, "  ": 302, "é😀": 303, "<b>\n": 299}
+    specials = SpecialTokens(ids, late=["<b>\n", "é😀"], uncalled=["  ", "<a>"])
+    tokens = pack_ranks((byte, bytes([byte])) for byte in range(256))
+    again = handed_over(Tokenizer.from_ranks(tokens, specials, split_pattern="gpt2")).specials
+    assert list(again.ids.items()) == list(ids.items())
+    assert (again.late, again.uncalled) == (specials.late, specials.uncalled)
+    head, _ = to_parts(Tokenizer.from_ranks(tokens, specials, split_pattern="gpt2"))
+    assert "<a>" not in json.dumps(head), "a hundred thousand of them are no JSON to be parsed"

@@ -19,10 +19,11 @@ from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
+from tokviz.formats.collecting import no_collecting
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
-from tokviz.formats.shipping import from_parts, received
+from tokviz.formats.shipping import Json, from_parts, received
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -73,8 +74,7 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
 
         name, reason = fspath(path), first["library"]
         return ForeignTokenizer.checked(found.path, first["content"], reason, name=name)
-    head = first["head"]
-    return from_parts(head, received(head["sizes"], tables))
+    return _put_together(first["head"], tables)
 
 
 def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
@@ -89,7 +89,13 @@ def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Token
     first, *tables = _ask(path, split_pattern, "merges", budget(n_bytes))
     if "refused" in first:
         raise InputFileError(*first["refused"])
-    return from_parts(first["head"], received(first["head"]["sizes"], tables))
+    return _put_together(first["head"], tables)
+
+
+def _put_together(head: Json, tables: list[Any]) -> Tokenizer:
+    # A look for garbage among so many objects would keep the keys waiting.
+    with no_collecting():
+        return from_parts(head, received(head["sizes"], tables))
 
 
 def _ask(

@@ -39,6 +39,28 @@ def to_ranks(data: bytes, ids: bytes) -> PackedRanks:
     return PackedRanks.of(data, array("I", ids) if ids else None)
 
 
+_BETWEEN = "\ud800"
+"""Half a character, which no special token has."""
+
+
+def _of_specials(specials: SpecialTokens) -> list[memoryview]:
+    """Give the tables of special tokens: texts, ids, and the numbers of late and uncalled ones."""
+    texts = _BETWEEN.join(specials.ids).encode("utf-8", "surrogatepass")
+    numbers = {text: number for number, text in enumerate(specials.ids)}
+    tables = [array("I", specials.ids.values())]
+    for some in (specials.late, specials.uncalled):
+        tables.append(array("I", sorted(numbers[text] for text in some if text in numbers)))
+    return [memoryview(texts), *(memoryview(table).cast("B") for table in tables)]
+
+
+def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
+    """Put special tokens together again, in calls that leave the interpreter to others soon."""
+    ids, late, uncalled = (array("I", table) for table in tables[1:])
+    texts = tables[0].decode("utf-8", "surrogatepass").split(_BETWEEN) if ids else []
+    some = ([texts[number] for number in numbers] for numbers in (late, uncalled))
+    return SpecialTokens(dict(zip(texts, ids, strict=True)), *some)
+
+
 def messages(parts: Iterable[memoryview]) -> Iterator[Body]:
     """Write tables as answers of a job, one behind another."""
     for part in parts:
@@ -68,16 +90,13 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     source = tokenizer.tables
     tokens = source.tokens if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
-    parts = of_ranks(tokens)
+    specials, report = tokenizer.specials, tokenizer.load_report
+    parts = of_ranks(tokens) + _of_specials(specials)
     if isinstance(source, PackedMerges):
         parts += [memoryview(getattr(source, name)).cast("B") for name in _MERGE_TABLES]
         parts.append(memoryview(source.again))
-    specials, report = tokenizer.specials, tokenizer.load_report
     head: Json = {
         "sizes": [len(part) for part in parts],
-        "specials": list(specials.ids.items()),
-        "late": sorted(specials.late),
-        "uncalled": sorted(specials.uncalled),
         "pattern": tuple(tokenizer.split_pattern),
         "ignore_merges": tokenizer.ignore_merges,
         "name": tokenizer.name,
@@ -93,8 +112,9 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
 def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     """Put a tokenizer together again."""
     data, ids, *tables = parts
+    specials = _to_specials(tables[:4])
+    del tables[:4]
     tokens = to_ranks(data, ids)
-    specials = SpecialTokens(dict(head["specials"]), head["late"], head["uncalled"])
     pattern = SplitPattern(*head["pattern"])
     if tables:
         *numbers, again = tables
