@@ -114,7 +114,13 @@ class VocabularyError(TokvizError):
 
 
 class LargeFileError(TokvizError):
-    """A file so large that the user is asked before it is read."""
+    """A file so large that the user is asked before it is read.
+
+    Attributes:
+        is_begun: Whether it was read, and turned out to take more than others of its size.
+    """
+
+    is_begun = False
 
 
 class SpecialTokenError(TokvizError):

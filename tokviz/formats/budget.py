@@ -160,6 +160,10 @@ def within_budget(name: str, allowed: Budget, read: Callable[[Budget], T]) -> T:
                 raise
             over = JobError(given.why(error.over))
             over.over = error.over
-        if given is not allowed or not _tell(given.sentence(name, over.over)):
-            break
+        try:
+            if given is not allowed or not _tell(given.sentence(name, over.over)):
+                break
+        except LargeFileError as error:
+            error.is_begun = True
+            raise
     raise over

@@ -105,10 +105,16 @@ def in_thread(
                 take(what)
 
         try:
-            with before_large(ask_first, agreed), stopped_by(wanted_no_more):
+            with before_large(ask_first, {*agreed, *_TOLD}), stopped_by(wanted_no_more):
                 result = work(task)
         except LargeFileError as error:
-            task.tell(hand_over, ask, error)
+            if error.is_begun:
+                # By now the user does something else, which a question would come in the way of.
+                _TOLD.add(str(error))
+                told = TokvizError(f"{error}. Open it again to read on.")
+                task.tell(hand_over, failed or complain, told)
+            else:
+                task.tell(hand_over, ask, error)
             return
         except TokvizError as error:
             task.tell(hand_over, failed or complain, error)
@@ -121,6 +127,10 @@ def in_thread(
         _STOPPABLE[worker] = lambda: (failed or complain)(StoppedError(f"{stoppable} was stopped"))
         _tell_of(node, worker, stoppable)
     return worker
+
+
+_TOLD: set[str] = set()
+"""Sentences about files that take more than others: whoever opens one again means it."""
 
 
 class StoppedError(TokvizError):
