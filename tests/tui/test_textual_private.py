@@ -99,6 +99,10 @@ textual.widgets._toast:ToastRack
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
+    "CommandPalette._GATHER_COMMANDS_GROUP": (
+        "textual.command:CommandPalette._GATHER_COMMANDS_GROUP"
+    ),
+    "CommandPalette._gather_commands": "textual.command:CommandPalette._gather_commands",
     "active_app.get()._handle_exception": "textual.app:App._handle_exception",
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",

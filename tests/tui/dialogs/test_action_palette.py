@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -184,3 +185,16 @@ async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:
         pilot.app.post_message(events.Paste("he\udc9b931m\x1b[2J\u202elp\nquit"))
         await settle(pilot)
         assert pilot.app.screen.query_one(Input).value == "he931m[2Jlp"
+
+
+async def test_a_search_that_outlives_the_list_of_a_palette_ends_in_silence() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await settle(pilot)
+        palette = app.screen
+        assert isinstance(palette, ActionPalette)
+        await palette.query_one(CommandList).remove()
+        await palette._gather_commands("").wait()
+        palette.dismiss()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.command import (
     CommandInput,
@@ -21,6 +21,7 @@ from textual.command import (
 )
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.events import Click, Paste
 from textual.widgets import Input, LoadingIndicator
@@ -77,9 +78,22 @@ class ActionPalette(CommandPalette, Modal[None]):
             self._stop_no_matches_countdown()
             self._gather_commands(wanted)
 
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """Search, unless the palette closes meanwhile: its list goes before its workers end."""
+        try:
+            await _GATHER(self, search_value)
+        except NoMatches:
+            if self.query(CommandList):
+                raise
+
     def _cancel_gather_commands(self) -> None:
         self._wanted = None
         super()._cancel_gather_commands()
+
+
+_GATHER: Any = CommandPalette._gather_commands.__wrapped__  # type: ignore[attr-defined]
+"""What Textual does there, without a worker of its own."""
 
 
 class Query(CommandInput):
