@@ -383,13 +383,12 @@ class Tokenizer:
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
         """
-        parts = []
-        for index, token_id in enumerate(ids):
-            token = self._bytes_of(token_id)
-            if token is None:
+        listed = list(ids)
+        tokens = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
+        for index, token_id in enumerate(listed if None in tokens.values() else ()):
+            if tokens[token_id] is None:
                 raise TokenIdError(token_id, self.name, self.n_vocab, index)
-            parts.append(token)
-        return b"".join(parts)
+        return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join tokens to text; bytes that are not UTF-8 become U+FFFD.

@@ -23,10 +23,10 @@ def test_json_says_the_same(tokviz, tmp_path):
     done = tokviz("compare", "--json", "-t", "gpt2", "-t", "gpt-4", tmp_path / "a.txt")
     record = json.loads(done.out)
     assert [one["n_tokens"] for one in record["tokenizers"]] == [10, 8]
-    [found] = record["disagreements"]
+    _, found = record["disagreements"]
     assert (found["bytes"], found["text"], found["cause"]) == ([7, 14], ".append", "split")
     assert found["ids"][1] == [2102]
-    assert record["causes"] == {"split": 1}
+    assert record["causes"] == {"merges": 1, "split": 1}
 
 
 def test_markdown_escapes_what_would_end_a_cell(tokviz, tmp_path):
