@@ -16,6 +16,7 @@ COMMANDS = {
     "count": "count tokens, characters and bytes",
     "compare": "compare tokenizers on a text, with the cause of every difference",
     "eval": "measure how many tokens texts of many kinds and languages take",
+    "drift": "compare sampled token ids with what their text is encoded to",
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",

@@ -55,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_text_files(parser, "a text to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
-    parser.add_argument(
-        "--most", type=int, default=10, metavar="N", help="disagreements to list (default 10)"
-    )
+    options.add_most(parser, "disagreements to list")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per input")
     form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
@@ -122,7 +120,7 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
         yield f"  {disagreement.cause}: {said(disagreement.sentences(disagreement.other), label)}"
     if len(found) > most:
-        yield f"… and {len(found) - most:,} more; --most says how many are listed"
+        yield options.more_listed(len(found) - most)
 
 
 def _record(source: Source, comparison: Comparison, most: int) -> dict[str, Any]:

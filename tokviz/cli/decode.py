@@ -7,6 +7,12 @@ which name their tokenizer themselves (-t overrules them).
 output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
 characters and broken UTF-8 are shown as glyphs instead.
 
+--stream shows what a program that reads the tokens of an answer one by one can show at each step,
+and the bytes that it must hold back, as the rest of their character has not come:
+  NUMBER ID TOKEN SHOWN HELD
+  where decoding the token by itself prints what does not stand in the text (U+FFFD), behind it also
+  that. With --json: "steps": [{"id", "token", "shown", "held", "alone"}], bytes in hexadecimal.
+
 --json, one object per input:
   {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
   "file" is null for ids that are arguments, "text" has U+FFFD for what is not UTF-8, "base64" has
@@ -23,11 +29,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.inputs import Given, Source, file_name, for_each_input, read_blocks
 from tokviz.cli.output import print_json
+from tokviz.cli.tables import plain_table
 from tokviz.cli.token_ids import IdBlock, read_ids
 from tokviz.errors import TokenIdError
 from tokviz.explain.ids import ids_in
@@ -42,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_tokenizer(parser)
     unused = "accepted as by the other commands; ids decode the same"
     options.add_specials(parser, unused, options.SPECIALS)
+    parser.add_argument(
+        "--stream", action="store_true", help="show what each token adds when they come one by one"
+    )
     options.add_json(parser)
 
 
@@ -67,6 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     overrule = arguments.tokenizer is not None
 
     def decode_one(source: Source) -> None:
+        if arguments.stream:
+            _stream(source, default, overrule=overrule, as_json=arguments.json)
+            return
         parts = decode_input(source, default, overrule=overrule)
         if arguments.json:
             _print_record(source, default, parts)
@@ -129,6 +143,43 @@ def _joined(
             yield named, block.ids
     if gathered:
         yield before, gathered
+
+
+def ids_by_tokenizer(
+    source: Source, tokenizer: str, *, overrule: bool
+) -> Iterator[tuple[Tokenizer, list[int]]]:
+    """Give the ids of an input whole, but where it names several tokenizers; see `decode_input`."""
+    blocks = _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule)
+    for named, group in groupby(blocks, key=lambda block: block[0]):
+        yield _load(named), [token_id for _, ids in group for token_id in ids]
+
+
+def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) -> None:
+    from tokviz.explain.stream import stream
+    from tokviz.glyphs import token_label
+
+    for tok, ids in ids_by_tokenizer(source, tokenizer, overrule=overrule):
+        steps = stream(tok, ids)
+        if as_json:
+            records = [
+                {
+                    "id": step.token_id,
+                    "token": step.token.hex(),
+                    "shown": step.shown,
+                    "held": step.held.hex(),
+                    "alone": step.alone,
+                }
+                for step in steps
+            ]
+            print_json({"file": file_name(source), "tokenizer": tok.name, "steps": records})
+            continue
+        rows = [("", "id", "token", "shown", "held", "alone")]
+        for number, step in enumerate(steps, 1):
+            shown = token_label(step.shown.encode()) if step.shown else ""
+            alone = token_label(step.alone.encode()) if step.is_broken_alone else ""
+            rows.append((f"{number:,}", str(step.token_id), token_label(step.token), shown,
+                         step.held.hex(" "), alone))  # fmt: skip
+        print(*plain_table(rows), sep="\n")
 
 
 @lru_cache

@@ -128,6 +128,16 @@ def add_specials(
     parser.add_argument("--specials", choices=choices, default="parsed", help=help_text)
 
 
+def add_most(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `--most`; `what` says what is listed."""
+    parser.add_argument("--most", type=int, default=10, metavar="N", help=f"{what} (default 10)")
+
+
+def more_listed(n_more: int) -> str:
+    """Say that a list goes on where it ends by `--most`."""
+    return f"… and {n_more:,} more; --most says how many are listed"
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument(

@@ -19,10 +19,21 @@ def percent(value: float | None) -> str:
 
 def plain_table(rows: Sequence[Row]) -> Iterator[str]:
     """Align a table whose first row are heads: names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *cells in rows:
-        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        yield "  ".join((f"{name:<{widths[0]}}", *numbers)).rstrip()
+    sizes = [[_n_columns(cell) for cell in row] for row in rows]
+    widths = list(map(max, zip(*sizes, strict=True)))
+    for row, own in zip(rows, sizes, strict=True):
+        gaps = [" " * (width - size) for width, size in zip(widths, own, strict=True)]
+        numbers = (gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))
+        yield "  ".join((row[0] + gaps[0], *numbers)).rstrip()
+
+
+def _n_columns(text: str) -> int:
+    """Count the columns that text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def markdown_table(rows: Sequence[Row]) -> Iterator[str]:

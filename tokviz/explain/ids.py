@@ -9,11 +9,16 @@ True
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-_SEPARATORS = r"[\s,;\[\]()]"
-_IDS = re.compile(
-    rf"{_SEPARATORS}*[0-9]{{1,18}}(?:{_SEPARATORS}+[0-9]{{1,18}})*{_SEPARATORS}*", re.A
-)
+from tokviz.errors import TokvizError
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_GAP, _ID = r"[\s,;\[\]()]", "[0-9]{1,18}"
+_IDS = re.compile(f"{_GAP}*{_ID}(?:{_GAP}+{_ID})*{_GAP}*", re.ASCII)
 _NUMBER = re.compile("[0-9]+")
 
 
@@ -26,3 +31,19 @@ def ids_in(text: str) -> list[int] | None:
     if _IDS.fullmatch(text) is None:
         return None
     return list(map(int, _NUMBER.findall(text)))
+
+
+def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
+    """Give the bytes of each token of a text.
+
+    Raises:
+        TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+        TokvizError: If the text is not the bytes of its tokens, one after another.
+    """
+    data = tokenizer.decode_bytes(ids)
+    tokens = list(map(tokenizer.token_bytes, ids))
+    if tokenizer.remote and b"".join(tokens) != data:
+        raise TokvizError(
+            f"{tokenizer.name} decodes ids together: no part of the text belongs to one token"
+        )
+    return tokens
