@@ -158,8 +158,7 @@ class ReplayScreen(TokvizScreen):
         self.curves.show(opened)
         self.candidates.show([], None)
         self.corpus.show_frame()
-        self.set_class(not has_counts, "-no-counts")
-        self.set_class(has_counts, "-has-counts")
+        self.update_classes({"-no-counts": not has_counts, "-has-counts": has_counts})
         origin = self.candidates if has_counts else self.lineage
         self.views.replace("candidates", View(origin, origin, "" if has_counts else "Made of"))
         self.show_title()
@@ -225,6 +224,10 @@ class ReplayScreen(TokvizScreen):
         """Choose what there is room for: no column is low while there is only one."""
         super().fit(size)
         low = self.has_class("-low")
-        self.set_class(low and not self.has_class("-narrow"), "-low")
-        self.set_class(self.has_class("-broad") and not low, "-broad")
+        self.update_classes(
+            {
+                "-low": low and not self.has_class("-narrow"),
+                "-broad": self.has_class("-broad") and not low,
+            }
+        )
         self.views.fit()
