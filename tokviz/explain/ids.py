@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.errors import TokenIdError, TokvizError
+from tokviz.sentences import sentence
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -47,3 +48,56 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
             f"{tokenizer.name} decodes ids together: no part of the text belongs to one token"
         )
     return tokens
+
+
+class IdToken(NamedTuple):
+    """An id and its token.
+
+    Attributes:
+        number: Which of the ids it is, from 1.
+        token_id: The id.
+        token: The bytes of its token; None if there is no such token.
+        special: Whether it is a special token.
+    """
+
+    number: int
+    token_id: int
+    token: bytes | None
+    special: bool
+
+
+class DecodedIds(NamedTuple):
+    """What ids stand for.
+
+    Attributes:
+        tokens: The token of each id.
+        data: The bytes of the text; None if an id does not exist.
+        problem: Which one does not, and how many others; empty if all exist.
+    """
+
+    tokens: tuple[IdToken, ...]
+    data: bytes | None
+    problem: str
+
+
+def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
+    """Look up what ids stand for, also where some do not exist."""
+    known = {token_id: _token(tokenizer, token_id) for token_id in set(ids)}
+    tokens = tuple(
+        IdToken(number, token_id, known[token_id], tokenizer.is_special(token_id))
+        for number, token_id in enumerate(ids, 1)
+    )
+    missing = [row for row in tokens if row.token is None]
+    if not missing:
+        return DecodedIds(tokens, tokenizer.decode_bytes(ids), "")
+    first = missing[0]
+    error = TokenIdError(first.token_id, tokenizer.name, tokenizer.n_vocab, first.number - 1)
+    more = f" {len(missing):,} of the ids have no token." if len(missing) > 1 else ""
+    return DecodedIds(tokens, None, sentence(str(error)) + more)
+
+
+def _token(tokenizer: Tokenizer, token_id: int) -> bytes | None:
+    try:
+        return tokenizer.token_bytes(token_id)
+    except TokenIdError:
+        return None
