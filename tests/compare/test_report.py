@@ -37,6 +37,7 @@ def test_texts_may_have_names_or_none_and_hold_anything():
     assert row.n_bytes == len("half \ufffd <|endoftext|>".encode())
     assert row.n_tokens > 4, "a special token in a measured text is plain text"
     assert tokviz.compression_report([], ["x"]) == ()
+    assert tokviz.compression_report([tok], "hello") == tokviz.compression_report([tok], ["hello"])
 
 
 def test_a_tokenizer_that_changes_text_is_said_and_cannot_be_the_best():

@@ -6,8 +6,8 @@ to the n-th FILE; a FILE that cannot be read leaves its line empty.
 
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
-  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \xhh) and
-  "byte_spans" (each token's [start, end) in the bytes of the input).
+  "file" is null for --text. With --spans also "tokens" (each token's text; a byte that is not UTF-8
+  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input).
 """
 
 from __future__ import annotations

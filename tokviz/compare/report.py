@@ -99,6 +99,8 @@ def compression_report(
     """
     if texts is None:
         texts = sample_texts()
+    elif isinstance(texts, str):
+        texts = [texts]
     named = texts.items() if isinstance(texts, Mapping) else map(_named, texts)
     rows = (
         measured(tokenizers, name, bytetext.replace_surrogates(text)[0], False)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.explain.ids import tokens_of
+from tokviz.sentences import Sentence
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -49,6 +50,14 @@ class StreamStep:
     def is_broken_alone(self) -> bool:
         """Whether decoding this token by itself shows what does not stand in the text."""
         return "\ufffd" in self.alone and "\ufffd".encode() not in self.token
+
+    @property
+    def words(self) -> Sentence:
+        """Say what a program shows when the token has come."""
+        shown: Sentence = ("shows ", self.shown.encode()) if self.shown else ("shows nothing yet",)
+        held = f", holding {self.held.hex(' ')} back" if self.held else ""
+        alone = "; this token by itself would print \ufffd" if self.is_broken_alone else ""
+        return ("A program that streams ", *shown, f"{held}{alone}.")
 
 
 def stream(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[StreamStep]:

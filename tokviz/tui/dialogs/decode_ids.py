@@ -1,15 +1,20 @@
-"""Token ids and what they stand for."""
+"""Token ids and what they stand for, one by one and together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from tokviz.explain.ids import DecodedIds, IdToken, decoded, ids_in
+from tokviz.compare.drift import Drift, DriftSpan
+from tokviz.errors import TokvizError
+from tokviz.explain.ids import IdToken, decoded, ids_in
+from tokviz.explain.stream import StreamStep, stream
 from tokviz.glyphs import safe, token_label
+from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
@@ -21,6 +26,37 @@ from tokviz.tui.widgets.lists import Cell, RowList
 _NO_IDS = "Only numbers can stand here, with spaces, commas or brackets between them."
 
 
+class _Row(NamedTuple):
+    """A token in the list: what it is, what its arrival shows, and whether it drifts."""
+
+    id: IdToken
+    step: StreamStep | None = None
+    drift: DriftSpan | None = None
+
+
+class _View(NamedTuple):
+    """What the dialog shows of ids."""
+
+    rows: Sequence[_Row]
+    data: bytes | None
+    problem: str
+    summary: str
+
+
+def _view(tokenizer: Tokenizer, ids: Sequence[int]) -> _View:
+    found = decoded(tokenizer, ids)
+    try:
+        drift = None if found.data is None else Drift(tokenizer, ids)
+    except TokvizError:  # ids that only mean something together
+        drift = None
+    if drift is None:
+        return _View(list(map(_Row, found.tokens)), found.data, found.problem, "")
+    spans = {span.first + at: span for span in drift.spans for at in range(len(span.sampled))}
+    steps = enumerate(zip(found.tokens, stream(tokenizer, ids), strict=True))
+    rows = [_Row(token, step, spans.get(number)) for number, (token, step) in steps]
+    return _View(rows, found.data, "", drift.summary if spans else "")
+
+
 class IdField(Field):
     """A field that takes ids on several lines in."""
 
@@ -29,12 +65,16 @@ class IdField(Field):
         return super().clean_paste(" ".join(text.split()))
 
 
-class DecodeIdsDialog(ListDialog[bytes, IdToken]):
-    """Its result are the bytes that the ids stand for, which are to go into the text."""
+class DecodeIdsDialog(ListDialog[bytes, _Row]):
+    """Its result are the bytes that the ids stand for, which are to go into the text.
+
+    Moving through the tokens tells what a program shows of an answer when they come one by one, and
+    why encoding the text would give others.
+    """
 
     DEFAULT_CSS = """
-    DecodeIdsDialog About { height: 3; }
-    DecodeIdsDialog.-short About { height: 1; }
+    DecodeIdsDialog About { height: 15%; min-height: 1; }
+    DecodeIdsDialog #step { color: $text-muted; }
     """
 
     dialog_title = "Decode token ids"
@@ -48,7 +88,7 @@ class DecodeIdsDialog(ListDialog[bytes, IdToken]):
         """
         super().__init__(_paint, "decoded")
         self._tokenizer, self._ids = tokenizer, ids
-        self._decoded: tuple[str, DecodedIds] | None = None
+        self._decoded: tuple[str, _View] | None = None
         self._put_when_decoded = False
 
     def compose_body(self) -> ComposeResult:
@@ -58,7 +98,8 @@ class DecodeIdsDialog(ListDialog[bytes, IdToken]):
         yield rule()
         yield self.rows
         yield rule()
-        yield About(classes="about")
+        yield About(id="all")
+        yield About(id="step")
 
     def hints(self) -> Sequence[Hint]:
         """Say that the text is put in."""
@@ -74,7 +115,7 @@ class DecodeIdsDialog(ListDialog[bytes, IdToken]):
 
     def wanted_height(self) -> int:
         """Leave room for a dozen tokens."""
-        return 20
+        return 22
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -87,19 +128,21 @@ class DecodeIdsDialog(ListDialog[bytes, IdToken]):
         in_thread(
             self,
             "decode",
-            lambda task: decoded(self._tokenizer, ids or ()),
+            lambda task: _view(self._tokenizer, ids or ()),
             lambda found: self._show(typed, found),
         )
 
-    def _show(self, typed: str, found: DecodedIds) -> None:
+    def _show(self, typed: str, found: _View) -> None:
         if typed != self.query_one(Field).value:
             return
         self._decoded = typed, found
-        self.rows.show(found.tokens, 0 if found.tokens else None)
+        self.query_one("#step", About).tell("")
+        self.rows.show(found.rows, 0 if found.rows else None)
+        self.query_one("#dialog").border_subtitle = found.summary
         if found.problem:
             self.show_error(found.problem)
         text = "" if found.data is None else found.data.decode("utf-8", "replace")
-        self.query_one(About).tell(text)
+        self.query_one("#all", About).tell(text)
         if self._put_when_decoded:
             self.action_choose()
 
@@ -111,15 +154,24 @@ class DecodeIdsDialog(ListDialog[bytes, IdToken]):
         if found is not None and found.data and not self._put_when_decoded:
             self.dismiss(found.data)
 
+    @on(RowList.Highlighted)
+    def _tell_step(self) -> None:
+        row = self.rows.row
+        if row is not None and row.step is not None:
+            drift = row.drift
+            why = () if drift is None else (("≠ ", *drift.why),)
+            self.query_one("#step", About).tell(said([*why, row.step.words], token_label))
+
     @on(RowList.Picked)
     def _picked(self, event: RowList.Picked) -> None:
         event.stop()
 
 
-def _paint(row: IdToken, width: int) -> list[Cell]:
-    """Draw a token: its number, its id, its bytes."""
-    head = f"{row.number:>5,}  {row.token_id:>7}  "
-    if row.token is None:
+def _paint(row: _Row, width: int) -> list[Cell]:
+    """Draw a token: its number, its id, whether it drifts, its bytes."""
+    token = row.id
+    head = f"{token.number:>5,}  {token.token_id:>7} {'≠' if row.drift else ' '} "
+    if token.token is None:
         return [(head, "muted"), (fit("no such token", max(1, width - len(head))), "strong")]
-    label = fit(token_label(row.token), max(1, width - len(head)))
-    return [(head, "muted"), (label, "accent" if row.special else "")]
+    label = fit(token_label(token.token), max(1, width - len(head)))
+    return [(head, "muted"), (label, "accent" if token.special else "")]
