@@ -614,7 +614,4 @@ def _byte_ends(text: str, char_ends: Sequence[int]) -> npt.NDArray[np.int64]:
     if text.isascii() or not len(ends):
         return ends
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    sizes = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
-    # A surrogate of byte text is one byte.
-    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
-    return np.cumsum(sizes, dtype=np.int64)[ends - 1]
+    return np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64)[ends - 1]

@@ -203,10 +203,8 @@ class ReplayScreen(TokvizScreen):
 
     @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the field; stop opening; pause. While you edit your text it does nothing."""
+        """Leave the field; pause. While you edit your text it does nothing."""
         if self.own.is_editing and self.own.has_focus_within:
-            return
-        if self.opening.cancel():
             return
         if self.merges.found is not None:
             self.merges.show_all()

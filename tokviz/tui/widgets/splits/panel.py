@@ -254,7 +254,7 @@ class SplitsPanel(Vertical):
             with self._one_counts:
                 row.counter.update(chunks)
                 start, text = row.counter.group_at(offset)
-            ends = array("I")
+            ends = array("q")
             for step in split_in_steps(row.pattern, text):
                 ends.extend(step.ends)
             result = SplitResult()
