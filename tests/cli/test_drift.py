@@ -59,3 +59,13 @@ def test_a_stream_shows_each_step_and_what_is_held_back(tokviz):
     steps = json.loads(done.out)["steps"]
     assert [step["held"] for step in steps] == ["", "", "e4b8", ""]
     assert "".join(step["shown"] for step in steps) == "a 世"
+
+
+def test_each_object_is_a_text_of_its_own_and_blocks_of_numbers_are_one(tokviz, tmp_path):
+    for text in ("hel", "lo"):
+        (tmp_path / text).write_text(text)
+    objects = tokviz("encode", "--json", tmp_path / "hel", tmp_path / "lo").out
+    assert tokviz("drift", stdin=objects).text == "0 of 1 token drifts\n" * 2
+    many = " ".join(["15339", "1917"] * 200_000).encode()
+    assert len(many) > 2 << 20
+    assert tokviz("drift", stdin=many).text.startswith("0 of 400,000 tokens drift")

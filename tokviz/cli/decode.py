@@ -9,9 +9,11 @@ characters and broken UTF-8 are shown as glyphs instead.
 
 --stream shows what a program that reads the tokens of an answer one by one can show at each step,
 and the bytes that it must hold back, as the rest of their character has not come:
-  NUMBER ID TOKEN SHOWN HELD
-  where decoding the token by itself prints what does not stand in the text (U+FFFD), behind it also
-  that. With --json: "steps": [{"id", "token", "shown", "held", "alone"}], bytes in hexadecimal.
+  NUMBER ID TOKEN SHOWN HELD ALONE
+  ALONE is what decoding the token by itself prints, only where that does not stand in the text
+  (U+FFFD). With --json, one object per text:
+  {"file", "tokenizer", "steps": [{"id", "token", "shown", "held", "alone"}]}
+  "token" and "held" are hexadecimal.
 
 --json, one object per input:
   {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
@@ -29,7 +31,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
@@ -145,20 +146,27 @@ def _joined(
         yield before, gathered
 
 
-def ids_by_tokenizer(
+def texts_of_ids(
     source: Source, tokenizer: str, *, overrule: bool
 ) -> Iterator[tuple[Tokenizer, list[int]]]:
-    """Give the ids of an input whole, but where it names several tokenizers; see `decode_input`."""
-    blocks = _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule)
-    for named, group in groupby(blocks, key=lambda block: block[0]):
-        yield _load(named), [token_id for _, ids in group for token_id in ids]
+    """Give the ids of an input whole: each object is a text of its own; see `decode_input`."""
+    numbers: list[int] | None = []
+    for block in read_ids(read_blocks(source)):
+        if block.is_text:
+            numbers = None
+            named = tokenizer if overrule else block.tokenizer or tokenizer
+            yield _load(named), block.ids
+        elif numbers is not None:
+            numbers += block.ids
+    if numbers is not None:
+        yield _load(tokenizer), numbers
 
 
 def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) -> None:
     from tokviz.explain.stream import stream
     from tokviz.glyphs import token_label
 
-    for tok, ids in ids_by_tokenizer(source, tokenizer, overrule=overrule):
+    for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
         steps = stream(tok, ids)
         if as_json:
             records = [

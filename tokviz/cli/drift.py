@@ -9,7 +9,9 @@ ids. Then each such stretch, with its tokens and its cause:
   specials       a special token for one, plain text for the other
   normalization  encoding changes the text first
 
---json, one object per input:
+Each object of an input is a text of its own.
+
+--json, one object per text:
   {"file", "tokenizer", "n_tokens", "n_drifting",
    "spans": [{"first", "bytes": [start, end], "text", "sampled", "encoded", "cause", "why"}]}
   "first" is the number of the first sampled token, from 0; "sampled" and "encoded" are ids; "text"
@@ -23,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.decode import id_sources, ids_by_tokenizer
+from tokviz.cli.decode import id_sources, texts_of_ids
 from tokviz.cli.inputs import Source, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
 from tokviz.cli.replay_frames import label
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     overrule = arguments.tokenizer is not None
 
     def compare_one(source: Source) -> None:
-        for tokenizer, ids in ids_by_tokenizer(source, default, overrule=overrule):
+        for tokenizer, ids in texts_of_ids(source, default, overrule=overrule):
             drift = Drift(tokenizer, ids, options.SPECIALS[arguments.specials])
             if arguments.json:
                 print_json(_record(source, drift))

@@ -100,7 +100,7 @@ def _plain(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]
     for group in groups:
         yield f"{safe(group[0].text)} ({group[0].n_bytes:,} bytes)"
         yield from islice(lines, len(group))
-    yield from ("", _languages_title(languages))
+    yield from ("", *_languages_title(languages))
     ordered = _by_cost(languages)
     costs = [group[0].relative(languages[0][0]) or 0.0 for group in ordered]
     table = list(plain_table(list(_language_rows(ordered, languages[0]))))
@@ -135,11 +135,12 @@ def _with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
         yield f"{line:<{width}}{bar}".rstrip()
 
 
-def _languages_title(languages: Sequence[Group]) -> str:
+def _languages_title(languages: Sequence[Group]) -> Row:
     from tokviz.compare.report import PARALLEL_TITLE
 
     english = ", ".join(f"{safe(row.tokenizer)} {row.n_tokens:,}" for row in languages[0])
-    return f"{PARALLEL_TITLE}: tokens relative to English ({english})"
+    title = f"{PARALLEL_TITLE}, in {len(languages)} languages:"
+    return title, f"tokens relative to English ({english})"
 
 
 def _by_cost(languages: Sequence[Group]) -> list[Group]:
@@ -166,7 +167,7 @@ def _markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[s
         best = ", ".join(name for name, *_, mark in _cells(group) if mark)
         rows.append((safe(group[0].text), f"{group[0].n_bytes:,}", *cells, best))
     yield from markdown_table(rows)
-    yield from ("", _languages_title(languages), "")
+    yield from ("", *_languages_title(languages), "")
     yield from markdown_table(list(_language_rows(_by_cost(languages), languages[0])))
 
 

@@ -25,7 +25,7 @@ from tokviz.compare.causes import Cause
 from tokviz.compare.side import Side
 from tokviz.explain.ids import tokens_of
 from tokviz.explain.trace import encode_trace
-from tokviz.sentences import Sentence
+from tokviz.sentences import Sentence, counted
 
 if TYPE_CHECKING:
     from tokviz.encoding.specials import AllowedSpecial
@@ -108,8 +108,8 @@ class Drift:
     def summary(self) -> str:
         """Say how many tokens drift."""
         n_drifting, n_ids = self.n_drifting, len(self.sampled.ids)
-        unit = "token" if n_ids == 1 else "tokens"
-        return f"{n_drifting:,} of {n_ids:,} {unit} {'drifts' if n_drifting == 1 else 'drift'}"
+        verb = "drifts" if 1 in (n_drifting, n_ids) else "drift"
+        return f"{n_drifting:,} of {counted(n_ids, 'token')} {verb}"
 
     @cached_property
     def spans(self) -> tuple[DriftSpan, ...]:

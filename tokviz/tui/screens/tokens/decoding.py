@@ -13,7 +13,7 @@ from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.widgets.status_line import IdsNote
 
 _KEY = "alt+d"
-_MOST_CHARS = 100_000
+_MOST_CHARS = 50_000
 """A longer text is not looked at after every key."""
 
 
