@@ -84,7 +84,7 @@ def _no_file_hint(name: str) -> str:
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
     text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
-    command = sys.argv[1] if sys.argv[1:2] and sys.argv[1] in TEXT_COMMANDS else TEXT_COMMANDS[0]
+    command = next((word for word in sys.argv[1:2] if word in TEXT_COMMANDS), TEXT_COMMANDS[0])
     return f"; a text itself: tokviz {command} --text {text}; ids: tokviz decode 15339 1917"
 
 
