@@ -387,10 +387,11 @@ class Tokenizer:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
         """
         listed = list(ids)
-        tokens = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
-        for index, token_id in enumerate(listed if None in tokens.values() else ()):
-            if tokens[token_id] is None:
-                raise TokenIdError(token_id, self.name, self.n_vocab, index)
+        known = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
+        tokens = {token_id: token for token_id, token in known.items() if token is not None}
+        if len(tokens) < len(known):
+            index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
+            raise TokenIdError(listed[index], self.name, self.n_vocab, index)
         return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int]) -> str:
