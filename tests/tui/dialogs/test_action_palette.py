@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from textual import events
 from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
+from textual.worker import WorkerCancelled
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -195,6 +197,9 @@ async def test_a_search_that_outlives_the_list_of_a_palette_ends_in_silence() ->
         await settle(pilot)
         palette = app.screen
         assert isinstance(palette, ActionPalette)
-        await palette.query_one(CommandList).remove()
-        await palette._gather_commands("").wait()
+        palette._component_styles.clear()
+        searching = palette._gather_commands("")
         palette.dismiss()
+        await palette.query_one(CommandList).remove()
+        with suppress(WorkerCancelled):
+            await searching.wait()

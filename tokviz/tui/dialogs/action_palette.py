@@ -80,11 +80,11 @@ class ActionPalette(CommandPalette, Modal[None]):
 
     @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
     async def _gather_commands(self, search_value: str) -> None:
-        """Search, unless the palette closes meanwhile: its list goes before its workers end."""
+        """Search, unless the palette closes: its list and its styles go before its workers."""
         try:
             await _GATHER(self, search_value)
-        except NoMatches:
-            if self.query(CommandList):
+        except (NoMatches, KeyError):
+            if not self._is_over and self.is_current:
                 raise
 
     def _cancel_gather_commands(self) -> None:
