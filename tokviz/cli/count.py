@@ -120,7 +120,7 @@ def count_input(
     counts = InputCounts()
     blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
     for text in blocks:
-        counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
+        counts.n_tokens += len(tokenizer.encode_to_array(text, parse_specials))
     return counts
 
 

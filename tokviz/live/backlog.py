@@ -9,7 +9,6 @@ atomic.
 from __future__ import annotations
 
 import time
-from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -118,7 +117,7 @@ class Backlog:
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
             self.slow.extend([(chunk, error) for error in stuck])
-        tokens = ChunkTokens(array("I", ids), self._lengths, borders)
+        tokens = ChunkTokens(ids, self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
         tokens.hues = (
