@@ -363,7 +363,7 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Encode texts, each by itself; many are faster together than one by one."""
         mended = [bytetext.replace_surrogates(text)[0] for text in texts]
-        return [ids.tolist() for ids in self._encode_all(mended, allowed_special)]
+        return [ids.tolist() for ids in self.encode_byte_texts(mended, allowed_special)]
 
     def encode_to_array(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -372,13 +372,13 @@ class Tokenizer:
         return self._encode(text, parse_specials)
 
     def _encode(self, text: str, allowed: AllowedSpecial | bool) -> array[int]:
-        (ids,) = self._encode_all([text], allowed)
+        (ids,) = self.encode_byte_texts([text], allowed)
         return ids
 
-    def _encode_all(
+    def encode_byte_texts(
         self, texts: Sequence[str], allowed: AllowedSpecial | bool
     ) -> Iterator[array[int]]:
-        """Encode byte texts, each by itself."""
+        """Encode byte texts, each by itself, into arrays; see `encode_byte_text`."""
         stops: list[tuple[int, int | None]] = []
         """Behind how many segments there is which special token; None where a text ends."""
 

@@ -45,7 +45,7 @@ def of_name(name: str, small: bool = False) -> BulkEncoder:
         if small:
             make_small(patch)
         made = encoder(tokviz.load(name).tables, whole=True)
-        made._free.append(made._worker())
+        made.encode(SPLIT_PATTERNS["none"], [("a", False)])
     return made
 
 

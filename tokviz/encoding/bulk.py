@@ -134,18 +134,20 @@ class BulkEncoder:
     ) -> Encoded:
         """Encode the texts at some places, with several threads if they are long."""
         n = n_processors() if len(data) >= _WORTH_THREADS else 0
-        shares = list(_shares(scanner, data, starts, ends, n))
+        shares = [*_shares(scanner, data, starts, ends, n)] if n else [_Share(starts, ends)]
         found: list[Encoded | BaseException] = [Encoded.none() for _ in shares]
 
         def run(number: int) -> None:
-            worker = self._worker()
+            try:
+                worker = self._free.pop()
+            except IndexError:
+                worker = _Worker(self._vocabulary)
             try:
                 texts = scanner.texts(data, shares[number].starts, shares[number].ends)
                 found[number] = worker.encode(texts, with_ends)
             except BaseException as error:
                 found[number] = error
-            else:
-                self._free.append(worker)
+            self._free.append(worker)
 
         threads = [Thread(target=run, args=[number]) for number in range(1, len(shares))]
         for thread in threads:
@@ -153,20 +155,18 @@ class BulkEncoder:
         run(0)
         for thread in threads:
             thread.join()
-        whole = Encoded.none()
+        whole: Encoded | None = None
         for share, part in zip(shares, found, strict=True):
             if isinstance(part, BaseException):
                 raise part
+            if whole is None:
+                whole = part
+                continue
             if share.goes_on:
                 whole.after.pop()
             whole.add(part)
+        assert whole is not None
         return whole
-
-    def _worker(self) -> _Worker:
-        try:
-            return self._free.pop()
-        except IndexError:
-            return _Worker(self._vocabulary)
 
 
 class _Worker:

@@ -106,9 +106,10 @@ class ForeignTokenizer(Tokenizer):
         """End the child process; the tokenizer cannot encode any more."""
         self._library.close()
 
-    def _encode_all(
+    def encode_byte_texts(
         self, texts: Sequence[str], allowed: AllowedSpecial | bool
     ) -> Iterator[array[int]]:
+        """Encode byte texts one by one."""
         for text in texts:
             yield self._library.encode(text, self._named(allowed)).ids
 
