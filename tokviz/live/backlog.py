@@ -24,10 +24,11 @@ from tokviz.tokenizer import Tokenizer
 _Item = TypeVar("_Item")
 
 LARGE = 8 * 1024
-"""Chunks of more characters than this, and all that a child encodes, are for a worker only."""
+"""Chunks of more characters than this, and all that a child encodes, are for a worker only.
 
-TOGETHER = 32 * 1024
-"""Short chunks of so many characters are encoded together: each call takes some microseconds."""
+It encodes shorter ones together, about so many characters at a time: each call takes as long as some
+hundred of them.
+"""
 
 REST_SECONDS = 0.25
 """So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
@@ -97,7 +98,7 @@ class Backlog:
         """Take a chunk that waits, or several short ones."""
         chunks: list[Chunk] = []
         n_chars = 0
-        while n_chars < TOGETHER and (chunk := _pop(self._waiting)):
+        while n_chars < LARGE and (chunk := _pop(self._waiting)):
             if chunks and (chunk.n_chars > LARGE or self._tokenizer.in_child):
                 self._waiting.appendleft(chunk)
                 break
