@@ -23,6 +23,7 @@ from tokviz.encoding.encoded import Columns, Encoded, Segments, piece_ends
 from tokviz.encoding.merge_kernels import Scratch
 from tokviz.encoding.vocabulary_kernels import (
     CONTEXT_BITS,
+    CROSSINGS,
     FILTER_BITS,
     LONGEST,
     N_NUMBERS,
@@ -80,6 +81,7 @@ class BulkEncoder:
             "pair_slots": zeros(2 << pair_bits, "q"),
             "products": zeros(max(n_merges, 1), "i"),
             "contexts": zeros(1 << CONTEXT_BITS - 6, "q"),
+            "crossings": zeros(CROSSINGS, "i"),
             "numbers": zeros(N_NUMBERS, "q"),
         }
         vocabulary = Vocabulary(**tokens)

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch, word
-from tokviz.encoding.merge_kernels import SHORT, Scratch, merge_long, merge_short
+from tokviz.encoding.merge_kernels import Scratch, merge
 from tokviz.encoding.vocabulary_kernels import (
+    LEAD,
     NEVER,
     SPARSE,
     WHOLE,
@@ -59,6 +60,7 @@ _THREE = 3
 _ID = (1 << ID_BITS) - 1
 _COUNT_AT = 60
 _PART = 0x40  # marks the key of a part of a piece: a part that is a token may still be merged
+_NOT_ASCII = 0x80
 _LINE = 8  # words of two slots
 _SLOT = 4
 
@@ -183,13 +185,15 @@ def _merge(
     room: Scratch,
     whole: Scratch,
 ) -> int:
-    """Merge a piece part by part, and give the number of its tokens, which are left in `whole`."""
+    """Merge a piece, part by part if it is not ASCII; give the number of tokens left in `whole`."""
     end = start + length
+    if source[end - 1] < _NOT_ASCII:
+        return merge(tokens, source, n_bytes, start, length, whole)
     n = 0
     first = start
     while first < end:
         last = first + 1
-        while last < end and not is_cut(tokens, source, start, last, end):
+        while last < end and (source[last] < LEAD or not is_cut(tokens, source, start, last, end)):
             last += 1
         size = last - first
         repeats = int(size < SHORT_PIECE and size < length)
@@ -216,10 +220,7 @@ def _merge(
                 at += tokens.lengths[place]
                 n += 1
         else:
-            if size <= SHORT:
-                count = merge_short(tokens, source, n_bytes, first, size, room)
-            else:
-                count = merge_long(tokens, source, n_bytes, first, size, room)
+            count = merge(tokens, source, n_bytes, first, size, room)
             missing = 0
             for k in range(count):
                 whole.places[n] = room.places[k]

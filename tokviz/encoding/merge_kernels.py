@@ -17,7 +17,7 @@ from tokviz.encoding.vocabulary_kernels import (
     rank_of_pair,
 )
 
-SHORT = 64
+_SHORT = 64
 """The longest piece for which looking at every pair is faster than a heap."""
 
 _PLACE_BITS = 40  # of an entry of the heap; the rank is above them
@@ -55,7 +55,7 @@ def _product(tokens: Vocabulary, rank: int) -> int:
 
 
 @helper
-def merge_short(
+def _merge_short(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
 ) -> int:
     """Merge a piece, and give the number of its tokens."""
@@ -102,14 +102,17 @@ def merge_short(
 
 @helper
 def _push(heap: Int64s, n: int, rank: int, i: int) -> int:
-    """Add a pair to a heap of n, if it merges, and give the number of all."""
+    """Add a pair to a heap of n, if it merges, and give the number of all.
+
+    An item is above four others, which are neighbours in memory.
+    """
     if rank == NEVER:
         return n
     item = rank << _PLACE_BITS | i
     at = n
-    while at > 0 and heap[(at - 1) >> 1] > item:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
+    while at > 0 and heap[(at - 1) >> 2] > item:
+        heap[at] = heap[(at - 1) >> 2]
+        at = (at - 1) >> 2
     heap[at] = item
     return n + 1
 
@@ -121,9 +124,10 @@ def _pop(heap: Int64s, n: int) -> int:
     item = heap[n - 1]
     at = 0
     while True:
-        child = 2 * at + 1
-        if child + 1 < n - 1 and heap[child + 1] < heap[child]:
-            child += 1
+        child = 4 * at + 1
+        for other in range(child + 1, min(child + 4, n - 1)):
+            if heap[other] < heap[child]:
+                child = other
         if child >= n - 1 or heap[child] >= item:
             break
         heap[at] = heap[child]
@@ -133,7 +137,7 @@ def _pop(heap: Int64s, n: int) -> int:
 
 
 @helper
-def merge_long(
+def _merge_long(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
 ) -> int:
     """Merge a piece with a heap and linked tokens, and give the number of its tokens.
@@ -201,3 +205,13 @@ def _place(tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: 
     if length == 1:
         return integer(tokens.first_ranks[SINGLE + source[start]])
     return find(tokens, source, n_bytes, start, length)
+
+
+@helper
+def merge(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
+) -> int:
+    """Merge a piece, and give the number of its tokens."""
+    if length <= _SHORT:
+        return _merge_short(tokens, source, n_bytes, start, length, room)
+    return _merge_long(tokens, source, n_bytes, start, length, room)

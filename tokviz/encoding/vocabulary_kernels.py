@@ -22,9 +22,13 @@ SINGLE = 1 << 16
 
 FILTER_BITS = 21
 CONTEXT_BITS = 22
+CROSSINGS = 1 << 12
+LEAD = 0xC0
+"""The least first byte of a character that is not ASCII."""
+
 _MOST_STEPS = 4096  # by chance some hundred; tokens could be chosen so that it never ends
 _SIDE = 3  # bytes on each side of a place where text is cut
-_LEAD, _NOT_ASCII = 0xC0, 0x80
+_NOT_ASCII, _LOW = 0x80, 0x3F
 
 
 class Vocabulary(NamedTuple):
@@ -43,6 +47,8 @@ class Vocabulary(NamedTuple):
         products: The place of what each merge makes.
         contexts: A bit for every value that the bytes on both sides have of a place inside a
             token, between two characters that are not ASCII; see `is_cut`.
+        crossings: By the last byte before such a place and the first behind it, a bit for every
+            pair of numbers of bytes that `contexts` was asked for.
         numbers: The length of the blob; how far to shift keys for `slots` and for `pair_slots`;
             whether ranks are places; whether a piece that is a token is not merged; whether ids
             are other than places; the length of the longest token.
@@ -58,6 +64,7 @@ class Vocabulary(NamedTuple):
     pair_slots: Int64s
     products: Int32s
     contexts: Int64s
+    crossings: Int32s
     numbers: Int64s
 
 
@@ -157,8 +164,11 @@ def build_tokens(tokens: Vocabulary, n: int) -> int:
         if not _insert(tokens.slots, tokens.numbers[TOKEN_SHIFT], integer(key), place + 1):
             return 0
         for k in range(1, length):
-            if blob[at + k] >= _LEAD and blob[at + k - 1] >= _NOT_ASCII:
-                _set(tokens.contexts, _context(blob, at + k, min(k, _SIDE), min(length - k, _SIDE)))
+            if blob[at + k] >= LEAD and blob[at + k - 1] >= _NOT_ASCII:
+                before = min(k, _SIDE)
+                behind = min(length - k, _SIDE)
+                _set(tokens.contexts, _context(blob, at + k, before, behind))
+                tokens.crossings[_crossing(blob, at + k)] |= 1 << _SIDE * before + behind
     return 1
 
 
@@ -206,16 +216,26 @@ def _context(data: Bytes, at: int, before: int, behind: int) -> int:
 
 
 @helper
+def _crossing(data: Bytes, at: int) -> int:
+    return (integer(data[at - 1]) & _LOW) << 6 | integer(data[at]) & _LOW
+
+
+@helper
 def is_cut(tokens: Vocabulary, source: Bytes, start: int, at: int, end: int) -> int:
-    """Tell whether no token can reach across a place in a piece.
+    """Tell whether no token can reach across a place in a piece, where a character begins.
 
     A token that does has one to three bytes on either side of the place, or more; those bits are
-    all looked up.
+    all looked up that any token with these two bytes has set.
     """
-    if source[at] < _LEAD or source[at - 1] < _NOT_ASCII:
+    if source[at - 1] < _NOT_ASCII:
         return 0
+    known = tokens.crossings[_crossing(source, at)]
+    if known == 0:
+        return 1
     for before in range(1, min(_SIDE, at - start) + 1):
         for behind in range(1, min(_SIDE, end - at) + 1):
-            if _has(tokens.contexts, _context(source, at, before, behind)):
+            if known >> _SIDE * before + behind & 1 and _has(
+                tokens.contexts, _context(source, at, before, behind)
+            ):
                 return 0
     return 1

@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 LARGE = 8 * 1024
 """Chunks of more characters than this, and all that a child encodes, are for a worker only.
 
-It encodes shorter ones together, about so many characters at a time: each call takes as long as some
+It encodes shorter ones together, about so many characters at a time: a call takes as long as some
 hundred of them.
 """
 
