@@ -17,6 +17,7 @@ from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.ranks import RankModel, RankSource
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError
+from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
 from tokviz.pretokenize.tolerance import count_from
@@ -345,9 +346,11 @@ class Tokenizer:
         for line in lines:
             yield from self.encode(line, allowed_special)
 
-    def prepare(self) -> None:
-        """Do now, perhaps in a thread, what would otherwise delay the first long text."""
+    def prepare(self, text: str = "") -> None:
+        """Do now, perhaps in a thread, what would otherwise delay the first long text, or this."""
         self._model.prepare()
+        if self.split_pattern.unicode_of_tiktoken:
+            unicode_classes.prepare(text)
 
     def encode_to_numpy(
         self, text: str, allowed_special: AllowedSpecial = "all"

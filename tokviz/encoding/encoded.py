@@ -147,10 +147,7 @@ def piece_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
     import numpy as np
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    sizes = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
-    # A surrogate of byte text is one byte.
-    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
-    before = np.cumsum(sizes, dtype=np.int64) + at
+    before = np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64) + at
     found = array("q")
     found.frombytes(before[np.asarray(ends, np.int64) - 1].tobytes())
     return found

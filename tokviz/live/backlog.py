@@ -30,6 +30,10 @@ It encodes shorter ones together, about so many characters at a time: a call tak
 hundred of them.
 """
 
+_REMOVED_NOW = 32
+"""Chunks whose tokens an edit takes out of the counts at once."""
+
+
 REST_SECONDS = 0.25
 """So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
 
@@ -56,6 +60,7 @@ class Backlog:
         self._waiting: deque[Chunk] = deque()
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
+        self._dropped: deque[ChunkTokens] = deque()
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
@@ -64,7 +69,12 @@ class Backlog:
     @property
     def waits(self) -> bool:
         """Whether something is left for a worker, or for the editing thread to take over."""
-        return bool(self._waiting or self._done or self._uncounted)
+        return bool(self._waiting or self._done or self.counts_more)
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether a worker has tokens left to count, or to take out of the counts."""
+        return bool(self._uncounted or self._dropped)
 
     def encodes_now(self, n_chars: int) -> bool:
         """Tell whether the editing thread may encode a text of this length."""
@@ -91,6 +101,9 @@ class Backlog:
             return True
         if uncounted := _pop(self._uncounted):
             self.counts.add(uncounted)
+            return True
+        if dropped := _pop(self._dropped):
+            self.counts.remove([dropped])
             return True
         return False
 
@@ -166,11 +179,16 @@ class Backlog:
                 self.counts.remove([tokens])
 
     def drop(self, chunks: Iterable[Chunk]) -> None:
-        """Notice that chunks are no longer part of the document. For the editing thread."""
+        """Notice that chunks are no longer part of the document. For the editing thread.
+
+        The tokens of many are left in the counts until a worker takes them out.
+        """
         self.failure = None
         for entry in [entry for entry in self.slow if entry[0].block is None]:
             self.slow.remove(entry)
-        self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
+        dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
+        self.counts.remove(dropped[:_REMOVED_NOW])
+        self._dropped.extend(dropped[_REMOVED_NOW:])
 
 
 def _pop(queue: deque[_Item]) -> _Item | None:
