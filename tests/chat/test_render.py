@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
@@ -163,7 +164,7 @@ def test_texts_are_encoded_once(monkeypatch):
     texts: list[str] = []
     encode = tokenizer.encode_to_array
 
-    def counting(text: str, parse_specials: bool = True) -> list[int]:
+    def counting(text: str, parse_specials: bool = True) -> array[int]:
         texts.append(text)
         return encode(text, parse_specials)
 
