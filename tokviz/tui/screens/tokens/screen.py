@@ -41,6 +41,7 @@ from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
@@ -62,6 +63,7 @@ class TokensScreen(TokvizScreen):
     SCREEN_ID = "tokens"
     AUTO_FOCUS = "#text"
     CONTROLLERS = (
+        Explaining,
         Files,
         TokenizerChoice,
         Reading,
@@ -79,6 +81,7 @@ class TokensScreen(TokvizScreen):
             "Drag over text",
             "Selects it. The status line counts it, the Token panel says why it is not one token.",
         ),
+        RIGHT_CLICK,
         Gesture("Wheel", "Scrolls what the mouse is over."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
         Gesture("Click a panel's name", "Shows that panel."),
@@ -149,6 +152,7 @@ class TokensScreen(TokvizScreen):
             Editing(self, text),
             self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
+            Explaining(self, self._asked_why),
         )
         self._update_seconds: float | None = None
 
@@ -229,6 +233,15 @@ class TokensScreen(TokvizScreen):
                 self.call_after_refresh(self.text.pick_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
+
+    def _asked_why(self) -> Asked | str:
+        """Mean a token of the Mask panel that is not one of the text's own; else the text's."""
+        from tokviz.tui.widgets.mask_panel import MaskPanel
+
+        panel = self.panels.current
+        if isinstance(panel, MaskPanel) and panel.flow.has_focus and not panel.is_of_text:
+            return asked_of(panel.flow.tokens, panel.flow.pinned)
+        return asked_in(self.editor)
 
     # -- routing
 
