@@ -128,7 +128,7 @@ async def right_click_in_text(pilot: Pilot[None]) -> None:
 
 
 async def right_click_on_id(pilot: Pilot[None]) -> None:
-    await pilot.click("IdGrid", offset=(2, 0), button=3)
+    await pilot.click("IdGrid", offset=(8, 0), button=3)
 
 
 async def right_click_on_piece(pilot: Pilot[None]) -> None:
@@ -142,7 +142,7 @@ async def right_click_on_mask(pilot: Pilot[None]) -> None:
     await until(pilot, lambda: pilot.app.query("MaskFlow"))
     await until(pilot, lambda: pilot.app.screen.query_one("MaskFlow").n_tokens)  # type: ignore[attr-defined]
     await settle(pilot)
-    await pilot.click("MaskFlow", offset=(2, 1), button=3)
+    await pilot.click("MaskFlow", offset=(3, 0), button=3)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ async def test_a_right_click_on_a_token_of_a_conversation_and_of_the_vocabulary_
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
         assert isinstance(screen, ChatScreen)
-        await pilot.click(screen.views.current, offset=(8, 3), button=3)
+        await pilot.click(screen.views.current, offset=(20, 1), button=3)
         await answered(pilot)
     app = make_app("vocabulary")
     async with app.run_test(size=(120, 40)) as pilot:

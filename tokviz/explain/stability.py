@@ -90,7 +90,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     """
     tail = _tail(tok, text, parse_specials)
     if not tail or tok.remote:
-        return UnstableEnd(0, complete=not tok.remote)
+        return UnstableEnd(0, complete=not text)
     before = tok.encode_byte_text(tail, parse_specials)
     worst, character, becomes = len(before), "", before
     # Where the piece begins that holds the old end, by the sort of the next character, and the
@@ -154,13 +154,17 @@ def _reaching_over(
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
-    """Give the last pieces, as far as their tokens can depend on what comes next."""
-    text = text[-MOST_TAIL:]
-    spans = tok.split_byte_text(text, parse_specials) if text else []
-    if not spans or (text[slice(*spans[-1])] in tok.special_tokens and parse_specials):
-        # The text of a special token could still be part of a longer one.
-        return text[spans[-1][0] :] if spans else ""
-    return text[spans[-min(len(spans), _MOST_PIECES)][0] :]
+    """Give the last pieces, as far as their tokens can depend on what comes next.
+
+    Returns:
+        Nothing for an empty text, and for one that ends in a piece too long to look at.
+    """
+    last = text[-MOST_TAIL:]
+    spans = tok.split_byte_text(last, parse_specials) if last else []
+    n_whole = len(spans) if len(text) == len(last) else len(spans) - 2
+    if n_whole <= 0:
+        return ""
+    return last[spans[-min(n_whole, _MOST_PIECES)][0] :]
 
 
 def _n_same(before: Sequence[int], after: Sequence[int]) -> int:

@@ -42,7 +42,16 @@ class ReplayScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
     SCREEN_ID = "replay"
-    CONTROLLERS = (Transport, MergeSearch, Opening, Comparing, YourText, Views, Scaling, Explaining)
+    CONTROLLERS = (
+        Transport,
+        Explaining,
+        MergeSearch,
+        Opening,
+        Comparing,
+        YourText,
+        Views,
+        Scaling,
+    )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),

@@ -41,6 +41,7 @@ from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
@@ -139,6 +140,7 @@ class TokensScreen(TokvizScreen):
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
         self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
+        self.unstable = UnstableMark(self, text)
         self._pasted_edits = 0
         self.answer_with(
             self.files,
@@ -197,6 +199,7 @@ class TokensScreen(TokvizScreen):
         started = time.perf_counter()
         self.session.edits += 1
         self.session.is_sample = False
+        self.unstable.note()
         self.side.pin_cursor_token()
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
@@ -215,6 +218,7 @@ class TokensScreen(TokvizScreen):
 
     def _show_tokens(self) -> None:
         """Show the tokens that have become known."""
+        self.unstable.note()
         self.editor.sync()
         self.side.pin_cursor_token()
         self.side.sync()

@@ -54,7 +54,7 @@ class VocabularyScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#query"
     LOW_LINES = 28
-    CONTROLLERS = (TokenActions, Filtering, Pages, TokenizerChoice, Files, Explaining)
+    CONTROLLERS = (TokenActions, Explaining, Filtering, Pages, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
         Binding("backspace", "token_before", show=False),

@@ -108,6 +108,8 @@ class TokenEditor(DrawnRows):
         self.make_room: Callable[[], bool] = lambda: False
         """Called before something is typed or pasted where nothing is selected; True if that takes
         the place of the whole text, a sample that nobody touched."""
+        self.unstable = (0, 0)
+        """The characters whose tokens may change with the next one; the screen sets it."""
         self.last_edit_seconds = 0.0
         """How long the last edit took the editor and the live document."""
         self._show_invisibles = show_invisibles
@@ -280,6 +282,7 @@ class TokenEditor(DrawnRows):
             pin=self._span_of(self._pin) or nowhere,
             cursor=document.get_index_from_location(self.selection.end),
             focused=self.has_focus,
+            unstable=self.unstable,
         )
 
     def get_column_width(self, row: int, column: int) -> int:
