@@ -63,6 +63,7 @@ class Place:
         is_alone: Whether there is no text but the stretch itself, as on a token's page.
         id: The id of the token that is asked about, None for a selection.
         is_point: Whether the token is meant that is at `start`, whatever it is.
+        note: What else there is to know about it.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Place:
     is_alone: bool = False
     id: int | None = None
     is_point: bool = False
+    note: str = ""
 
     @property
     def data(self) -> bytes:
@@ -193,14 +195,20 @@ def rendered_place(rendering: Rendering, index: int) -> Place:
     place = _among(data, index - first, token_id, "the conversation ends there", specials=True)
     if place.is_in(tok):
         return place
-    start = _same_part(rendering, index, -1)
-    stop = _same_part(rendering, index, 1) + 1
+    special = rendering.is_special(index)
+    start = index if special else _same_part(rendering, index, -1)
+    stop = index + 1 if special else _same_part(rendering, index, 1) + 1
     data = [rendering.token_bytes(number) for number in range(start, stop)]
     structure = bool(rendering.from_structure[index])
     ends = "its part of the conversation ends there"
-    return _among(data, index - start, token_id, ends, specials=structure)
+    place = _among(data, index - start, token_id, ends, specials=structure)
+    return replace(place, note=_VIRTUAL) if special and not place.is_in(tok) else place
 
 
+_VIRTUAL = (
+    "The template asks for this special token, and the vocabulary does not hold it: this is what "
+    "becomes of its text."
+)
 _NEAR = 200
 """Tokens of a conversation on either side that are looked at."""
 
@@ -214,10 +222,9 @@ def _among(data: list[bytes], at: int, token_id: int, ends: str, *, specials: bo
 def _same_part(rendering: Rendering, index: int, step: int) -> int:
     """Find the last token in a direction that comes from the same part of the conversation."""
 
-    def origin(number: int) -> tuple[int, int, int]:
+    def origin(number: int) -> tuple[int, ...]:
         columns = rendering.from_structure, rendering.message_of, rendering.part_of
-        structure, message, part = (column[number] for column in columns)
-        return structure, message, part
+        return rendering.is_special(number), *(column[number] for column in columns)
 
     here = index
     while 0 <= here + step < len(rendering) and abs(here + step - index) < _NEAR * 10:
@@ -310,6 +317,8 @@ def _noted(found: Why, sentence: str) -> Why:
 
 
 def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
+    if place.note:
+        yield (place.note,)
     if tok.remote:
         yield (
             "Its own library encodes for this tokenizer, in another process: it says which tokens "

@@ -50,10 +50,10 @@ def _sections(answer: Why, width: int) -> list[list[Row]]:
     return [
         [*_head(answer, width), ()],
         _spaced(_cut_rows(answer, width)),
+        _spaced(_end_rows(answer, width)),
         _spaced(_merge_rows(answer, width)),
         _spaced(_one_rows(answer, width)),
         _spaced([] if answer.lineage is None else list(lineage_rows(answer.lineage, width))),
-        _spaced(_end_rows(answer, width)),
     ]
 
 
@@ -137,14 +137,14 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
 
 def _merge_rows(answer: Why, width: int) -> list[Row]:
     rows: list[Row] = []
-    traced = [cut for cut in answer.cuts if cut.trace is not None]
+    # A single byte is no matter of merges.
+    traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.piece) > 1]
     for cut in traced[:_MOST_TRACED]:
         assert cut.trace is not None
         rows += [()] if rows else []
         rows += trace_rows(cut.trace, width)
         if not cut.trace.steps and not cut.trace.note:
-            sentence = "None: it is a single byte." if len(cut.piece) == 1 else "No merge applies."
-            rows += flow(words_of(sentence), width)
+            rows += flow(words_of("No merge applies."), width)
     if len(traced) > _MOST_TRACED:
         rows += [(), *flow(words_of("Select less to see the merges of the other pieces."), width)]
     return rows
