@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from textual.pilot import Pilot
 from textual.widgets.text_area import Selection
 
@@ -18,14 +19,15 @@ from tokviz.settings import Settings
 from tokviz.tui import clipboard
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.clipboard import CopyResult
-from tokviz.tui.dialogs.more_keys import MoreKeys
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
+from tokviz.tui.palette import N_HUES, token_palette
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
+from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
 
 TEXT = "it's unbelievable, 12345  times"
 CONVERSATION = Conversation((Message("user", "unbelievable"), Message("assistant", "Yes, it is.")))
@@ -305,10 +307,58 @@ async def test_an_empty_text_gets_a_sentence() -> None:
         assert any("no token here" in toast.message for toast in app._notifications)
 
 
-async def test_the_chord_is_listed_with_the_others() -> None:
-    app = make_app()
+async def marked_end(pilot: Pilot[None]) -> str:
+    """Wait until the end of the text has been looked at, and give what is marked."""
+    screen = pilot.app.screen
+    assert isinstance(screen, TokensScreen)
+    await until(pilot, lambda: screen.editor.unstable != (0, 0))
+    first, last = screen.editor.unstable
+    assert last == screen.live.n_chars
+    return screen.live.text_in(first, last)
+
+
+async def test_the_tokens_at_the_end_that_may_change_are_marked_after_a_moment() -> None:
+    app = make_app(text="once upon a")
     async with app.run_test(size=(80, 24)) as pilot:
-        await begun(pilot)
-        await pilot.press("ctrl+l")
-        await settle(pilot)
-        assert isinstance(app.screen, MoreKeys)
+        screen = await begun(pilot)
+        assert isinstance(screen, TokensScreen)
+        assert await marked_end(pilot) == " a"
+        screen.editor.move_cursor((0, 11))
+        await pilot.press("space")
+        assert screen.editor.unstable == (0, 0)
+        assert await marked_end(pilot) == " "
+        cells = list(screen.editor.render_line(0))
+        marked = [cell.text for cell in cells if cell.style and cell.style.underline]
+        assert "".join(marked).strip() == "·"
+
+
+@pytest.mark.parametrize("no_color", [False, True], ids=["colour", "no colour"])
+def test_the_mark_shows_on_every_token_also_without_colour(no_color: bool) -> None:
+    styles = LookStyles(token_palette(True, "truecolor", no_color), Style.null())
+    for hue in range(N_HUES):
+        assert styles.style_of(hue | UNSTABLE) != styles.style_of(hue)
+
+
+async def test_a_text_that_ends_in_a_space_says_which_words_cannot_come() -> None:
+    app = make_app(text="once upon a ")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        assert isinstance(screen, TokensScreen)
+        screen.editor.move_cursor((0, 12))
+        await pilot.press("shift+f1")
+        said = " ".join(words(await answered(pilot)).split())
+        assert "At the end of the text" in said
+        assert "33,134 longer tokens begin with" in said
+        assert "the” (262)" in said
+        assert "Token healing" in said
+
+
+async def test_a_click_beside_and_the_same_key_close_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        for close in (lambda: pilot.press("shift+f1"), lambda: pilot.click(offset=(1, 1))):
+            await pilot.press("shift+f1")
+            await answered(pilot)
+            await close()
+            await until(pilot, lambda: app.screen is screen)

@@ -45,6 +45,8 @@ _NEAR_END = 4
 """So many of the last tokens may be told about the end."""
 
 
+ELSEWHERE = -1
+"""The id of a token that is asked about as another tokenizer than its own sees it."""
 _TEXT_ENDS = "the text ends there"
 
 
@@ -61,7 +63,8 @@ class Place:
             is looked at.
         parse_specials: Whether special tokens are recognised in it.
         is_alone: Whether there is no text but the stretch itself, as on a token's page.
-        id: The id of the token that is asked about, None for a selection.
+        id: The id of the token that is asked about, None for a selection; `ELSEWHERE` if it is a
+            token of another tokenizer.
         is_point: Whether the token is meant that is at `start`, whatever it is.
         note: What else there is to know about it.
     """
@@ -326,9 +329,13 @@ def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
         )
     elif tok.changes(place.text):
         yield ("The text is composed (Unicode's NFC) before the pattern cuts it.",)
-    if place.id is not None and ids != [place.id] and place.is_alone:
-        yield ("Standing alone, this text never becomes the token with the id "
-               f"{place.id}: encoding gives other tokens.",)  # fmt: skip
+    if place.id not in (None, ELSEWHERE) and ids != [place.id] and not place.note:
+        if place.is_alone:
+            yield (f"Standing alone, this text never becomes the token with the id {place.id}: "
+                   "encoding gives other tokens.",)  # fmt: skip
+        else:
+            yield ("In the whole text the tokens here are others: this is what becomes of the part "
+                   "of it that was looked at.",)  # fmt: skip
     yield from _borders(tok, place, ids)
 
 

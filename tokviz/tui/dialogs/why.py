@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.explain.why import Place, Why, as_text, explain
+from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Dialog, Hint
@@ -119,7 +119,7 @@ class WhyDialog(Dialog[None]):
             answers = self.answers[:1] or [explain(tokenizer, place)]
             task.tell(self._take, answers)
             if second:
-                other = replace(place, is_alone=False)
+                other = place if place.id is None else replace(place, id=ELSEWHERE)
                 answers = [*answers, explain(self._load(second), other)]
             return answers
 
