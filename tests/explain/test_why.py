@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import regex
+import tokenizers as hf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -185,6 +188,45 @@ def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> Non
             continue
         place = rendered_place(rendering, index)
         assert place.is_in(tok), (index, place)
+
+
+def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path) -> None:
+    vocab = {word: number for number, word in enumerate(["the", "cat", "sat", "[UNK]"])}
+    made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
+    made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
+    path = tmp_path / "words.json"
+    path.write_text(made.to_str())
+    tok = tokviz.load(path)
+    try:
+        live = LiveDocument("the cat", tok)
+        live.ids()
+        found = explain(tok, token_place(live, 0))
+        assert [token_id for _, token_id in found.tokens] == [0]
+        assert all(cut.alternative is None and cut.trace is None for cut in found.cuts)
+        assert "Its own library encodes for this tokenizer" in said(found.notes)
+        assert not found.at_end
+    finally:
+        tok.close()
+
+
+def test_a_regex_that_explodes_is_a_sentence() -> None:
+    base = tokviz.load("gpt2")
+    pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")
+    tok = base.with_parts(pattern, base.specials, nfc=False)
+    found = explain(tok, bytes_place(b"a " + b"z" * 60))
+    assert "takes longer than 1 s" in said(found.notes)
+
+
+def test_text_that_is_composed_before_it_is_cut_keeps_its_pieces_in_place() -> None:
+    tok = tokviz.load("qwen2")
+    text = "cafe\u0301s 12"
+    live = LiveDocument(text, tok)
+    ids = live.ids().tolist()
+    for index, token_id in enumerate(ids):
+        found = explain(tok, token_place(live, index))
+        assert token_id in [one for _, one in found.tokens]
+        assert found.cuts[0].alternative is not None
+        assert "composed" in said(found.notes)
 
 
 def test_characters_are_named_by_what_a_pattern_asks_of_them() -> None:
