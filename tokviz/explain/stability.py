@@ -106,6 +106,8 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         start = next(start for start, end in spans if end > len(tail))
         if start not in fronts:
             fronts[start] = _tokens_before(tok, after, tail, start)
+    # In a child every one takes a hundred times as long.
+    most = _MOST_TRIED // 20 if tok.in_child else _MOST_TRIED
     n_tried = 0
     for n_left, suffix in sorted(_reaching_over(tok, tail, before, fronts)):
         if n_left >= worst:
@@ -116,9 +118,9 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
             n_same = _n_same(before, after)
             if n_same < worst:
                 worst, character, becomes = n_same, one, after
-            if worst <= n_left or n_tried >= _MOST_TRIED:
+            if worst <= n_left or n_tried >= most:
                 break
-    n_tokens, complete = len(before) - worst, n_tried < _MOST_TRIED
+    n_tokens, complete = len(before) - worst, n_tried < most
     if not n_tokens:
         return UnstableEnd(0, complete=complete)
     data = b"".join(tok.token_bytes(token_id) for token_id in before[worst:])
@@ -295,8 +297,12 @@ def _tokens_from(tok: Tokenizer, first: int) -> list[bytes]:
 def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:
     """Say which tokens are not stable, and what a model that goes on behind them cannot say."""
     if not found.n_tokens:
-        if found.complete:
-            yield ("The tokens at the end stay as they are, whatever character comes next.",)
+        yield (
+            "The tokens at the end stay as they are, whatever character comes next."
+            if found.complete
+            else "It was not tried with every character whether the next one changes the tokens at "
+            "the end: that would take too long.",
+        )
         return
     some = "The last token" if found.n_tokens == 1 else f"The last {found.n_tokens} tokens"
     change = "changes" if found.n_tokens == 1 else "change"

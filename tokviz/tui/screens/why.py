@@ -65,6 +65,7 @@ class Explaining(Controller):
             return
         tokenizer, place = found
         second = self.session.where(self.settings.second_tokenizer)
+        second = "" if second == tokenizer.name else second
         dialog = WhyDialog(
             tokenizer,
             place,
