@@ -188,6 +188,8 @@ def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> Non
             continue
         place = rendered_place(rendering, index)
         assert place.is_in(tok), (index, place)
+        if token_id == 1774:
+            assert "It ends because a special token comes next." in as_text(explain(tok, place))
 
 
 def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path) -> None:

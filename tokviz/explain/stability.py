@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 from tokviz import bytetext
 from tokviz.explain.trace import encode_trace
 from tokviz.pretokenize.guard import split_ahead
-from tokviz.sentences import Sentence, counted
+from tokviz.sentences import Sentence
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -325,6 +325,6 @@ def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:
             for number, (token, token_id) in enumerate(found.examples):
                 sentence += [", " if number else "", token, f" ({token_id})"]
         yield (*sentence, ".")
-        n = counted(found.n_tokens, "token")
-        yield (f"Token healing leaves the last {n} to the model: cut the prompt before ",
+        last = "token" if found.n_tokens == 1 else f"{found.n_tokens} tokens"
+        yield (f"Token healing leaves the last {last} to the model: cut the prompt before ",
                found.data, ".")  # fmt: skip

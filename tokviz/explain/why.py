@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -189,52 +189,65 @@ def bytes_place(data: bytes, token_id: int | None = None, *, special: bool = Tru
 def rendered_place(rendering: Rendering, index: int) -> Place:
     """Ask about a token of a rendered conversation.
 
-    What stands around it is taken as one text where that is encoded to the same token; else only
-    the part of the conversation that it is in is, whose special tokens are plain text.
+    What stands between two special tokens is taken as one text where that is encoded to the same
+    token; else only the part of the conversation that it is in is.
     """
-    tok, token_id = rendering.tokenizer, rendering.ids[index]
-    first, last = max(0, index - _NEAR), min(len(rendering), index + _NEAR)
-    data = [rendering.token_bytes(number) for number in range(first, last)]
-    place = _among(data, index - first, token_id, "the conversation ends there", specials=True)
+    tok = rendering.tokenizer
+    if rendering.is_special(index):
+        place = _among(rendering, index, index, index + 1, specials=True)
+        return place if place.is_in(tok) else replace(place, note=_VIRTUAL)
+    start, stop = (_reach(rendering, index, step, lambda number: ()) for step in (-1, 1))
+    place = _among(rendering, index, start, stop + 1)
     if place.is_in(tok):
         return place
-    special = rendering.is_special(index)
-    start = index if special else _same_part(rendering, index, -1)
-    stop = index + 1 if special else _same_part(rendering, index, 1) + 1
-    data = [rendering.token_bytes(number) for number in range(start, stop)]
-    structure = bool(rendering.from_structure[index])
-    ends = "its part of the conversation ends there"
-    place = _among(data, index - start, token_id, ends, specials=structure)
-    return replace(place, note=_VIRTUAL) if special and not place.is_in(tok) else place
+    columns = rendering.from_structure, rendering.message_of, rendering.part_of
+    start, stop = (
+        _reach(rendering, index, step, lambda number: tuple(one[number] for one in columns))
+        for step in (-1, 1)
+    )
+    return _among(rendering, index, start, stop + 1)
 
 
 _VIRTUAL = (
     "The template asks for this special token, and the vocabulary does not hold it: this is what "
     "becomes of its text."
 )
-_NEAR = 200
+_NEAR = 2000
 """Tokens of a conversation on either side that are looked at."""
 
 
-def _among(data: list[bytes], at: int, token_id: int, ends: str, *, specials: bool) -> Place:
-    start = sum(map(len, data[:at]))
-    text = bytetext.from_bytes(b"".join(data))
-    return Place(text, start, start + len(data[at]), False, ends, specials, id=token_id)
-
-
-def _same_part(rendering: Rendering, index: int, step: int) -> int:
-    """Find the last token in a direction that comes from the same part of the conversation."""
-
-    def origin(number: int) -> tuple[int, ...]:
-        columns = rendering.from_structure, rendering.message_of, rendering.part_of
-        return rendering.is_special(number), *(column[number] for column in columns)
-
+def _reach(
+    rendering: Rendering, index: int, step: int, origin: Callable[[int], tuple[int, ...]]
+) -> int:
+    """Find the last token in a direction before a special one and before another origin."""
     here = index
-    while 0 <= here + step < len(rendering) and abs(here + step - index) < _NEAR * 10:
-        if origin(here + step) != origin(index):
+    while 0 <= here + step < len(rendering) and abs(here + step - index) < _NEAR:
+        if rendering.is_special(here + step) or origin(here + step) != origin(index):
             break
         here += step
     return here
+
+
+def _among(
+    rendering: Rendering, index: int, start: int, stop: int, *, specials: bool = False
+) -> Place:
+    """Ask about a token among the tokens from `start` to `stop`."""
+    data = [rendering.token_bytes(number) for number in range(start, stop)]
+    first = sum(map(len, data[: index - start]))
+    ends = "its part of the conversation ends there"
+    if stop == len(rendering):
+        ends = "the conversation ends there"
+    elif rendering.is_special(stop):
+        ends = "a special token comes next"
+    return Place(
+        bytetext.from_bytes(b"".join(data)),
+        first,
+        first + len(data[index - start]),
+        False,
+        ends,
+        specials,
+        id=rendering.ids[index],
+    )
 
 
 def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:

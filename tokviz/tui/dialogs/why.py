@@ -58,7 +58,7 @@ class WhyDialog(Dialog[None]):
     def __init__(
         self,
         tokenizer: Tokenizer,
-        place: Place,
+        place: Place | Callable[[], Place],
         second: str,
         *,
         load: Callable[[str], Tokenizer],
@@ -70,7 +70,7 @@ class WhyDialog(Dialog[None]):
 
         Args:
             tokenizer: The tokenizer at hand.
-            place: The token or the selection.
+            place: The token or the selection, or what finds it, in a thread.
             second: What loads the tokenizer that is shown beside it, empty for none.
             load: Loads that, in a thread.
             pick: Lets the user choose it.
@@ -113,9 +113,11 @@ class WhyDialog(Dialog[None]):
 
     def _work_out(self) -> None:
         """Explain in a thread; the tokenizer at hand comes first."""
-        tokenizer, place, second = self._tokenizer, self._place, self._second
+        tokenizer, second = self._tokenizer, self._second
+        found = self._place
 
         def work(task: Task) -> list[Why]:
+            place = found if isinstance(found, Place) else found()
             answers = self.answers[:1] or [explain(tokenizer, place)]
             task.tell(self._take, answers)
             if second:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from tokviz.explain.why import Place
     from tokviz.live.document import LiveDocument
 
-Asked = tuple[Tokenizer, "Place"]
-"""A token or a selection, and whose."""
+Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
+"""A token or a selection, or what finds it in a thread; and whose."""
 RIGHT_CLICK = Gesture(
     "Right click on a token or a selection",
     "“Why?”: what cut it, the merges that made it, why it is not one token.",
@@ -132,4 +133,5 @@ def asked_of(tokens: Rendering | None, index: int | None) -> Asked | str:
 
     if tokens is None or index is None or not 0 <= index < len(tokens):
         return NO_TOKEN
-    return tokens.tokenizer, rendered_place(tokens, index)
+    # It may ask a child, which the screen does not wait for.
+    return tokens.tokenizer, partial(rendered_place, tokens, index)
