@@ -265,10 +265,16 @@ def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:
 # -- the answer
 
 
-def explain(tok: Tokenizer, place: Place) -> Why:
+def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
     """Say what a tokenizer makes of a stretch of a text, and why.
 
     It may ask a child process, if the tokenizer's pattern is guarded or it encodes elsewhere.
+
+    Args:
+        tok: The tokenizer.
+        place: The stretch.
+        end: Whether to find out, too, which tokens at the end of the text may change, if the
+            stretch is there: that takes longer than all the rest.
     """
     regex = "" if tok.remote else tok.split_pattern.regex
     empty = Why(tok.name, tok.split_pattern.name, regex)
@@ -278,7 +284,7 @@ def explain(tok: Tokenizer, place: Place) -> Why:
         return _noted(empty, f"More than {MOST_BYTES:,} bytes are too many to explain at once.")
     try:
         with tolerant() as stuck:
-            found = _explained(tok, _around(tok, place) if place.is_point else place, empty)
+            found = _explained(tok, _around(tok, place) if place.is_point else place, empty, end)
     except TokvizError as error:
         return _noted(empty, why(f"{tok.name} gives no answer", error))
     notes = [*found.notes, *((why("A stretch of it is one piece", slow),) for slow in stuck[:1])]
@@ -294,7 +300,7 @@ def _around(tok: Tokenizer, place: Place) -> Place:
     return place
 
 
-def _explained(tok: Tokenizer, place: Place, empty: Why) -> Why:
+def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     story = tok.tokenize_byte_text(place.text, place.parse_specials)
     touched = [
         number
@@ -318,7 +324,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why) -> Why:
         one=why_not_one_token(tok, asked, place.parse_specials),
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
-    if place.is_end and len(story.ids) - touched[-1] <= _NEAR_END and not tok.remote:
+    if end and place.is_end and len(story.ids) - touched[-1] <= _NEAR_END and not tok.remote:
         unstable = unstable_end(tok, place.text, place.parse_specials)
         if place.end >= len(bytetext.to_bytes(place.text)) - len(unstable.data):
             found = replace(found, at_end=tuple(sentences_of(unstable)))

@@ -83,6 +83,8 @@ class WhyDialog(Dialog[None]):
         self._load, self._pick, self._alone, self._copy = load, pick, alone, copy
         self.answers: list[Why] = []
         """What is known by now: of the tokenizer at hand, and of the second one."""
+        self._first: Why | None = None
+        """The whole answer of the tokenizer at hand."""
         self.view = RowsView(id="why")
 
     def compose_body(self) -> ComposeResult:
@@ -118,7 +120,10 @@ class WhyDialog(Dialog[None]):
 
         def work(task: Task) -> list[Why]:
             place = found if isinstance(found, Place) else found()
-            answers = self.answers[:1] or [explain(tokenizer, place)]
+            if self._first is None:
+                task.tell(self._take, [explain(tokenizer, place, end=False)])
+                self._first = explain(tokenizer, place)
+            answers = [self._first]
             task.tell(self._take, answers)
             if second:
                 other = place if place.id is None else replace(place, id=ELSEWHERE)
