@@ -1,0 +1,44 @@
+"""Tables of names and numbers, aligned or in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+Row = tuple[str, ...]
+
+
+def ratio(value: float | None) -> str:
+    """Write a ratio, "–" where there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def percent(value: float | None) -> str:
+    """Write a difference in per cent, "–" where there is none."""
+    return "–" if value is None else f"{value:+.1%}"
+
+
+def plain_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Align a table whose first row are heads: names to the left, numbers to the right."""
+    sizes = [[_n_columns(cell) for cell in row] for row in rows]
+    widths = list(map(max, zip(*sizes, strict=True)))
+    for row, own in zip(rows, sizes, strict=True):
+        gaps = [" " * (width - size) for width, size in zip(widths, own, strict=True)]
+        numbers = (gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))
+        yield "  ".join((row[0] + gaps[0], *numbers)).rstrip()
+
+
+def _n_columns(text: str) -> int:
+    """Count the columns that text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Write a table whose first row are heads as Markdown."""
+    for number, row in enumerate(rows):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        if not number:
+            yield f"|---|{'---:|' * (len(row) - 1)}"
