@@ -339,6 +339,7 @@ def search(seed: int, n_actions: int, only: int | None = None, verbose: bool = F
         if crash is not None:
             crashes.append(crash)
             _print_crash(seed, crash)
+        gc.unfreeze()  # every app froze what was there after its first frame, for itself alone
         gc.collect()
         memory.append(_resident_bytes())
         number += 1
