@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -56,16 +57,19 @@ class ManyTexts:
         lengths: dict[str, set[int]] = {}
         for text in self._texts:
             lengths.setdefault(text[0], set()).add(len(text))
-        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+        self._lengths = {first: sorted(found) for first, found in lengths.items()}
         self._first = re.compile(f"[{''.join(map(re.escape, sorted(lengths)))}]")
 
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
         """Find the first at `pos` or later which ends at `endpos` or before."""
         for start in self._first.finditer(text, pos, endpos):
             first = start.start()
-            for length in self._lengths[text[first]]:
-                found = text[first : first + length]
-                if found in self._texts and first + len(found) <= endpos:
+            lengths = self._lengths[text[first]]
+            # A file may list thousands of lengths, most of them longer than what is left.
+            n_fit = bisect_right(lengths, min(len(text), endpos) - first)
+            for number in range(n_fit - 1, -1, -1):
+                found = text[first : first + lengths[number]]
+                if found in self._texts:
                     return Match(found, first)
         return None
 
