@@ -230,10 +230,10 @@ async def test_chords_in_one_read_go_from_screen_to_screen_and_letters_to_the_la
     app = EarlyApp()
     async with app.run_test() as pilot:
         await begun(pilot)
-        press_at_once(app, LEADER, "5", "q", LEADER, "2", LEADER, "3", LEADER, "1", "x", "y")
+        press_at_once(app, LEADER, "6", "q", LEADER, "3", LEADER, "4", LEADER, "1", "x", "y")
         await until(pilot, lambda: app.session.live.text == "xyhello")
         assert set(app._made) == {"tokens", "vocabulary"}, "screens passed by are not made"
-        await pilot.press(LEADER, "5")
+        await pilot.press(LEADER, "6")
         assert app.screen.field.value == "q"
 
 

@@ -31,6 +31,7 @@ from tokviz.cli import options
 from tokviz.cli.inputs import for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json
 from tokviz.cli.replay_frames import label
+from tokviz.compare.figures import HEADS, TableRow, figure_cells, markdown_table
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted, said
@@ -38,9 +39,6 @@ from tokviz.sentences import counted, said
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement
     from tokviz.compare.figures import Figures
-
-HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
-Row = tuple[str, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,40 +82,21 @@ def run(arguments: argparse.Namespace) -> int:
     return for_each_input(names, compare_one)
 
 
-def table_rows(comparison: Comparison) -> Iterator[Row]:
+def table_rows(comparison: Comparison) -> Iterator[TableRow]:
     """Give the cells of the table, heads first."""
     yield ("", *HEADS)
     figures = comparison.figures
     for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
-        difference = _percent(own.difference(figures[0])) if number else ""
-        yield (
-            safe(side.tokenizer.name), f"{own.n_tokens:,}", _number(own.bytes_per_token),
-            _number(own.chars_per_token), _number(own.tokens_per_word), difference,
-        )  # fmt: skip
+        base = figures[0] if number else None
+        yield (safe(side.tokenizer.name), *figure_cells(own, base))
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1%}"
-
-
-def plain_table(rows: Sequence[Row]) -> Iterator[str]:
+def plain_table(rows: Sequence[TableRow]) -> Iterator[str]:
     """Align a table whose first row are heads: names to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *cells in rows:
         numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
         yield "  ".join((f"{name:<{widths[0]}}", *numbers)).rstrip()
-
-
-def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Write a table whose first row are heads as Markdown."""
-    for number, row in enumerate(rows):
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-        if not number:
-            yield f"|---|{'---:|' * (len(row) - 1)}"
 
 
 def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:

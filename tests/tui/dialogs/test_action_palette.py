@@ -65,6 +65,9 @@ async def pick(pilot: Pilot[None], query: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("query", "title"),
     [
+        ("compare", "Compare screen"),
+        ("versus", "Compare screen"),
+        ("diff", "Compare screen"),
         ("compare", "Splits panel"),
         ("compare", "Replay: Compare with another"),
         ("explain", "Token panel"),

@@ -1,0 +1,125 @@
+"""The Compare screen: rows of tokens over the same text, a table, and a card of a disagreement."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import Gesture
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tokenizer_item
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.compare.choosing import Compared
+from tokviz.tui.screens.compare.figures import Table
+from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.widgets.bar import BarItem
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.splits.view import GlossView
+
+POLL_SECONDS = 0.2
+"""How often it is looked whether more of the text at hand is encoded."""
+
+_EMPTY = "Your text is empty. Ctrl+E goes to the Tokens screen, where you type, paste or open one."
+
+
+class CompareScreen(TokvizScreen):
+    """See the text at hand in several tokenizers, where they disagree, and why."""
+
+    SCREEN_ID = "compare"
+    CSS_PATH = "screen.tcss"
+    AUTO_FOCUS = "#gloss"
+    CONTROLLERS = (Disagreements, Compared, Table, TokenizerChoice)
+    GESTURES = (
+        Gesture("Click a token", "Shows the disagreement there, and its cause."),
+        Gesture("Wheel", "Scrolls all rows together."),
+        Gesture("Click a name in the table", "Differences are to this tokenizer then."),
+        Gesture("Click ×", "Removes the tokenizer."),
+        Gesture("Click the tokenizer", "Opens the list of tokenizers: it changes the first row."),
+    )
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        self.fit(self.app.size)
+        palette = palette_of(self.app)
+        self.state = state = CompareState(self.session)
+        self.gloss = GlossView(self.session.live, state.rows(), palette, id="gloss")
+        self.table = LinkRows(palette, id="table")
+        self.card = RowsView(palette, id="card")
+        self.frame = Container(self.gloss, Static(_EMPTY, id="empty"), id="lanes")
+        self.frame.border_title = " Tokens "
+        self.disagreements = Disagreements(self, state, self.gloss, self.card)
+        self.compared = Compared(self, state, self._show_others, self._show_tokens)
+        self.figures = Table(self, state, self.table)
+        self.answer_with(self.disagreements, self.compared, self.figures, TokenizerChoice(self))
+        self._revision = self.session.live.revision
+        self._poll: Timer | None = None
+        yield self.title_bar
+        with Container(id="work"):
+            yield self.frame
+            yield Container(self.card, self.table, id="below")
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Load what was compared last."""
+        self.disagreements.forget()
+        self.compared.begin()
+        self.figures.read_prices()
+        self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
+        self.call_after_refresh(self.begin_answering)
+
+    def on_screen_resume(self) -> None:
+        """Take up what has become of the text on the Tokens screen."""
+        self._take_up()
+
+    def on_screen_suspend(self) -> None:
+        """Do nothing while another screen is shown."""
+        self.compared.rest()
+        if self._poll is not None:
+            self._poll.pause()
+
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Show another tokenizer in the first row."""
+        self._take_up()
+
+    def _take_up(self) -> None:
+        live = self.session.live
+        self.compared.follow()
+        if live.revision != self._revision:
+            self._revision = live.revision
+            self.disagreements.forget()
+        self._show_rows()
+        if self._poll is not None:
+            self._poll.resume()
+
+    def _look(self) -> None:
+        """Show more tokens of the text at hand, which the Tokens screen encodes."""
+        self._show_tokens()
+        if self.session.live.settled and self._poll is not None:
+            self._poll.pause()
+
+    def _show_others(self) -> None:
+        """Show other tokenizers."""
+        self.disagreements.forget()
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        self.set_class(self.session.live.n_chars == 0, "-empty")
+        self.gloss.set_rows(self.state.rows())
+        self.figures.show()
+        self.show_keys()
+
+    def _show_tokens(self) -> None:
+        """Show tokens that have become known."""
+        self.gloss.sync()
+        self.figures.show()
+
+    # -- the lines above and below
+
+    def title_items(self) -> list[BarItem]:
+        """Name the tokenizer in use."""
+        return [tokenizer_item(self.session.tokenizer)]
