@@ -69,7 +69,7 @@ async def pick(pilot: Pilot[None], query: str, title: str) -> None:
         ("versus", "Compare screen"),
         ("diff", "Compare screen"),
         ("compare", "Splits panel"),
-        ("compare", "Replay: Compare with another"),
+        ("compare with", "Replay: Compare with another"),
         ("explain", "Token panel"),
         ("tutorial", "Help"),
         ("settings", "Dark or light"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
 from tokviz.errors import TokvizError
 from tokviz.prices import ModelPrice, load_prices, model_for
@@ -17,9 +19,16 @@ from tokviz.tui.widgets.rows_view import RowsView
 class Table(Copying):
     """Shows, compares and copies the figures."""
 
-    def __init__(self, screen: TokvizScreen, state: CompareState, rows: RowsView) -> None:
-        """Take the state, and what shows the table."""
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        rows: RowsView,
+        based: Callable[[], object],
+    ) -> None:
+        """Take the state, what shows the table, and what hears of another base."""
         super().__init__(screen)
+        self._based = based
         self._state, self._rows = state, rows
         self._words = WordCounter()
         self._counted_for = -1
@@ -59,10 +68,9 @@ class Table(Copying):
         """Give what the table says of every tokenizer."""
         state = self._state
         notes = ["", *(other.error or "loading…" for other in state.others)]
-        tokenizers = [self.session.tokenizer, *(other.tokenizer for other in state.others)]
         lines = []
         for name, document, note, tokenizer in zip(
-            state.names, state.documents, notes, tokenizers, strict=True
+            state.names, state.documents, notes, state.tokenizers, strict=True
         ):
             if document is None or tokenizer is None:
                 lines.append(Line(name, None, note=note))
@@ -76,13 +84,14 @@ class Table(Copying):
             lines.append(Line(name, figures, complete, failure, model))
         return lines
 
-    @action("Compare with the next tokenizer", "b", section="Table", footer="base",
+    @action("Differences to the next tokenizer", "b", section="Table", footer="base",
             call="use_base(-1)", words="difference percent")  # fmt: skip
     def use_base(self, number: int) -> None:
         """Differences in the table are to this one. A click on a name chooses it too."""
         n_lines = len(self._state.names)
         self._state.base = (self._state.base + 1) % n_lines if number < 0 else number
         self.show()
+        self._based()
 
     @action("Copy the table as Markdown", "f4", section="Table", words="export")
     def copy_markdown(self) -> None:

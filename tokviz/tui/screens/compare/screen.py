@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tokviz.session import ShowToken
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
@@ -17,7 +19,10 @@ from tokviz.tui.screens.compare.choosing import Compared
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.looking import Disagreements
 from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.screens.compare.views import Views
+from tokviz.tui.screens.compare.vocabularies import Vocabularies
 from tokviz.tui.widgets.bar import BarItem
+from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
 
@@ -33,11 +38,13 @@ class CompareScreen(TokvizScreen):
     SCREEN_ID = "compare"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
-    CONTROLLERS = (Disagreements, Compared, Table, TokenizerChoice)
+    CONTROLLERS = (Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice)
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
         Gesture("Wheel", "Scrolls all rows together."),
         Gesture("Click a name in the table", "Differences are to this tokenizer then."),
+        Gesture("Click “Vocabularies”", "Shows what two vocabularies share."),
+        Gesture("Click a token there", "Shows it on the Vocabulary screen."),
         Gesture("Click ×", "Removes the tokenizer."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers: it changes the first row."),
     )
@@ -50,17 +57,29 @@ class CompareScreen(TokvizScreen):
         self.gloss = GlossView(self.session.live, state.rows(), palette, id="gloss")
         self.table = LinkRows(palette, id="table")
         self.card = RowsView(palette, id="card")
-        self.frame = Container(self.gloss, Static(_EMPTY, id="empty"), id="lanes")
-        self.frame.border_title = " Tokens "
+        self.vocabulary_rows = LinkRows(palette, id="vocabularies")
+        empty = Static(_EMPTY, id="empty")
+        frame = Container(self.gloss, empty, self.vocabulary_rows, id="lanes")
+        views = {"tokens": self.gloss, "vocabularies": self.vocabulary_rows}
         self.disagreements = Disagreements(self, state, self.gloss, self.card)
         self.compared = Compared(self, state, self._show_others, self._show_tokens)
-        self.figures = Table(self, state, self.table)
-        self.answer_with(self.disagreements, self.compared, self.figures, TokenizerChoice(self))
+        self.figures = Table(self, state, self.table, self._show_view)
+        self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
+        self.views = Views(self, frame, views, self._show_view)
+        self.answer_with(
+            self.disagreements,
+            self.compared,
+            self.figures,
+            self.vocabularies,
+            self.views,
+            TokenizerChoice(self),
+        )
+        self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None
         yield self.title_bar
         with Container(id="work"):
-            yield self.frame
+            yield frame
             yield Container(self.card, self.table, id="below")
         yield self.keys
 
@@ -111,7 +130,21 @@ class CompareScreen(TokvizScreen):
         self.set_class(self.session.live.n_chars == 0, "-empty")
         self.gloss.set_rows(self.state.rows())
         self.figures.show()
+        self._show_view()
         self.show_keys()
+
+    def _show_view(self) -> None:
+        """Show what is new in the view at the front, where it is not shown all the time."""
+        is_tokens = self.views.front == "tokens"
+        self.set_class(not is_tokens, "-vocabularies")
+        if not is_tokens:
+            self.vocabularies.show()
+
+    @on(RowsView.Picked)
+    def _picked(self, event: RowsView.Picked) -> None:
+        event.stop()
+        if isinstance(event.action, ToToken):
+            self.session.ask(ShowToken(event.action.token_id))
 
     def _show_tokens(self) -> None:
         """Show tokens that have become known."""

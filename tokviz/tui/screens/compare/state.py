@@ -72,6 +72,11 @@ class CompareState:
         lanes = (other.lane for other in self.others)
         return [self.live, *(None if lane is None else lane.document for lane in lanes)]
 
+    @property
+    def tokenizers(self) -> list[Tokenizer | None]:
+        """All of them, None for those that are not loaded."""
+        return [self.session.tokenizer, *(other.tokenizer for other in self.others)]
+
     def rows(self) -> list[TokenRow]:
         """Give the rows to stack, those that there are."""
         pairs = zip(self.names, self.documents, strict=True)
