@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import nasty
 from tests.oracles.comparing import CAST, casts, load, slow_spans
+from tests.profiles import examples
 from tokviz import Tokenizer, bytetext
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.lanes import (
@@ -115,6 +116,7 @@ def test_a_search_says_where_tokens_are_not_known_yet() -> None:
     assert previous_span(tracks, 100).waits
 
 
+@examples(40)
 @given(text=nasty.byte_texts, names=casts, before=st.integers(0, 3))
 def test_a_cause_found_from_a_window_is_that_of_the_whole_text(
     text: str, names: list[str], before: int

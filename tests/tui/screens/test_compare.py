@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -247,3 +248,66 @@ async def test_without_colours_marks_tell_the_rows_apart(
         await settle(pilot)
         assert "▌123▏45" in shown(app) and "‿123▏45" in shown(app)
         assert any(set(line.split()) == {"▲"} for line in lines(app))
+
+
+async def test_the_second_view_tells_what_two_vocabularies_share() -> None:
+    app = make_app(compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("f2")
+        await settle(pilot)
+        one, other = (tokviz.load(name).vocab for name in ("gpt-4", "gpt2"))
+        both = set(one.values()) & set(other.values())
+        found = screen.vocabularies.difference
+        assert found is not None
+        assert abs(len(found.in_a) - len(both)) <= 1, "a special token may be plain in the other"
+        words = " ".join(shown(app).split())
+        counts = (len(found.only_in_a), len(found.in_a), len(found.only_in_b))
+        assert " ".join(["tokens", *(f"{count:,}" for count in counts)]) in words
+        assert "Script" in words and "Latin" in words
+        await pilot.press("v")
+        await settle(pilot)
+        assert screen.vocabularies.difference is not found
+        assert "only o200k_base" in shown(app)
+        await pilot.press("b")
+        await settle(pilot)
+        assert "only gpt2" in shown(app)
+        await pilot.press("b", "b")
+        await settle(pilot)
+        screen.vocabulary_rows.focus()
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: app.current_mode == "vocabulary")
+        await pilot.press("alt+q", "n")
+        await settle(pilot)
+        assert screen.views.front == "tokens"
+        assert screen.disagreements.span == (6, 10)
+
+
+async def test_the_vocabulary_view_says_what_it_needs() -> None:
+    app = make_app(compared=())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await show(pilot)
+        await click(pilot, "Vocabularies")
+        assert "Add a tokenizer (a) to see" in shown(app)
+
+
+async def test_a_lane_that_fails_says_so_and_the_others_go_on(tmp_path: Path) -> None:
+    hf = pytest.importorskip("tokenizers")
+    vocab = {word: number for number, word in enumerate(["the", "cat", "[UNK]"])}
+    made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
+    made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
+    content = json.loads(made.to_str())
+    bomb = {"type": "Replace", "pattern": {"String": "q"}, "content": "q" * 100_000}
+    content["normalizer"] = {"type": "Sequence", "normalizers": [bomb, bomb]}
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(content))
+    app = make_app("the cat 12345 qqqqqq", compared=(str(path), "gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: screen.figures.lines()[1].note not in ("", "loading…"))
+        assert screen.figures.lines()[1].note[:20] in " ".join(shown(app).split())
+        rows = [line for line in lines(app) if "12345" in line or "123" in line]
+        assert len(rows) == 3
+        await pilot.press("n")
+        await settle(pilot)
+        assert "not known yet" in said(app)

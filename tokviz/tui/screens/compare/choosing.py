@@ -47,6 +47,13 @@ class Compared(Controller):
         """Encode nothing while the screen is not seen."""
         self._is_seen = False
 
+    def end(self) -> None:
+        """End with the app."""
+        self._is_seen = False
+        for other in self._state.others:
+            if other.tokenizer is not None:
+                other.tokenizer.close()
+
     def follow(self) -> None:
         """Take up what has become of the text; the screen is seen."""
         self._is_seen = True

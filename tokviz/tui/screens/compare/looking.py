@@ -26,10 +26,16 @@ class Disagreements(Controller):
     """Knows the place that the user looks at. Searches and explains in threads."""
 
     def __init__(
-        self, screen: TokvizScreen, state: CompareState, gloss: GlossView, card: RowsView
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        gloss: GlossView,
+        card: RowsView,
+        reveal: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the text, and what shows a disagreement."""
+        """Take the state, what shows the text, the card, and what brings the text into view."""
         super().__init__(screen)
+        self._reveal = reveal
         self._state, self._gloss, self._card = state, gloss, card
         self._steps: deque[int] = deque()
         self._is_searching = False
@@ -74,6 +80,7 @@ class Disagreements(Controller):
     # -- searching
 
     def _step(self, step: int) -> None:
+        self._reveal()
         if len(self._state.rows()) < 2:
             self.say("There is nothing to compare with. Add a tokenizer (a).")
             return

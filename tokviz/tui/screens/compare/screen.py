@@ -61,7 +61,7 @@ class CompareScreen(TokvizScreen):
         empty = Static(_EMPTY, id="empty")
         frame = Container(self.gloss, empty, self.vocabulary_rows, id="lanes")
         views = {"tokens": self.gloss, "vocabularies": self.vocabulary_rows}
-        self.disagreements = Disagreements(self, state, self.gloss, self.card)
+        self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.compared = Compared(self, state, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
@@ -101,6 +101,10 @@ class CompareScreen(TokvizScreen):
         if self._poll is not None:
             self._poll.pause()
 
+    def on_unmount(self) -> None:
+        """Let go of the other tokenizers."""
+        self.compared.end()
+
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer in the first row."""
         self._take_up()
@@ -139,6 +143,10 @@ class CompareScreen(TokvizScreen):
         self.set_class(not is_tokens, "-vocabularies")
         if not is_tokens:
             self.vocabularies.show()
+
+    def _reveal_tokens(self) -> None:
+        if self.views.front != "tokens":
+            self.views.show_view("tokens")
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
+from tokviz.compare.vocabularies import Group, VocabularyDifference, diff_vocabularies
 from tokviz.errors import TokvizError
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
@@ -15,7 +16,7 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Do, Role, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.flow import Do, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex
 
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.compare.vocabularies import Group
-
 _MOST_TOKENS = 120
 _MOST_LABEL = 32
-_COLUMN = 11
+_NAME, _COLUMN = 19, 17
+_GRID = _NAME + 3 * _COLUMN
+"""Columns of a table: of its names, of each of its numbers, of all."""
 
 _ALONE = "Add a tokenizer (a) to see what its vocabulary shares with the one in use."
 
@@ -126,18 +127,21 @@ def difference_rows(
         links: Whether the tokens of the first are those that the Vocabulary screen shows.
         width: Columns of a row.
     """
-    room = min(24, max(8, width - 3 * _COLUMN))
     heads = (f"only {names[0]}", "both", f"only {names[1]}")
-    yield _cells("", heads, room, "dim")
     counts = len(found.only_in_a), len(found.in_a), len(found.only_in_b)
-    yield _cells("tokens", [f"{count:,}" for count in counts], room, "heading")
     n_other = len(found.under_other_ids)
-    yield _cells("  under the same id", ("", f"{len(found.in_a) - n_other:,}", ""), room)
-    yield _cells("  under other ids", ("", f"{n_other:,}", ""), room)
-    for title, groups in (("Script", found.by_script), ("Length in bytes", found.by_length)):
-        yield ()
-        yield (Span(fit(title, width), "heading"),)
-        yield from _group_rows(groups, room)
+    ids = Group("under the same id", 0, len(found.in_a) - n_other, 0)
+    other_ids = Group("under other ids", 0, n_other, 0)
+    yield from _grid("", [Group("tokens", *counts), ids, other_ids], heads, width)
+    yield ()
+    scripts = _grid("Script", found.by_script, heads, width)
+    lengths = _grid("Length in bytes", found.by_length, heads, width)
+    if width >= 2 * _GRID + 2:
+        gap = Span("  ")
+        for left, right in zip_longest(scripts, lengths, fillvalue=None):
+            yield (*(left or (Span(" " * _GRID),)), gap, *(right or ()))
+    else:
+        yield from (*scripts, (), *lengths)
     a, b = found.a, found.b
     for title, index, rows in (
         (f"Only in {names[0]}", a, found.only_in_a),
@@ -152,14 +156,19 @@ def difference_rows(
         yield from flow(_moved(found, links), width)
 
 
-def _group_rows(groups: Sequence[Group], room: int) -> Iterator[Row]:
-    for name, *counts in groups:
-        yield _cells(f"  {name}", [f"{count:,}" if count else "" for count in counts], room)
-
-
-def _cells(name: str, cells: Sequence[str], room: int, role: Role = "text") -> Row:
-    numbers = "".join(fit(cell, _COLUMN - 1).rjust(_COLUMN) for cell in cells)
-    return (Span(column(name, room), "text" if role == "text" else role), Span(numbers, role))
+def _grid(title: str, groups: Sequence[Group], heads: Sequence[str], width: int) -> list[Row]:
+    """Draw groups below heads; zeros are left out."""
+    columns = min(_COLUMN, max(8, (width - _NAME) // 3))
+    names = max(1, min(_NAME, width - 3 * columns))
+    rows: list[Row] = []
+    for name, *cells in ((title, *heads), *groups):
+        texts = [cell if isinstance(cell, str) else f"{cell:,}" if cell else "" for cell in cells]
+        numbers = "".join(fit(text, columns - 1).rjust(columns) for text in texts)
+        label = column(f"  {name}" if rows else str(name), names)
+        rows.append(
+            (Span(label, "text" if rows else "heading"), Span(numbers, "text" if rows else "dim"))
+        )
+    return rows
 
 
 def _tokens(index: VocabularyIndex, rows: npt.NDArray[np.int64], links: bool) -> list[Word]:
