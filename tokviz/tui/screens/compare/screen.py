@@ -56,7 +56,7 @@ class CompareScreen(TokvizScreen):
         self.state = state = CompareState(self.session)
         self.gloss = GlossView(self.session.live, state.rows(), palette, id="gloss")
         self.table = LinkRows(palette, id="table")
-        self.card = RowsView(palette, id="card")
+        self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
         empty = Static(_EMPTY, id="empty")
         frame = Container(self.gloss, empty, self.vocabulary_rows, id="lanes")
