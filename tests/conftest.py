@@ -40,10 +40,15 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py")
-"""Files of few tests that take long: begun last, they would leave one worker idle."""
+LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py", "/tui/screens/")
+"""Files that take long, or their folder: begun last, they would leave one worker idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest."""
-    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        return next((i for i, part in enumerate(LONG) if part in path), len(LONG))
+
+    items.sort(key=place)

@@ -19,7 +19,10 @@ SMALLEST_RUNS = {
     "opening": ["--size", "20K", "--runs", "1", "--typing-runs", "1"],
     "paste": ["--sizes", "5K", "--runs", "1"],
     "count": ["--runs", "1"],
-    "replay": ["--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"],
+    "replay": [
+        *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
+        *("--vocabularies", "gpt2"),
+    ],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1", "--vocabulary", "gpt2"],

@@ -77,14 +77,18 @@ def test_what_is_composed_is_one_token_of_all_its_characters():
     assert QWEN.encode_with_borders("Am\u00e9lie")[1] is None
 
 
-@given(text=st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=30))
-def test_hugging_faces_library_gives_the_same_ids(text, tmp_path_factory):
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """The tokenizer in Hugging Face's library, read once: that takes longer than all examples."""
     tokenizers = pytest.importorskip("tokenizers")
-    folder = tmp_path_factory.getbasetemp() / "qwen2.json"
-    if not folder.exists():
-        QWEN.save(folder)
-    assert json.loads(folder.read_text())["normalizer"] == {"type": "NFC"}
-    theirs = tokenizers.Tokenizer.from_file(str(folder))
+    path = tmp_path_factory.mktemp("saved") / "qwen2.json"
+    QWEN.save(path)
+    assert json.loads(path.read_text())["normalizer"] == {"type": "NFC"}
+    return tokenizers.Tokenizer.from_file(str(path))
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=30))
+def test_hugging_faces_library_gives_the_same_ids(text, theirs):
     text += "e\u0301 \u1112\u1161\u11ab<|im_end|>\u0338"
     assert theirs.encode(text).ids == QWEN.encode(text)
 

@@ -50,7 +50,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
 
     def run(line: str) -> str:
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", line],
+            ["bash", "-c", line],
             cwd=folder / "work",
             env=environment,
             capture_output=True,

@@ -13,6 +13,11 @@ b'caf\xe9'
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RAW_BYTES = re.compile("[\udc80-\udcff]")
 """Matches one character that stands for a raw byte."""
@@ -37,6 +42,21 @@ def to_bytes(text: str) -> bytes:
 def n_bytes(text: str) -> int:
     """Count the bytes that byte text stands for."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+def utf8_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int8]:
+    """Give the number of bytes that each character of byte text stands for.
+
+    Args:
+        codes: Code points, shape (n,).
+
+    Returns:
+        Shape (n,).
+    """
+    sizes: npt.NDArray[np.int8] = 1 + (codes >= 0x80).astype("i1") + (codes >= 0x800)
+    sizes += codes >= 0x10000
+    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
+    return sizes
 
 
 def has_raw_bytes(text: str) -> bool:

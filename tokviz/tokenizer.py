@@ -16,6 +16,7 @@ from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.ranks import RankModel, RankSource
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError
+from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
 from tokviz.pretokenize.tolerance import count_from
@@ -350,9 +351,11 @@ class Tokenizer:
         for line in lines:
             yield from self.encode(line, allowed_special)
 
-    def prepare(self) -> None:
-        """Do now, perhaps in a thread, what would otherwise delay the first long text."""
+    def prepare(self, text: str = "") -> None:
+        """Do now, perhaps in a thread, what would otherwise delay the first long text, or this."""
         self._model.prepare()
+        if self.split_pattern.unicode_of_tiktoken:
+            unicode_classes.prepare(text)
 
     def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
         ids: list[int] = []
@@ -612,7 +615,4 @@ def _byte_ends(text: str, char_ends: Sequence[int]) -> npt.NDArray[np.int64]:
     if text.isascii() or not len(ends):
         return ends
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    sizes = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
-    # A surrogate of byte text is one byte.
-    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
-    return np.cumsum(sizes, dtype=np.int64)[ends - 1]
+    return np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64)[ends - 1]

@@ -210,7 +210,7 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatc
         def findall(self, text: str) -> list[str]:
             raise MemoryError
 
-    monkeypatch.setattr("tokviz.pretokenize.patterns._compile", lambda _: Failing())
+    monkeypatch.setattr("tokviz.pretokenize.patterns.compiled_regex", lambda _: Failing())
     with pytest.raises(PatternError, match="memory"):
         count_pieces(Corpus(["ab"]), get_split_pattern("(?:a|b)"))
 

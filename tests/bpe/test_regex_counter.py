@@ -192,7 +192,7 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
             answer({"do": "count", "data": pack(b"a"), "lengths": pack_numbers(array("q"))}, state)
         )
     told = describe_error(caught.value)
-    assert str(restore_error("count_pieces", told["error"])) == str(caught.value)
+    assert str(restore_error("count_pieces", told)) == str(caught.value)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")

@@ -114,7 +114,7 @@ def test_any_other_text_is_one_message_and_says_how_to_get_a_mask():
     assert kind_of(masked) == "text"
     assert not any(masked.rendering.mask)
     assert masked.rendering.ids.tolist() == QWEN.encode("just text")
-    assert "not a conversation" in masked.sentence
+    assert "Not a conversation" in masked.sentence
     assert any(mask_text(QWEN, EXAMPLE).rendering.mask)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given
 
 from tests.oracles import nasty
 from tests.oracles.comparing import CAST, casts, load, slow_spans
 from tests.profiles import examples
-from tokviz import Tokenizer
+from tokviz import Tokenizer, bytetext
 from tokviz.compare.boundaries import Comparison, compare
 from tokviz.compare.causes import combined
+from tokviz.compare.figures import figures_by_script
+from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
 
 
 @given(text=nasty.byte_texts, names=casts)
@@ -119,3 +124,27 @@ def test_special_tokens_can_be_plain_text() -> None:
     names = load("gpt-4"), load("gpt2")
     assert compare("<|endoftext|>", names).disagreements == ()
     assert compare("<|endoftext|>", names, "none").counts == (7, 7)
+
+
+@given(text=nasty.byte_texts)
+def test_figures_by_script_are_those_of_a_slow_count(text: str) -> None:
+    comparison = Comparison(text, [CAST["gpt2"](), CAST["gpt4o"]()])
+    script_at, script = [], ""
+    for character in reversed(text):  # what comes before the first letter goes with it
+        script = _script(character) or script
+    first = script or "Common"
+    script = first
+    for character in text:
+        script = _script(character) or script
+        script_at += [script] * bytetext.n_bytes(character)
+    found = figures_by_script(text, comparison.sides)
+    assert {one.script: one.n_bytes for one in found} == Counter(script_at)
+    assert sum(one.n_chars for one in found) == len(text)
+    for number, side in enumerate(comparison.sides):
+        ends = Counter(script_at[max(end, 1) - 1] for end in side.ends.tolist())
+        assert {one.script: n for one in found if (n := one.n_tokens[number])} == ends
+
+
+def _script(character: str) -> str:
+    name = SCRIPTS[int(scripts_of(np.array([ord(character)], np.uint32))[0])]
+    return "" if name == "Common" else name

@@ -27,6 +27,21 @@ def test_parts_have_the_pieces_and_ids_of_the_whole(name: str) -> None:
             assert {sum(lengths[: n + 1]) for n in range(len(lengths))} <= ends
 
 
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
+def test_a_search_in_steps_finds_the_cuts_of_one_search(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(name)
+    rule = cut_rule(tokenizer(name), True)
+    for _ in range(60):
+        text, target = random_text(rng, 30), rng.choice([1, 5, 40])
+        whole = rule.split(text, target, rng.choice([None, 3]))
+        monkeypatch.setattr("tokviz.live.cuts._SEARCHED_AT_ONCE", rng.choice([1, 2, 7]))
+        in_steps = [rule.split(text, target, first) for first in (None, 3)]
+        monkeypatch.undo()
+        assert whole in in_steps
+
+
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
 def test_ordinary_text_is_cut_into_parts_of_about_the_target(name: str) -> None:
     text = "The quick brown fox (42 of them) jumps over 你好，世界。\n" * 500

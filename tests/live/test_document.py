@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.oracles.edits import RUNS, tokenizer
 from tokviz.live import LiveDocument
+from tokviz.live.cuts import CutRule
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000
@@ -214,3 +217,47 @@ def test_indexes_outside_are_errors_or_empty() -> None:
     assert live.tokens_in(5, 2) == []
     assert live.line_start(9) == 0
     assert live.location(99) == (0, 7)
+
+
+@pytest.mark.parametrize("text", ["7" * 50_000, "some words\n" * 5_000], ids=["a run", "with cuts"])
+@pytest.mark.parametrize("place", ["in an empty text", "in a text", "in place of all"])
+def test_a_prepared_text_is_not_searched_for_cuts_again(
+    text: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = "" if place == "in an empty text" else "1234567890" * 2_000
+    document = LiveDocument(before, tokenizer("cl100k_base"))
+    document.prepare_edit(text)
+    searched: list[int] = []
+    split = CutRule.split
+
+    def counted(rule: CutRule, part: str, *arguments: Any) -> list[str]:
+        searched.append(len(part))
+        return split(rule, part, *arguments)
+
+    monkeypatch.setattr(CutRule, "split", counted)
+    if place == "in place of all":
+        document.edit(0, len(before), text)
+        expected = text
+    else:
+        document.edit(len(before) // 2, 0, text)
+        expected = before[: len(before) // 2] + text + before[len(before) // 2 :]
+    assert document.text == expected
+    assert sum(searched) < 20_000
+    assert document.ids().tolist() == tokenizer("cl100k_base").encode(expected)
+
+
+def test_tokens_of_much_text_that_goes_leave_the_counts_by_and_by() -> None:
+    document = LiveDocument("some words\n" * 20_000, tokenizer("cl100k_base"))
+    while not document.encode_pending(1):
+        pass
+    assert document.settled
+    words = document.token(1).id
+    assert document.occurrences(words)[0] == 20_000
+    document.edit(11, document.n_chars - 22, "")
+    assert document.complete
+    assert not document.settled
+    assert document.occurrences(words)[1] == [1, 4]
+    while not document.encode_pending(1):
+        pass
+    assert document.settled
+    assert document.occurrences(words) == (2, [1, 4])

@@ -73,6 +73,29 @@ def test_counting_goes_in_slices() -> None:
     assert counter.n_pieces == 3
 
 
+@pytest.mark.parametrize("name", ["gpt2", "gpt4", "qwen2", "none"])
+def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.live.pieces.LONG_GROUP", 50)
+    monkeypatch.setattr("tokviz.live.pieces.split", None)  # nothing is split in one go
+    counter = PieceCounter(SPLIT_PATTERNS[name])
+    chunks = ["7" * 40] * 9
+    counter.update(chunks)
+    for n_edits in range(5):
+        n_steps = 1
+        while not counter.advance(0):
+            n_steps += 1
+        n_pieces = len(split(counter.pattern, "".join(chunks)))
+        assert counter.n_pieces == n_pieces
+        assert n_steps >= min(n_pieces, 5)
+        chunks = [*chunks[:4], "7" * n_edits, *chunks[4:]]
+        counter.update(chunks)
+        counter.advance(0)
+        chunks = ["8", *chunks]
+        counter.update(chunks)
+
+
 def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
     counter = PieceCounter(SPLIT_PATTERNS["none"])
     counter.update(["a", " b", " c"])

@@ -45,7 +45,7 @@ def test_a_change_tells_which_lines_took_the_place_of_which():
     changes: list[LineChange] = []
     document.on_change = changes.append
     document.replace_range((0, 1), (2, 2), "X\nY")
-    assert changes == [LineChange(0, 2, 2, column=1, n_removed=9, n_inserted=3)]
+    assert changes == [LineChange(0, 2, 2, 1, last_column=2, n_removed=9, inserted="X\nY")]
 
 
 @given(any_text)

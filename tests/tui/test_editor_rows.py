@@ -49,8 +49,8 @@ def test_blocks_do_not_dwindle():
 def test_a_change_of_one_line_forgets_one_block_only():
     index = RowIndex([()] * 80)
     assert index.n_rows == 80
-    before = [block._sums[ROWS] for block in index._blocks]
+    before = [block._totals[ROWS] for block in index._blocks]
     index.replace(41, 41, [(5,)])
     assert index.n_rows == 81
-    after = [block._sums[ROWS] for block in index._blocks]
+    after = [block._totals[ROWS] for block in index._blocks]
     assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

@@ -121,7 +121,7 @@ async def test_a_paste_with_line_feeds_is_exact():
 
 
 async def test_a_long_paste_is_prepared_in_a_thread_and_keys_wait_for_it(monkeypatch):
-    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_PASTE", 100)
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
     text = "some words, 世界\n" + "x" * 90 + "\n\tlast line\n" * 200
     async with editing("ab") as (editor, pilot):
         threads = []
@@ -143,6 +143,34 @@ async def test_a_long_paste_is_prepared_in_a_thread_and_keys_wait_for_it(monkeyp
         assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
         await pilot.press("ctrl+z", "ctrl+z")
         assert editor.live.text == "ab"
+
+
+async def test_a_long_text_that_comes_back_is_prepared_in_a_thread_and_keys_wait(monkeypatch):
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
+    text = "some words, 世界\n" + "x" * 90 + "\n\tlast line\n" * 200
+    async with editing(text) as (editor, pilot):
+        threads = []
+        prepare = editor.prepare
+
+        def noted(inserted: str) -> None:
+            threads.append(threading.current_thread())
+            prepare(inserted)
+
+        monkeypatch.setattr(editor, "prepare", noted)
+        await pilot.press("ctrl+home", "ctrl+shift+end", "y")
+        assert editor.live.text == "y"
+        await pilot.press("ctrl+z", "ctrl+end", "!")
+        await until(pilot, lambda: editor.live.text == f"{text}!")
+        assert len(threads) == 1
+        editor.load_byte_text("")
+        editor.type_text(text)
+        await pilot.press("ctrl+z", "ctrl+y", "!")
+        await until(pilot, lambda: editor.live.text == f"{text}!")
+        assert len(threads) == 2
+        assert threading.main_thread() not in threads
+        rows = [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        editor.wrapped_document.wrap(editor.wrap_width)
+        assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
 
 
 async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():

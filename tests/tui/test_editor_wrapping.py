@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,12 @@ from tokviz.glyphs import HIDDEN, SHOWN
 from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.editor import wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine
+from tokviz.tui.widgets.editor.long_line import (
+    FlatLongLine,
+    LinePart,
+    LongLine,
+    WrappedLongLine,
+)
 from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
@@ -80,14 +87,20 @@ class TestLongOrShort:
             st.tuples(
                 st.tuples(st.integers(0, 9), st.integers(0, 60)),
                 st.tuples(st.integers(0, 9), st.integers(0, 60)),
-                st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join),
+                st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join),
+                st.sampled_from(["", "prepared", "for another width", "for another text"]),
             ),
             max_size=6,
         ),
     )
     def test_edits_leave_the_same_rows_as_wrapping_anew(self, text, width, edits):
         document = wrapped(text, width)
-        for start, end, inserted in edits:
+        for start, end, inserted, prepared in edits:
+            if prepared:
+                document.prepare_edit(inserted + "x" * (prepared == "for another text"))
+            if prepared == "for another width":
+                document.wrap(width + 1)
+                document.wrap(width)
             document.document.replace_range(start, end, inserted)
             document.wrap_range((0, 0), (0, 0), (0, 0))
             rows = [document.row_part(row, 0, 10_000) for row in range(document.height)]
@@ -116,6 +129,50 @@ class TestLongOrShort:
                     here = index - part.start
                     assert part.text[here] == whole.text[index]
                     assert part.cell + part.cells.starts[here] == whole.cells.starts[index]
+
+
+@pytest.mark.parametrize("width", [50, 0])
+@pytest.mark.parametrize(
+    "around",
+    [("", ""), ("ab", "cd"), ("x " * 50_000, "y " * 50_000)],
+    ids=["alone", "in a short line", "in a long line"],
+)
+@pytest.mark.parametrize(
+    "text",
+    ["word " * 50_000, "a\n" * 9 + "word " * 50_000 + "\nb" * 9],
+    ids=["one line", "lines"],
+)
+def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
+    width: int, around: tuple[str, str], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, behind = around
+    document = wrapped(before + behind, width)
+    document.prepare_edit(text)
+    laid_out: list[int] = []
+    cut = LongLine._cut
+
+    def counted(self: LongLine, line: str, begin: int, end: int) -> Iterator[LinePart]:
+        laid_out.append(end - begin)
+        return cut(self, line, begin, end)
+
+    monkeypatch.setattr(LongLine, "_cut", counted)
+    place = (0, len(before))
+    end = document.document.replace_range(place, place, text).end_location
+    assert sum(laid_out) < 50_000
+    undone = document.document.replace_range(place, end, "")
+    assert undone.replaced_text == text
+    assert sum(laid_out) < 100_000
+    assert document.document.text == before + behind
+
+
+def test_lines_of_one_row_each_share_their_lists():
+    document = wrapped("", 50)
+    document.prepare_edit("\n" * 100_000)
+    document.document.replace_range((0, 0), (0, 0), "\n" * 100_000)
+    assert document.height == 100_001
+    blocks = document._rows._blocks
+    assert len({id(block.items) for block in blocks}) <= 4
+    assert not any(block._sums[0] for block in blocks)
 
 
 def test_a_long_line_that_became_short_is_wrapped_as_a_short_one():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,7 @@ from textual.widgets import Input, OptionList
 
 import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.session import Opened, Session
 from tokviz.tui import app as app_module
 from tokviz.tui.actions import LEADER
@@ -245,6 +246,24 @@ async def test_a_burst_through_the_palette_ends_where_its_last_chord_leads() -> 
         press_at_once(app, "ctrl+p", "enter", "enter", "escape", *chords, "x")
         await until(pilot, lambda: app.session.live.text == "xhello")
         assert len(app.screen_stack) == 1
+
+
+async def test_a_widget_that_never_answers_keeps_no_key_from_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app_module, "ANSWER_SECONDS", 0.05)
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        release = asyncio.Event()
+        assert app.focused is not None
+        app.focused.call_later(release.wait)
+        press_at_once(app, "right", "ctrl+p")
+        # The pilot's own pause would wait for the widget.
+        async with asyncio.timeout(WAIT):
+            while not isinstance(app.screen, ActionPalette):
+                await asyncio.sleep(0.01)
+        release.set()
 
 
 OPENERS = ["ctrl+p", "ctrl+o", "ctrl+t", "ctrl+f", "ctrl+g", "f1"]

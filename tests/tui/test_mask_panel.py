@@ -12,6 +12,7 @@ from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets import mask_panel
+from tokviz.tui.widgets.mask.why import HINT
 from tokviz.tui.widgets.mask_panel import MaskPanel
 
 JSON = '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]}'
@@ -46,6 +47,19 @@ async def panel_of(pilot: Pilot[None]) -> MaskPanel:
 
 def shown(app: TokvizApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_token_at_the_cursor_is_explained_at_once_in_whole_sentences(
+    size: tuple[int, int],
+) -> None:
+    app = make_app("Hello world")
+    async with app.run_test(size=size) as pilot:
+        panel = await panel_of(pilot)
+        said = " ".join("".join(line.strip("│ ") + " " for line in shown(app).split("\n")).split())
+        assert "#0 Hello" in said and HINT not in said
+        assert "the user says it, the model only reads it." in said
+        assert panel.flow.size.height >= 2
 
 
 async def test_a_conversation_as_json_is_rendered() -> None:

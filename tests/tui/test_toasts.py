@@ -94,6 +94,17 @@ async def test_a_toast_does_not_cover_the_row_of_a_list_that_has_the_keyboard() 
         assert at not in covered(app)
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_toast_is_never_cut_by_the_edge_of_the_screen(size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(notifications=True, size=size) as pilot:
+        await settle(pilot)
+        app.screen.notify(" ".join(f"word{number}" for number in range(20)))
+        await until(pilot, lambda: is_drawn(app))
+        (toast,) = app.screen.query(Toast)
+        assert app.screen.region.contains_region(toast.region)
+
+
 async def test_the_same_sentence_stands_once() -> None:
     app = make_app()
     async with app.run_test(notifications=True, size=(80, 24)) as pilot:

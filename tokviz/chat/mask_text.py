@@ -101,7 +101,7 @@ def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Renderin
     return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), owner, owner, runs, n + 1, {})
 
 
-_HOW_TO = "The text is not a conversation, so it is shown as one user message."
+_HOW_TO = "Not a conversation: it is shown as one user message."
 EXAMPLE = """\
 {"messages": [
   {"role": "user", "content": "What is 2 + 2?"},

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PR_SET_PDEATHSIG = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a child may use. None stands for no limit."""
 
     memory_mb: int | None = 2048

@@ -82,8 +82,12 @@ def describe_error(error: BaseException) -> Message:
     }
 
 
-def restore_error(job: str, described: Body) -> TokvizError:
-    """Make the parent's exception from the `error` field of an `error` message."""
+def restore_error(job: str, message: Body) -> TokvizError:
+    """Make the parent's exception from an `error` message.
+
+    What the job raised on purpose is said in its own words, the rest with the name of the job.
+    """
+    described = message["error"]
     if described.get("name") == "PatternError":
         fields = {key: described[key] for key in ("reason", "position", "place", "piece")}
         return PatternError(described["pattern"], **fields)
@@ -91,7 +95,8 @@ def restore_error(job: str, described: Body) -> TokvizError:
         error = JobError(f"the {job} job needs more memory than it may have")
         error.over = "memory"
         return error
-    return JobError(f"the {job} job failed: {described.get('text')}")
+    text = described.get("text")
+    return JobError(text if message.get("expected") else f"the {job} job failed: {text}")
 
 
 def pack(data: bytes) -> str:

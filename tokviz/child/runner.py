@@ -360,7 +360,7 @@ class JobClient:
             case "done":
                 run.handlers.on_done(run.id)
             case "error":
-                run.handlers.on_error(run.id, restore_error(self._job, message["error"]))
+                run.handlers.on_error(run.id, restore_error(self._job, message))
 
     def _note_end(self, child: ChildProcess) -> None:
         with self._changed:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokviz.bytetext import utf8_sizes
+from tokviz.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
+
+if TYPE_CHECKING:
+    from tokviz.compare.side import Side
 
 HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
 """Of the columns of a table of figures, behind the names."""
@@ -103,3 +110,63 @@ def markdown_table(rows: Sequence[TableRow]) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
         if not number:
             yield f"|---|{'---:|' * (len(row) - 1)}"
+
+
+class ScriptFigures(NamedTuple):
+    """What of a text is in one script.
+
+    Attributes:
+        script: The script's name; "Common" for a text without any letter.
+        n_chars: Characters, with the spaces, digits and marks behind them.
+        n_bytes: Bytes.
+        n_tokens: By tokenizer, the tokens that end there.
+    """
+
+    script: str
+    n_chars: int
+    n_bytes: int
+    n_tokens: tuple[int, ...]
+
+
+def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
+    """Count by script, that of most bytes first.
+
+    A character that belongs to no script goes with the letter before it, at the beginning of the
+    text with the first one.
+
+    Args:
+        text: Byte text.
+        sides: What each tokenizer makes of it.
+    """
+    import numpy as np
+
+    if not text:
+        return []
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    scripts = scripts_of(codes)
+    letters = np.flatnonzero(scripts != COMMON)
+    if len(letters):
+        places = np.arange(len(scripts))
+        before = np.maximum.accumulate(np.where(scripts == COMMON, -1, places))
+        scripts = scripts[np.where(before < 0, letters[0], before)]
+    sizes = utf8_sizes(codes)
+    ends = np.cumsum(sizes, dtype=np.int64)
+    n_chars = np.bincount(scripts, minlength=len(SCRIPTS))
+    n_bytes = np.bincount(scripts, sizes, minlength=len(SCRIPTS)).astype(np.int64)
+    n_tokens = [
+        np.bincount(
+            scripts[np.minimum(np.searchsorted(ends, side.ends), len(ends) - 1)],
+            minlength=len(SCRIPTS),
+        )
+        for side in sides
+    ]
+    found = sorted(np.flatnonzero(n_chars).tolist(), key=lambda script: -n_bytes[script])
+    return [
+        ScriptFigures(
+            SCRIPTS[script],
+            int(n_chars[script]),
+            int(n_bytes[script]),
+            tuple(int(counts[script]) for counts in n_tokens),
+        )
+        for script in found
+    ]

@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
-from tokviz.corpus.parquet import ParquetTable
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import input_error
@@ -141,6 +140,8 @@ def _fields_of(record: object) -> str:
 
 
 def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
+    from tokviz.corpus.parquet import ParquetTable  # with all that runs a child
+
     table = ParquetTable(path)
     try:
         if field not in table.names:

@@ -247,4 +247,10 @@ class _Core:
 def _beyond_tiktoken(text: str) -> bool:
     if bytetext.has_raw_bytes(text):
         return True
-    return len(text) >= _LONGEST_SAFE_TEXT and _LONG_WHITE_SPACE.search(text) is not None
+    # So long a run fills such a stretch; the search alone would keep the interpreter for long.
+    half = _LONGEST_SAFE_TEXT // 2
+    return (
+        len(text) >= _LONGEST_SAFE_TEXT
+        and any(text[start : start + half].isspace() for start in range(0, len(text), half))
+        and _LONG_WHITE_SPACE.search(text) is not None
+    )

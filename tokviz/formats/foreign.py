@@ -67,7 +67,6 @@ class ForeignTokenizer(Tokenizer):
         except JobError as error:
             self._library.close()
             words = self._library.budget.why(error) if error.over else str(error)
-            words = words.removeprefix("the foreign_tokenizer job failed: ")
             raise InputFileError(path, f"{words} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
         ordinary = PackedMerges.none(facts.ordinary)

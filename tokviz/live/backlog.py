@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from tokviz.errors import PatternError, TokvizError
-from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
+from tokviz.live.chunks import SLICE, Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
 from tokviz.pretokenize.tolerance import tolerant
@@ -25,6 +25,10 @@ _Item = TypeVar("_Item")
 
 LARGE = 8 * 1024
 """Chunks of more characters than this, and all that a child encodes, are for a worker only."""
+
+
+_REMOVED_NOW = 32
+"""Chunks whose tokens an edit takes out of the counts at once."""
 
 
 REST_SECONDS = 0.25
@@ -53,6 +57,7 @@ class Backlog:
         self._waiting: deque[Chunk] = deque()
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
+        self._dropped: deque[ChunkTokens] = deque()
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
@@ -61,7 +66,12 @@ class Backlog:
     @property
     def waits(self) -> bool:
         """Whether something is left for a worker, or for the editing thread to take over."""
-        return bool(self._waiting or self._done or self._uncounted)
+        return bool(self._waiting or self._done or self.counts_more)
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether a worker has tokens left to count, or to take out of the counts."""
+        return bool(self._uncounted or self._dropped)
 
     def encodes_now(self, n_chars: int) -> bool:
         """Tell whether the editing thread may encode a text of this length."""
@@ -89,6 +99,9 @@ class Backlog:
                 return True
         if uncounted := _pop(self._uncounted):
             self.counts.add(uncounted)
+            return True
+        if dropped := _pop(self._dropped):
+            self.counts.remove([dropped])
             return True
         return False
 
@@ -118,7 +131,10 @@ class Backlog:
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
             self.slow.extend([(chunk, error) for error in stuck])
-        tokens = ChunkTokens(array("I", ids), self._lengths, borders)
+        packed = array("I")
+        for first in range(0, len(ids), SLICE):
+            packed.extend(ids[first : first + SLICE])
+        tokens = ChunkTokens(packed, self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
         tokens.hues = (
@@ -136,11 +152,16 @@ class Backlog:
                 self.counts.remove([tokens])
 
     def drop(self, chunks: Iterable[Chunk]) -> None:
-        """Notice that chunks are no longer part of the document. For the editing thread."""
+        """Notice that chunks are no longer part of the document. For the editing thread.
+
+        The tokens of many are left in the counts until a worker takes them out.
+        """
         self.failure = None
         for entry in [entry for entry in self.slow if entry[0].block is None]:
             self.slow.remove(entry)
-        self.counts.remove([chunk.tokens for chunk in chunks if chunk.tokens is not None])
+        dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
+        self.counts.remove(dropped[:_REMOVED_NOW])
+        self._dropped.extend(dropped[_REMOVED_NOW:])
 
 
 def _pop(queue: deque[_Item]) -> _Item | None:

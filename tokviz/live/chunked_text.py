@@ -42,7 +42,11 @@ class _Prepared(NamedTuple):
     cuts: CutRule
     text: str
     head: str
-    inner: list[Chunk]
+    behind_head: list[Part]
+    """What follows up to the first cut, or up to the tail."""
+    inner: list[Chunk] | None
+    """None if there is no cut."""
+    before_tail: list[Part]
     tail: str
 
 
@@ -87,17 +91,16 @@ class ChunkedText:
         self._chunk_target = chunk_target
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
+        self._cuts = cut_rule(tokenizer, parse_specials)
         self._restart(text)
 
     def _restart(self, text: str) -> None:
         """Cut the whole text anew; nothing is known of its tokens."""
-        cuts = cut_rule(self.tokenizer, self.parse_specials)
-        chunks = [Chunk(self._parts(piece)) for piece in cuts.split(text, self._chunk_target)]
+        chunks = self._cut_around("", text, "")
         backlog = None
         if self.tokenizer is not None:
             backlog = Backlog(self.tokenizer, self.parse_specials)
             backlog.add(chunks)
-        self._cuts = cuts
         self._chunks = ChunkList(chunks)
         self._n_pending_chars = len(text)
         # Last, because this is what a worker looks at.
@@ -171,9 +174,12 @@ class ChunkedText:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more becomes known by itself: all tokens are, or some cannot be."""
+        """Whether nothing more becomes known by itself: all tokens are, or some cannot be.
+
+        And whether all that were taken out of the text are out of the counts.
+        """
         if self.complete:
-            return True
+            return self._backlog is None or not self._backlog.counts_more
         return self._backlog is None or (self.failure is not None and not self._backlog.waits)
 
     @property
@@ -219,6 +225,7 @@ class ChunkedText:
 
     def _tokenize_anew(self) -> None:
         """Forget all tokens; the text stays the same, and so `changes` has nothing to note."""
+        self._cuts = cut_rule(self.tokenizer, self.parse_specials)
         self._restart(self.text)
         self.revision += 1
 
@@ -275,14 +282,34 @@ class ChunkedText:
         starts = list(accumulate((part.n_chars for part in parts), initial=0))
         first = max(bisect_right(starts, start - margin) - 1, 0)
         last = min(bisect_left(starts, end + margin), len(parts))
-        text = "".join([part.text for part in parts[first:last]])
-        left, right = text[: start - starts[first]], text[end - starts[first] :]
-        before, behind = parts[:first], parts[last:]
+        left = "".join([part.text for part in parts[first : bisect_right(starts, start)]])
+        right_from = max(bisect_right(starts, end) - 1, first)
+        right = "".join([part.text for part in parts[right_from:last]])
+        return self._cut_around(
+            left[: start - starts[first]],
+            inserted,
+            right[end - starts[right_from] :],
+            parts[:first],
+            parts[last:],
+        )
+
+    def _cut_around(
+        self,
+        left: str,
+        inserted: str,
+        right: str,
+        before: Sequence[Part] = (),
+        behind: Sequence[Part] = (),
+    ) -> list[Chunk]:
+        """Cut a text into chunks, of which the middle may have been prepared."""
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared.cuts is not self._cuts or prepared.text != inserted:
             return self._cut(left + inserted + right, before, behind)
-        head = self._cut(left + prepared.head, before)
-        return [*head, *prepared.inner, *self._cut(prepared.tail + right, (), behind)]
+        *chunks, last = self._cut(left + prepared.head, before, prepared.behind_head)
+        end = prepared.tail + right
+        if prepared.inner is None:
+            return [*chunks, *self._cut(end, last.parts, behind)]
+        return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
@@ -307,11 +334,28 @@ class ChunkedText:
     def prepare_edit(self, inserted: str) -> None:
         """Do what is long about an edit that is to insert this text. For any thread."""
         cuts, target = self._cuts, self._chunk_target
+        if self.tokenizer is not None:
+            self.tokenizer.prepare(inserted)
         first = max(cuts.reach, target)
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        # A cut may be only so near to the edges; it depends on as much behind or before it.
+        near_start, near_end = first + cuts.reach, 2 * cuts.reach
+        start, end = pieces[0], pieces[-1]
+        if len(pieces) == 1 and len(start) <= near_start + near_end:
+            return
+        head, tail = start[:near_start], end[-near_end:]
+        inner, before_tail = None, []
         if len(pieces) > 1:
             inner = [Chunk(self._parts(piece)) for piece in pieces[1:-1]]
-            self._prepared = _Prepared(cuts, inserted, pieces[0], inner, pieces[-1])
+            rest = start[near_start:]
+            if len(end) > near_start + near_end:
+                before_tail = self._parts(end[:-near_end])
+            else:
+                tail = end
+        else:
+            rest = start[near_start:-near_end]
+        behind_head = self._parts(rest) if rest else []
+        self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
@@ -407,7 +451,10 @@ def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> li
     byte = 0
     for chunk in old:
         known = chunk.tokens
-        runs = chunk.runs if known is None else (OldTokens(known, 0, len(known.ids), 0),)
+        if start <= byte and byte + chunk.n_bytes <= end:
+            runs: tuple[OldTokens, ...] = ()
+        else:
+            runs = chunk.runs if known is None else (OldTokens(known, 0, len(known.ids), 0),)
         for run in runs:
             if kept := run.moved(byte).clip(0, start):
                 before.append(kept)

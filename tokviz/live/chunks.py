@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokviz.live.sums import Block
     from tokviz.tokenizer import Tokenizer
 
-_SLICE = 16_384
+SLICE = 16_384
 """Tokens handled in one go: other threads get their turn in between."""
 
 
@@ -85,8 +85,8 @@ class ChunkTokens:
         """Do now, in a thread that may take its time, what is long for a large chunk."""
         self._borders = self.borders
         self.counts = Counter()
-        for first in range(0, len(self.ids), _SLICE):
-            self.counts.update(self.ids[first : first + _SLICE])
+        for first in range(0, len(self.ids), SLICE):
+            self.counts.update(self.ids[first : first + SLICE])
             give_way()
 
     def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
@@ -105,8 +105,8 @@ class ChunkTokens:
 
 def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
     borders = array("I", (0,))
-    for first in range(0, len(ids), _SLICE):
-        sizes = map(lengths.__getitem__, ids[first : first + _SLICE])
+    for first in range(0, len(ids), SLICE):
+        sizes = map(lengths.__getitem__, ids[first : first + SLICE])
         borders.extend(islice(accumulate(sizes, initial=borders[-1]), 1, None))
         if len(borders) <= len(ids):
             give_way()

@@ -21,6 +21,9 @@ from tokviz.tokenizer import Tokenizer
 ANYWHERE = ""
 """A safe cut that matches between any two characters."""
 
+_SEARCHED_AT_ONCE = 1 << 16
+"""Characters that are searched for a cut in one go."""
+
 
 class CutRule:
     """Finds safe cuts.
@@ -82,11 +85,16 @@ class CutRule:
         if self._safe_cut is None:
             return None
         search = compiled_cut(self._safe_cut).search
-        while (match := search(text, at)) and match.start() < end:
-            at = match.start()
-            if not self._inside_special(text, at):
-                return at if at < len(text) else None
-            at += 1
+        while at < end:
+            # Step by step, since a search lets no other thread have its turn.
+            stop = min(at + _SEARCHED_AT_ONCE, end)
+            match = search(text, at, stop + CUT_CONTEXT)
+            if match is None or match.start() >= stop:
+                at = stop
+            elif self._inside_special(text, match.start()):
+                at = match.start() + 1
+            else:
+                return match.start() if match.start() < len(text) else None
         return None
 
     def _inside_special(self, text: str, cut: int) -> bool:

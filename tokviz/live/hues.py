@@ -22,6 +22,7 @@ NO_HUE = 255
 _UNPAINTED = re.compile(rb"\xff+")
 _TWINS = re.compile(rb"([\x00-\x05])\1")
 _COMPARED_AT_ONCE = 1024
+_SEARCHED_AT_ONCE = 65_536
 
 
 def unpainted(n_tokens: int) -> bytearray:
@@ -43,11 +44,15 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
     hues = unpainted(len(ids))
     for run in runs:
         _recall_run(run, ids, borders, hues)
-    twins = _TWINS.search(hues)
-    while twins is not None:
-        second = twins.start() + 1
-        hues[second] = _other_hue(hues, second, NO_HUE, NO_HUE)
-        twins = _TWINS.search(hues, second)
+    at = 0
+    while at < len(hues):
+        # Step by step, since a search lets no other thread have its turn.
+        twins = _TWINS.search(hues, at, at + _SEARCHED_AT_ONCE)
+        if twins is None:
+            at += _SEARCHED_AT_ONCE - 1
+        else:
+            at = twins.start() + 1
+            hues[at] = _other_hue(hues, at, NO_HUE, NO_HUE)
     return hues
 
 

@@ -3,20 +3,24 @@
 A snapshot of the text is a list of chunks: strings that stay the same objects where nothing
 changed. Neighbouring chunks form a *group* where a piece could reach over the border between them;
 borders at which the pattern's `safe_cut` matches separate groups. Groups are split one by one, and
-a new snapshot keeps the counts of all groups but those it touches.
+a new snapshot keeps the counts of all groups but those it touches. A long group, such as a run of
+digits, is split step by step.
 """
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
-from tokviz.pretokenize.split import split
+from tokviz.pretokenize.split import SplitProgress, split, split_in_steps
 from tokviz.snapshots import changed_range
 
 _UNKNOWN = -1
+
+LONG_GROUP = 65_536
+"""A group of more characters is split step by step, as many in each."""
 
 
 class PieceCounter:
@@ -38,6 +42,9 @@ class PieceCounter:
         # For the first chunk of a group its pieces, or _UNKNOWN; 0 for its other chunks.
         self._counts: array[int] = array("q")
         self._unknown_from = 0
+        # The long group that is being split, and how many of its pieces are counted.
+        self._steps: Iterator[SplitProgress] | None = None
+        self._n_begun = 0
 
     def update(self, chunks: Sequence[str]) -> None:
         """Take a new snapshot of the text, without splitting anything yet.
@@ -48,6 +55,8 @@ class PieceCounter:
         first, old_last, new_last = changed_range(self._chunks, chunks)
         if first == old_last == new_last:
             return
+        self.n_pieces -= self._n_begun
+        self._steps, self._n_begun = None, 0
         # Groups reach into the unchanged chunks on either side if they do so now or did before.
         went_on_before = self._goes_on(first)
         went_on_behind = self._goes_on(old_last)
@@ -69,13 +78,26 @@ class PieceCounter:
         """
         deadline = time.monotonic() + seconds
         while not self.complete:
-            start = self._unknown_from
-            text = "".join(self._chunks[start : self._group_end(start + 1)])
-            self._counts[start] = len(split(self.pattern, text))
-            self.n_pieces += self._counts[start]
+            self._count_more(self._unknown_from)
             if time.monotonic() >= deadline:
                 break
         return self.complete
+
+    def _count_more(self, start: int) -> None:
+        """Count the pieces of a group, or some of them if it is a long one."""
+        if self._steps is None:
+            text = "".join(self._chunks[start : self._group_end(start + 1)])
+            if len(text) <= LONG_GROUP:
+                self._counts[start] = len(split(self.pattern, text))
+                self.n_pieces += self._counts[start]
+                return
+            self._steps = split_in_steps(self.pattern, text, n_chars=LONG_GROUP)
+        step = next(self._steps, None)
+        if step is None:
+            self._counts[start], self._n_begun, self._steps = self._n_begun, 0, None
+        else:
+            self._n_begun += len(step.ends)
+            self.n_pieces += len(step.ends)
 
     @property
     def complete(self) -> bool:

@@ -34,13 +34,16 @@ class BlockPlace(NamedTuple):
 class Block(Generic[T]):
     """Consecutive items with running sums of their sizes."""
 
-    __slots__ = ("_measures", "_sums", "items")
+    __slots__ = ("_measures", "_sums", "_totals", "items")
 
-    def __init__(self, items: list[T], measures: Measures[T]) -> None:
-        """Take the items and what is summed up."""
+    def __init__(
+        self, items: list[T], measures: Measures[T], totals: Sequence[int] | None = None
+    ) -> None:
+        """Take the items, what is summed up, and the sums over all items if they are known."""
         self.items = items
         self._measures = measures
         self._sums: list[list[int] | None] = [None] * len(measures)
+        self._totals: list[int | None] = [None] * len(measures) if totals is None else [*totals]
 
     def sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … items."""
@@ -50,9 +53,16 @@ class Block(Generic[T]):
             self._sums[measure] = sums
         return sums
 
+    def total(self, measure: int) -> int:
+        """Give the sum over all items; the others are for the blocks that are looked into."""
+        total = self._totals[measure]
+        if total is None:
+            total = self._totals[measure] = sum(map(self._measures[measure], self.items))
+        return total
+
     def forget(self, measure: int) -> None:
         """Notice that an item's size changed."""
-        self._sums[measure] = None
+        self._sums[measure] = self._totals[measure] = None
 
 
 class BlockList(Generic[T]):
@@ -124,11 +134,34 @@ class BlockList(Generic[T]):
             stop = last.slot + 1 if number == last.block else len(items)
             yield from items[start:stop]
 
-    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[T]) -> None:
-        """Replace the items from `first` up to and with `last`; at least one item must remain."""
+    def splice(
+        self,
+        first: BlockPlace,
+        last: BlockPlace,
+        items: Sequence[T],
+        blocks: Sequence[Block[T]] = (),
+        behind: Sequence[T] = (),
+    ) -> None:
+        """Replace the items from `first` up to and with `last`; at least one item must remain.
+
+        Args:
+            first: The first item that goes.
+            last: The last one.
+            items: What takes their place.
+            blocks: More that does, already in blocks, which are the list's own from now on.
+            behind: What follows these.
+        """
         kept_before = self._blocks[first.block].items[: first.slot]
         kept_after = self._blocks[last.block].items[last.slot + 1 :]
         stop = last.block + 1
+        if blocks:
+            self._blocks[first.block : stop] = [
+                *self._in_blocks([*kept_before, *items]),
+                *blocks,
+                *self._in_blocks([*behind, *kept_after]),
+            ]
+            self._forget()
+            return
         if len(kept_before) + len(items) + len(kept_after) < self.usual_block // 4:
             # Blocks must not dwindle: take the next one in.
             kept_after += chain.from_iterable(b.items for b in self._blocks[stop : stop + 1])
@@ -143,7 +176,7 @@ class BlockList(Generic[T]):
             if measure == ITEMS:
                 totals = [len(block.items) for block in self._blocks]
             else:
-                totals = [block.sums(measure)[-1] for block in self._blocks]
+                totals = [block.total(measure) for block in self._blocks]
             sums = list(accumulate(totals, initial=0))
             self._sums[measure] = sums
         return sums
@@ -195,11 +228,18 @@ class ChunkList(BlockList[Chunk]):
         assert chunk.block is not None
         return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
 
-    def splice(self, first: BlockPlace, last: BlockPlace, items: Sequence[Chunk]) -> None:
+    def splice(
+        self,
+        first: BlockPlace,
+        last: BlockPlace,
+        items: Sequence[Chunk],
+        blocks: Sequence[Block[Chunk]] = (),
+        behind: Sequence[Chunk] = (),
+    ) -> None:
         """Replace chunks; the `block` of those that are taken out is None from now on."""
         for chunk in self.between(first, last):
             chunk.block = None
-        super().splice(first, last, items)
+        super().splice(first, last, items, blocks, behind)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Notice that the number of a chunk's tokens changed."""

@@ -63,6 +63,12 @@ def is_agreed(code: int) -> bool:
     return block >= 0 and code <= AGREED[block][1]
 
 
+def prepare(text: str) -> None:
+    """Build now, perhaps in a thread, the table that a text needs."""
+    if not text.isascii():
+        _stand_ins()
+
+
 @lru_cache(maxsize=1)
 def _agreed_only() -> re.Pattern[str]:
     return re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in AGREED)}]*")
@@ -74,7 +80,9 @@ def _stand_ins() -> dict[int, str]:
     theirs, ours = stored_classes(), _classes_of_regex()
     return {
         code: stand_ins[theirs[code]]
-        for code in range(0x80, N_CODE_POINTS)
+        for block in range(0x80, N_CODE_POINTS, 0x80)
+        if theirs[block : block + 0x80] != ours[block : block + 0x80]
+        for code in range(block, block + 0x80)
         if theirs[code] != ours[code]
     }
 

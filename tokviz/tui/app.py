@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -61,6 +62,9 @@ STYLE_SHEETS = 1_000
 
 ESCAPE_SECONDS = 0.5
 """So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
+
+ANSWER_SECONDS = 1.0
+"""How long the next key waits for what a key does, at most."""
 
 _ANSWERS = ("enter", "escape")
 """Keys that close a dialog, and mean nothing more right behind one that has closed it."""
@@ -125,7 +129,7 @@ class TokvizApp(App[None]):
         self._errors = errors
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
-        self._is_answering = False
+        self._answering: list[MessagePump] | None = None
         self._asked: tuple[str, Screen[Any] | None] = "", None
         self._passing: str | None = None
         self.session = session
@@ -161,7 +165,7 @@ class TokvizApp(App[None]):
             if event.__dict__.get("aimed_at", self.screen) is not self.screen:
                 return
             if not event.is_forwarded:
-                if self._waiting or self._is_answering or not self._is_ready():
+                if self._waiting or self._answering is not None or not self._is_ready():
                     self._waiting.append(event)
                     return
                 event.__dict__["aimed_at"] = self.screen
@@ -173,7 +177,7 @@ class TokvizApp(App[None]):
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
-        if self._waiting and not self._is_answering and self._is_ready() and not self._exit:
+        if self._waiting and self._answering is None and self._is_ready() and not self._exit:
             event = self._waiting.popleft()
             event.__dict__["aimed_at"] = self.screen
             await self._take(event)
@@ -204,7 +208,7 @@ class TokvizApp(App[None]):
             self._toasts.notice(event, self.screen)
         answering: list[MessagePump] = []
         if isinstance(event, events.Key) and not event.is_forwarded:
-            answering = self._answering(event)
+            answering = self._answerers(event)
             self._asked = event.key, self.screen
         try:
             await super().on_event(event)
@@ -213,7 +217,10 @@ class TokvizApp(App[None]):
                 raise
             self._handle_exception(error)
         if answering:
-            self._is_answering = True
+            self._answering = answering
+            # Whatever keeps a widget from its queue, it must not keep the keys from the others.
+            loop = asyncio.get_running_loop()
+            loop.call_later(ANSWER_SECONDS, self._wait_for, answering, True)
             self._wait_for(answering)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
@@ -221,7 +228,7 @@ class TokvizApp(App[None]):
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
 
-    def _answering(self, key: events.Key) -> list[MessagePump]:
+    def _answerers(self, key: events.Key) -> list[MessagePump]:
         """List what may have something to do for a key, in the order in which it hears of it.
 
         A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
@@ -232,16 +239,18 @@ class TokvizApp(App[None]):
         screens = self.screen_stack[-2::-1]
         return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
 
-    def _wait_for(self, answering: list[MessagePump]) -> None:
+    def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
 
         Each has a queue. What a key does passes through them from the widget that has it upwards,
         and so does this, behind it. Those that are closed by then are left out.
         """
-        while answering:
+        if answering is not self._answering:
+            return
+        while answering and not is_late:
             if answering.pop(0).call_later(self._wait_for, answering):
                 return
-        self._is_answering = False
+        self._answering = None
         key, asked = self._asked
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.
@@ -461,7 +470,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.action_palette import ActionPalette
 
         if not isinstance(self.screen, ActionPalette):
-            self.push_screen(ActionPalette())
+            self.push_screen(ActionPalette(placeholder="Action, tokenizer or training"))
 
     @action(
         "Help",
@@ -505,7 +514,7 @@ class TokvizApp(App[None]):
                 if self._question is not None:
                     return
             names = [name for screen in made for name in screen.unsaved()]
-            self._question = unless_unsaved(self, names, "Quit", self.exit)
+            self._question = unless_unsaved(self, names, "quit", self.exit)
 
     # -- choices
 

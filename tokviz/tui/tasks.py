@@ -118,13 +118,17 @@ def in_thread(
 
     worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
     if stoppable:
-        _STOPPABLE[worker] = lambda: (failed or complain)(TokvizError(f"{stoppable} was stopped"))
+        _STOPPABLE[worker] = lambda: (failed or complain)(StoppedError(f"{stoppable} was stopped"))
         _tell_of(node, worker, stoppable)
     return worker
 
 
 def _read_it(sentence: str) -> None:
     """Go on: the user has been asked."""
+
+
+class StoppedError(TokvizError):
+    """What was stopped by Esc."""
 
 
 _STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[], object]] = WeakKeyDictionary()

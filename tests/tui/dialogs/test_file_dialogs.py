@@ -17,6 +17,7 @@ from tokviz.listing import FolderEntry
 from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 
 
@@ -36,6 +37,41 @@ def forgotten_folder() -> Iterator[None]:
     FileDialog.last_folder = None
     yield
     FileDialog.last_folder = None
+
+
+# How a field and a line about the highlighted row fit in
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24)])
+async def test_the_end_of_what_is_typed_is_seen(
+    open_dialog: OpenDialog, folder: Path, size: tuple[int, int]
+) -> None:
+    async with open_dialog(OpenFileDialog(folder), size=size) as pilot:
+        await pilot.paste("a" * 100 + "END")
+        assert pilot.shows("aEND")
+
+
+async def test_what_a_field_asks_for_is_cut_with_an_ellipsis(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    async with open_dialog(OpenFileDialog(folder), size=(40, 12)) as pilot:
+        assert pilot.shows("Type or paste a path, or part of a…")
+        await pilot.type("nana")
+        assert pilot.shows("› nana")
+    async with open_dialog(OpenFileDialog(folder), size=(80, 24)) as pilot:
+        assert pilot.shows("Type or paste a path, or part of a name")
+
+
+async def test_what_is_said_about_a_row_is_cut_with_an_ellipsis(open_dialog: OpenDialog) -> None:
+    about = " ".join(f"word{number}" for number in range(30))
+    dialog = PickDialog("Title", [Option("a", "A", "", about)])
+    async with open_dialog(dialog, size=(40, 12)) as pilot:
+        line = pilot.screen_lines()[-2]
+        assert line.strip().endswith("…")
+        await pilot.pilot.resize_terminal(120, 40)
+        await pilot.settle()
+        assert not any("…" in line for line in pilot.screen_lines())
+        assert pilot.shows("word29")
 
 
 # Opening

@@ -384,6 +384,7 @@ async def test_one_of_ones_own_is_renamed_in_place(open_dialog: OpenDialog, by_m
     picker = TokenizerPicker(folder, renamed=lambda old, new: renamed.append((old, new)))
     async with open_dialog(picker, (120, 40)) as pilot:
         await (pilot.click_text("F2 rename") if by_mouse else pilot.press("f2"))
+        assert pilot.shows("Enter rename")
         await pilot.press("ctrl+u")
         await pilot.type("gpt-4")
         await pilot.press("enter")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.mask.why import why_content
 
 CHAT = {
     "messages": [
@@ -342,6 +344,44 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert pin is not None
         assert screen.rendered.rendering is not None
         assert screen.rendered.rendering.mask[pin] == 1
+
+
+async def test_a_special_token_of_another_template_is_never_shown_for_the_same_id() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.chat.change(template="nanochat")
+        await settle(pilot)
+        assert "<|bos|>" in screen_text(app)
+        screen.chat.change(template="llama3")
+        await settle(pilot)
+        assert "<|begin_of_text|>" in screen_text(app)
+        assert "<|bos|>" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24)])
+async def test_the_status_line_says_what_the_number_of_learned_tokens_is(
+    size: tuple[int, int],
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        await chat(pilot)
+        assert re.search(r"● \d+ learned", screen_text(app))
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+async def test_all_that_is_said_of_a_token_fits_below_the_tokens(template: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.chat.change(template=template)
+        await settle(pilot)
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        room = screen.query_one("#why", Static).content_size
+        for index in range(len(rendering)):
+            content = why_content(rendering, index, roles(screen), room.width)
+            assert len(content.wrap(room.width)) <= room.height, content.plain
 
 
 async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:

@@ -27,6 +27,7 @@ from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
+from tokviz.tui.widgets.push_button import PushButton
 
 REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
@@ -562,7 +563,7 @@ async def test_texts_are_asked_about_after_the_training(
         await pilot.press("ctrl+q")
         await settle(pilot)
         await pilot.press(*"discard", "enter")
-        await until(pilot, lambda: "Changes are not saved" in shown(app))
+        await until(pilot, lambda: "Not saved: " in shown(app))
         assert trainers[0].cancelled and not app._exit
 
 
@@ -659,6 +660,55 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
         text = " ".join(shown(app).split())
         assert "Not trained: the train job was ended by SIGKILL" in text
         assert "\x1b" not in shown(app)
+        assert not app._notifications
+
+
+async def test_a_failure_is_said_on_the_screen_that_one_is_at(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app("")
+    async with app.run_test() as pilot:
+        await start(pilot, book)
+        await pilot.press("alt+k")
+        trainers[0].on_error(1, JobError("line 1 has no field 'text'"))
+        await settle(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert said == ["Not trained: line 1 has no field 'text'."]
+
+
+async def test_a_failure_and_the_button_are_seen_on_a_small_screen(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        await start(pilot, book)
+        trainers[0].on_error(1, JobError("word " * 20 + "end"))
+        await settle(pilot)
+        assert "end." in shown(app) and "Start training" in shown(app)
+
+
+async def test_the_curve_of_a_result_is_seen_where_it_fits(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await start(pilot, book)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        assert "logarithmic" in shown(app)
+
+
+async def test_every_button_of_a_result_is_seen_on_a_small_screen(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        screen = await start(pilot, book)
+        trainers[0].on_done(1, SUMMARY)
+        await settle(pilot)
+        seen = [button for button in screen.query(PushButton) if button.region]
+        assert len(seen) == 4
+        assert all(app.screen.region.contains_region(button.region) for button in seen)
 
 
 async def test_other_screens_are_usable_meanwhile_and_the_end_is_said(

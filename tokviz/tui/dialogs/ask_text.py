@@ -36,6 +36,7 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         *,
         value: str = "",
         placeholder: str = "",
+        verb: str = "go",
     ) -> None:
         """Take what is asked.
 
@@ -45,12 +46,14 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
             read: Gives what a text means, or raises `Wrong`.
             value: What stands in the field at first.
             placeholder: An example, while the field is empty.
+            verb: What Enter does.
         """
         super().__init__()
         self.dialog_title = title
         self._note = Content(safe(note)) if isinstance(note, str) else note
         self._read = read
         self._field = (value, placeholder)
+        self._verb = verb
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
@@ -60,8 +63,8 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         yield Static(self._note, classes="note")
 
     def hints(self) -> Sequence[Hint]:
-        """Say that Enter goes on."""
-        return [("Enter", "go", "choose"), ("Esc", "cancel", "cancel")]
+        """Say what Enter does."""
+        return [("Enter", self._verb, "choose"), ("Esc", "cancel", "cancel")]
 
     @on(Input.Changed)
     def _changed(self) -> None:

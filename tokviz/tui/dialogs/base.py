@@ -175,6 +175,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         .error { height: auto; max-height: 3; color: $error; display: none; }
         .note { height: auto; color: $text-muted; }
         .field-row { height: 1; }
+        .field-row Field { width: 1fr; }
         .prompt { width: auto; color: $text-accent; padding: 0 1 0 0; }
 
         &.-tiny #dialog, &.-narrow #dialog, &.-short #dialog { border: none; width: 100%; }

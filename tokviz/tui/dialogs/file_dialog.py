@@ -28,6 +28,7 @@ from tokviz.listing import (
     split_typed,
     time_label,
 )
+from tokviz.sentences import counted
 from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
@@ -197,7 +198,8 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             shown = [UP, *shown]
         self.rows.show(shown, self._row_to_highlight(shown, name))
         total = len(self._entries)
-        self._show_folder(f"{n_shown:,} of {total:,}" if n_shown < total else f"{total:,}")
+        counts = counted(total, "item")
+        self._show_folder(f"{n_shown:,} of {counts}" if n_shown < total else counts)
 
     def _row_to_highlight(self, shown: Sequence[FolderEntry], name: str) -> int | None:
         """Highlight the folder we came from, else the first entry."""

@@ -153,7 +153,7 @@ class HelpDialog(Dialog[None]):
             ("Esc", "close", "cancel"),
             ("↑↓", "scroll", "scroll(1)"),
             ("Space", "next page", "page(1)"),
-            ("Ctrl+P", "all commands", ""),
+            ("Ctrl+P", "all actions", ""),
         ]
 
     def wanted_height(self) -> int:

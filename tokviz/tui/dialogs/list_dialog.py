@@ -6,12 +6,35 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
 
+from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
 
 ResultT = TypeVar("ResultT")
 RowT = TypeVar("RowT")
+
+
+class About(Static):
+    """What there is to say about the highlighted row, as far as there are rows for it."""
+
+    _text = ""
+
+    def tell(self, text: str) -> None:
+        """Say something else."""
+        self._text = safe(text)
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Show the words that fit; an ellipsis stands for the others."""
+        width, height = self.size
+        rows = [row.plain for row in Content(self._text).wrap(width)] if width else []
+        if len(rows) > height > 0:
+            rows[height - 1 :] = [fit(" ".join(rows[height - 1 :]), width)]
+        self.update(Content("\n".join(rows)))
 
 
 class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):

@@ -8,12 +8,11 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import field_row, rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
@@ -78,7 +77,7 @@ class PickDialog(ListDialog[str, Option]):
         yield rule()
         yield self.rows
         yield rule(id="about-rule")
-        yield Static(id="about")
+        yield About(id="about")
 
     def on_mount(self) -> None:
         """Show all of them, by the words that are known by now."""
@@ -121,7 +120,7 @@ class PickDialog(ListDialog[str, Option]):
     @on(RowList.Highlighted)
     def _tell(self) -> None:
         option = self.rows.row
-        self.query_one("#about", Static).update(Content(safe(option.help) if option else ""))
+        self.query_one(About).tell(option.help if option else "")
 
     def _paint(self, option: Option, width: int) -> list[Cell]:
         sign = "● " if option.value == self._current else "  "

@@ -26,7 +26,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     PickerRow,
     SourceRow,
@@ -122,7 +122,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         yield self.rows
         yield Static(id="empty")
         yield rule()
-        yield Static(id="about")
+        yield About(id="about")
 
     def on_mount(self) -> None:
         """Show all of them with the current one highlighted, and look for the user's own."""
@@ -193,8 +193,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     @on(RowList.Highlighted)
     def _tell(self) -> None:
         row = self.rows.row
-        about = "" if row is None else about_row(row)
-        self.query_one("#about", Static).update(Content(safe(about)))
+        self.query_one(About).tell("" if row is None else about_row(row))
         self.show_hints()
         if isinstance(row, SourceRow):
             in_thread(
@@ -206,7 +205,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def _tell_place(self, place: SourceRow, about: str) -> None:
         if place == self.rows.row:
-            self.query_one("#about", Static).update(Content(safe(about)))
+            self.query_one(About).tell(about)
 
     def _paint(self, row: PickerRow, width: int) -> list[Cell]:
         return paint_row(row, width, current=self.current)
@@ -354,7 +353,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
                 self._list_runs(new)
 
         note = "Its folder gets this name too: -t finds it by that."
-        self.app.push_screen(AskDialog("Rename", note, read, value=row.name), done)
+        self.app.push_screen(AskDialog("Rename", note, read, value=row.name, verb="rename"), done)
 
     def action_remove(self) -> None:
         """Delete a training, once the user has said yes; forget a place."""

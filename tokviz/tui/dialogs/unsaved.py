@@ -8,13 +8,10 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from tokviz.autosave import Leftover
-from tokviz.glyphs import safe
 from tokviz.tui.dialogs.base import Hint, rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
@@ -46,7 +43,7 @@ class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
     def compose_body(self) -> ComposeResult:
         """Yield the list, and where the highlighted one is from."""
         yield self.rows
-        yield Static(id="about")
+        yield About(id="about")
         yield rule()
 
     def hints(self) -> Sequence[Hint]:
@@ -69,7 +66,7 @@ class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
         if self.rows.row is not None:
             leftover = self.rows.row[1]
             about = leftover.damage or f"{leftover.source or 'It belongs to no file yet.'}"
-            self.query_one("#about", Static).update(Content(safe(about)))
+            self.query_one(About).tell(about)
 
     def _paint(self, row: Row, width: int) -> list[Cell]:
         return [(fit(row[0], width), "strong" if row[1].is_readable else "muted")]

@@ -214,7 +214,7 @@ def unless_unsaved(
         return None
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-    question = f"Changes are not saved: {', '.join(names)}."
+    question = f"Not saved: {', '.join(names)}."
     dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True)
 
     def take(agreed: bool | None) -> None:

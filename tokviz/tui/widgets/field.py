@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from textual import events
+from textual.strip import Strip
 from textual.widgets import Input
 
 from tokviz.glyphs import UNSAFE
+from tokviz.tui.widgets.fit import fit
 
 
 def first_line(text: str) -> str:
@@ -34,10 +36,24 @@ class Field(Input):
         self.value = text
         self.cursor_position = len(text)
 
+    def render_line(self, y: int) -> Strip:
+        """Draw the field; an ellipsis ends what it asks for where that is cut."""
+        asked = self.placeholder
+        self.set_reactive(Input.placeholder, fit(asked, self.scrollable_content_region.width))
+        try:
+            return super().render_line(y)
+        finally:
+            self.set_reactive(Input.placeholder, asked)
+
     def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
+        was_empty = not self.value
         self.replace(self.clean_paste(event.text), *sorted(self.selection))
+        if was_empty:
+            # Textual shows the beginning of the first value of all, until the cursor moves.
+            self.action_home()
+            self.action_end()
 
     def clean_paste(self, text: str) -> str:
         """Turn pasted text into what may stand in the field."""

@@ -64,7 +64,7 @@ class MaskPanel(Vertical):
         #mask-about { height: auto; max-height: 5; padding: 0 1; color: $text-muted; }
         #mask-flow { height: 1fr; }
         #mask-why { height: 8; padding: 0 1; border-top: solid $border-quiet; }
-        &.-low #mask-why { height: 2; border-top: none; }
+        &.-low #mask-why { height: 3; border-top: none; }
         &.-low #mask-about { max-height: 3; }
     }
     """
@@ -86,6 +86,7 @@ class MaskPanel(Vertical):
         self._about = _About(id="mask-about")
         self._why = Static(id="mask-why")
         self._pin: int | None = None
+        self._at_cursor: int | None = None
         self._made_of: tuple[int, object, bool] | None = None
         self._timer: Timer | None = None
         self.can_focus = False
@@ -123,6 +124,7 @@ class MaskPanel(Vertical):
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Mark the token at the cursor, where the tokens are those of the document."""
+        self._at_cursor = pin
         if self.masked is not None and self.masked.aligned and self._made_of == self._state():
             self._set_pin(pin, scroll=scroll)
 
@@ -168,7 +170,7 @@ class MaskPanel(Vertical):
     def _show(self, masked: MaskedText | None, problem: str) -> None:
         self.masked = masked
         rendering = None if masked is None else masked.rendering
-        pin = self._pin
+        pin = self._at_cursor if masked is not None and masked.aligned else self._pin
         pin = pin if rendering and pin is not None and pin < len(rendering) else None
         self.flow.show(rendering, pin=pin)
         self._about.update(self._about_content(masked, problem))

@@ -31,7 +31,9 @@ def status_items(
     source = _SOURCES[rendering.mask_source]
     items = [
         _item(f"{n_kept:,}", f" token{'s' * (n_kept != 1)}", "show_view('tokens')"),
-        _item(f"● {rendering.n_learned:,}", f" learned ({share})", "show_view('roles')"),
+        _item(
+            f"● {rendering.n_learned:,}", f" learned ({share})", "show_view('roles')", " learned"
+        ),
         *_findings(n_findings),
     ]
     if cut:
@@ -67,11 +69,11 @@ def row_items(
     return items
 
 
-def _item(strong: str, plain: str, action: str) -> BarItem:
-    words: list[tuple[str, Role]] = [(strong, "chip")]
-    if plain:
-        words.append((plain, "plain"))
-    return BarItem(tuple(words), f"screen.{action}", ((strong, "chip"),))
+def _item(strong: str, plain: str, action: str, shorter: str = "") -> BarItem:
+    def words(after: str) -> tuple[tuple[str, Role], ...]:
+        return ((strong, "chip"), (after, "plain")) if after else ((strong, "chip"),)
+
+    return BarItem(words(plain), f"screen.{action}", words(shorter))
 
 
 def _note(text: str, shorter: str) -> BarItem:

@@ -15,6 +15,7 @@ from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.sentences import why
 from tokviz.session import Request, ShowConversation
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
@@ -212,10 +213,10 @@ class ChatScreen(TokvizScreen):
             return ""
         hint = ""
         if editing.raw_index(self.chat.conversation) is not None:
-            hint = " (Edit its text: once it can be read, it becomes the conversation.)"
+            hint = " Edit its text: once it can be read, it becomes the conversation."
         elif isinstance(problem, ConversationError) and problem.part_index is not None:
-            hint = " (“Join the parts” in the command palette makes the message one text.)"
-        return f"✗ No tokens: {problem}{hint}"
+            hint = " “Join the parts” in the command palette makes the message one text."
+        return why("✗ No tokens", problem) + hint
 
     def _blocks(self) -> list[MessageBlock]:
         counts = None if self.rendered.rendering is None else self.rendered.counts

@@ -147,6 +147,7 @@ class Templates(Controller):
             _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",
+            verb="set",
         )
         self.ask(dialog, given)
 

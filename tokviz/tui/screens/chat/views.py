@@ -49,7 +49,7 @@ VIEWS: tuple[ViewKind, ...] = (
 )
 """Every view, in the order of the tabs."""
 
-_WHY_ROWS = 5
+_WHY_ROWS = 6
 """Rows in which all there is to say of a token fits."""
 
 _TABLE_MARGIN = 3
@@ -173,8 +173,7 @@ class ChatViews(Container):
         if said != self._said:
             self._said = said
             self._said_line.update(Content(safe(problem or waiting)))
-            self._said_line.set_class(bool(problem), "-problem")
-            self._said_line.set_class(bool(waiting), "-waiting")
+            self._said_line.update_classes({"-problem": bool(problem), "-waiting": bool(waiting)})
         known = rendering is not None and pin is not None and pin < len(rendering)
         self.pin = pin if known else None
         self._sync()

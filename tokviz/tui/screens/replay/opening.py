@@ -23,7 +23,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
 from tokviz.tui.screens.replay.opened import Opened, open_source
 from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.tasks import Task
+from tokviz.tui.tasks import StoppedError, Task
 from tokviz.tui.widgets.bar import BarItem, Role
 
 _COMPILING = "Compiling for this computer. A large training waits for this only once."
@@ -96,8 +96,12 @@ class Opening(Controller):
                 self._show(opened, request)
 
         def failed(error: TokvizError) -> None:
-            if source is self.source:
-                self.source = None
+            if source is not self.source:
+                return
+            self.source = None
+            if isinstance(error, StoppedError):
+                self._stopped(source)
+            else:
                 self.complain(source, str(error))
 
         self.in_thread(
@@ -108,20 +112,14 @@ class Opening(Controller):
             stoppable=f"Opening {source.name}",
         )
 
-    def cancel(self) -> bool:
-        """Open nothing any more; tell whether anything was being opened. What is shown stays."""
-        source, self.source = self.source, None
-        if source is None:
-            return False
+    def _stopped(self, source: Source) -> None:
         self._compiler.cancel()
-        self.screen.workers.cancel_group(self.screen, "open")
         stopped = f"Stopped opening {source.name}."
         if self._state.opened is None:
             self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(stopped)
         self.screen.show_title()
-        return True
 
     def _open(self, source: Source, task: Task) -> Opened:
         """Open something in a thread, once no loop needs to be compiled for it any more.

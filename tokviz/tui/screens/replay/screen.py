@@ -158,8 +158,7 @@ class ReplayScreen(TokvizScreen):
         self.curves.show(opened)
         self.candidates.show([], None)
         self.corpus.show_frame()
-        self.set_class(not has_counts, "-no-counts")
-        self.set_class(has_counts, "-has-counts")
+        self.update_classes({"-no-counts": not has_counts, "-has-counts": has_counts})
         origin = self.candidates if has_counts else self.lineage
         self.views.replace("candidates", View(origin, origin, "" if has_counts else "Made of"))
         self.show_title()
@@ -204,10 +203,8 @@ class ReplayScreen(TokvizScreen):
 
     @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the field; stop opening; pause. While you edit your text it does nothing."""
+        """Leave the field; pause. While you edit your text it does nothing."""
         if self.own.is_editing and self.own.has_focus_within:
-            return
-        if self.opening.cancel():
             return
         if self.merges.found is not None:
             self.merges.show_all()
@@ -225,6 +222,10 @@ class ReplayScreen(TokvizScreen):
         """Choose what there is room for: no column is low while there is only one."""
         super().fit(size)
         low = self.has_class("-low")
-        self.set_class(low and not self.has_class("-narrow"), "-low")
-        self.set_class(self.has_class("-broad") and not low, "-broad")
+        self.update_classes(
+            {
+                "-low": low and not self.has_class("-narrow"),
+                "-broad": self.has_class("-broad") and not low,
+            }
+        )
         self.views.fit()

@@ -89,8 +89,8 @@ class Views(Controller):
         """Show what is at the front, and what else there is."""
         for group in self._groups:
             front = min(group, key=self._recent.index)
+            self.screen.update_classes({f"-{name}": name == front for name in group})
             for name in group:
-                self.screen.set_class(name == front, f"-{name}")
                 self._views[name].frame.border_title = border_tabs(
                     (
                         self._views[other].title or _TITLES[other],

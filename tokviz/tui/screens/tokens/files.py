@@ -12,6 +12,7 @@ from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.tasks import Task
 
 
 class Files(Controller):
@@ -40,7 +41,13 @@ class Files(Controller):
 
     def open_path(self, path: Path) -> None:
         """Read a file in a thread, then show it; the old text stays if that fails."""
-        self.in_thread("open", lambda task: read_text(path), self._show)
+
+        def read(task: Task) -> Opened:
+            opened = read_text(path)
+            self._text.editor.prepare(opened.text)
+            return opened
+
+        self.in_thread("open", read, self._show)
 
     def _show(self, opened: Opened) -> None:
         self._text.load(opened.text, opened.path)
@@ -120,7 +127,7 @@ class Files(Controller):
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
-        unless_unsaved(self.app, self.safe.names(), "Discard them", go_on)
+        unless_unsaved(self.app, self.safe.names(), "discard them", go_on)
 
     def restore(self, text: str, path: Path | None) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""

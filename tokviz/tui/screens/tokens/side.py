@@ -130,8 +130,8 @@ class Side(Controller):
         return not self.screen.has_class("-no-panels")
 
     def _show_panels(self, wanted: bool) -> None:
-        self.screen.set_class(not wanted, "-no-panels")
-        self.screen.set_class(self._panels.shown == "token", "-token")
+        is_token = self._panels.shown == "token"
+        self.screen.update_classes({"-no-panels": not wanted, "-token": is_token})
         self.screen.call_after_refresh(self.sync)
 
     @action("Show or hide the panels", "f9", section="Panels")

@@ -45,7 +45,7 @@ class Side(Container):
             yield PushButton("Use it", "screen.use_result", id="use", classes="-main")
             yield PushButton("Replay", "screen.replay_result", id="replay")
             yield PushButton("Save as…", "screen.save_result", id="save")
-            yield PushButton("New training", "screen.new_training", id="new")
+            yield PushButton("New run", "screen.new_training", id="new")
 
     @property
     def _columns(self) -> int:
@@ -53,8 +53,7 @@ class Side(Container):
 
     def show_phase(self, phase: Phase) -> None:
         """Show what there is to see in a phase."""
-        for name in _TITLES:
-            self.screen.set_class(name == phase, f"-{name}")
+        self.screen.update_classes({f"-{name}": name == phase for name in _TITLES})
         self.border_title = _TITLES[phase]
 
     def focus_button(self, phase: Phase) -> None:
@@ -70,6 +69,7 @@ class Side(Container):
         """Show what went wrong, or nothing."""
         self._error.update(Content(safe(text)))
         self._error.display = bool(text)
+        self.set_class(bool(text), "-failed")
 
     def show_summary(self, summary: TrainSummary) -> None:
         """Show what a training came to."""

@@ -169,7 +169,8 @@ class Training(Controller):
         else:
             self._give_up(client)
             self._side.show_error(why("Not trained", said))
-            self.say(why("Not trained", said), "error")
+            if not self.screen.is_current:
+                self.say(why("Not trained", said), "error")
         then, self._then = self._then, None
         if then is not None:
             then()

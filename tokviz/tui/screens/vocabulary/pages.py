@@ -110,8 +110,7 @@ class Pages(Controller):
     def show_page(self, page_id: str) -> None:
         """Show another page."""
         self.side.show(page_id)
-        self.screen.add_class("-reading")
-        self.screen.set_class(page_id == "token", "-token")
+        self.screen.update_classes({"-reading": True, "-token": page_id == "token"})
         self.screen.call_after_refresh(self._show_side, from_top=True)
 
     @action("Next panel", "f2", section="Panels", footer="panel")

@@ -206,9 +206,9 @@ class VocabularyScreen(TokvizScreen):
 
     @on(events.DescendantFocus)
     def _focus_moved(self) -> None:
-        self.set_class(self.field.has_focus, "-typing")
-        if self.field.has_focus:
-            self._show_list()
+        is_typing = self.field.has_focus
+        is_reading = self.has_class("-reading") and not is_typing
+        self.update_classes({"-typing": is_typing, "-reading": is_reading})
 
     @on(events.Click, "#query")
     @on(Input.Changed, "#query")

@@ -88,6 +88,8 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs) -> int:
     half = start + max(width // 2, 1)
     if half < len(text) and _only(_WIDE)(text, start, half) and _is_wide(text, half):
         return half
+    if half >= len(text) and _only(_UP_TO_TWO)(text, start):
+        return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
     reach = 3 * width if glyphs.style.clusters else width
     cells = lay_out(text[start : start + reach + 1], glyphs)

@@ -8,12 +8,15 @@ Textual's own document splits at every kind of line end and joins with one kind;
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from textual.document._document import Document, EditResult, Location, Selection
 from textual.geometry import Size
 
 from tokviz.live.document import LiveDocument
+
+_STEP: Final = 1 << 18
+"""Characters that are split in one go."""
 
 
 class LineChange(NamedTuple):
@@ -27,10 +30,22 @@ class LineChange(NamedTuple):
     """How many lines took their place, at least 1."""
     column: int
     """Where in the first line the change begins."""
+    last_column: int
+    """Where in the last line what was taken out ended."""
     n_removed: int
     """Characters taken out, line feeds included."""
-    n_inserted: int
-    """Characters put in, line feeds included."""
+    inserted: str
+    """What was put in."""
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Split a text at "\n", in steps between which other threads get their turn."""
+    lines: list[str] = []
+    start = 0
+    while (end := text.find("\n", start + _STEP)) >= 0:
+        lines += text[start:end].split("\n")
+        start = end + 1
+    return lines + text[start:].split("\n")
 
 
 class ExactDocument(Document):
@@ -39,8 +54,9 @@ class ExactDocument(Document):
     def __init__(self, live: LiveDocument) -> None:
         """Take the live document; its text must change only through here."""
         self._newline = "\n"
-        self._lines = live.text.split("\n")
+        self._lines = lines_of(live.text)
         self._live = live
+        self._prepared: tuple[str, list[str]] | None = None
         self.on_change: Callable[[LineChange], None] = lambda change: None
         """Called after every replacement."""
 
@@ -51,36 +67,46 @@ class ExactDocument(Document):
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Replace the text between two locations, and tell the live document."""
         top, bottom = sorted((self._clamped(start), self._clamped(end)))
-        replaced = self.get_text_range(top, bottom)
         (first, column), (last, last_column) = top, bottom
+        offset = self._offset(top)
+        replaced = self._live.text_in(offset, self._offset(bottom))
         lines = self._lines
-        inserted = text.split("\n")
+        inserted = self._inserted(text)
         end_column = len(inserted[-1]) + (column if len(inserted) == 1 else 0)
         inserted[0] = lines[first][:column] + inserted[0]
         inserted[-1] += lines[last][last_column:]
-        offset = self._live.line_start(first) + column
         lines[first : last + 1] = inserted
         self._live.edit(offset, len(replaced), text)
-        self.on_change(LineChange(first, last, len(inserted), column, len(replaced), len(text)))
+        self.on_change(
+            LineChange(first, last, len(inserted), column, last_column, len(replaced), text)
+        )
         return EditResult((first + len(inserted) - 1, end_column), replaced)
+
+    def load(self, text: str) -> None:
+        """Take another text in place of this one."""
+        (last, last_column), n_removed = self.end, self._live.n_chars
+        self._live.set_text(text)
+        self._lines = self._inserted(text)
+        self.on_change(LineChange(0, last, len(self._lines), 0, last_column, n_removed, text))
+
+    def prepare_edit(self, text: str) -> list[str]:
+        """Split a text that is about to be inserted into lines. For any thread."""
+        lines = lines_of(text)
+        self._prepared = (text, lines)
+        return lines
+
+    def _inserted(self, text: str) -> list[str]:
+        prepared, self._prepared = self._prepared, None
+        return lines_of(text) if prepared is None or prepared[0] != text else prepared[1]
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""
-        (first, column), (last, last_column) = sorted((self._clamped(start), self._clamped(end)))
-        if first == last:
-            return self._lines[first][column:last_column]
-        return "\n".join(
-            [
-                self._lines[first][column:],
-                *self._lines[first + 1 : last],
-                self._lines[last][:last_column],
-            ]
-        )
+        top, bottom = sorted((self._clamped(start), self._clamped(end)))
+        return self._live.text_in(self._offset(top), self._offset(bottom))
 
     def get_index_from_location(self, location: Location) -> int:
         """Return the offset of a location in characters."""
-        row, column = self._clamped(location)
-        return self._live.line_start(row) + column
+        return self._offset(self._clamped(location))
 
     def get_location_from_index(self, index: int) -> Location:
         """Return the location of an offset in characters."""
@@ -90,6 +116,10 @@ class ExactDocument(Document):
         """Return the offsets of a selection's beginning and end, in text order."""
         first, last = sorted(selection)
         return self.get_index_from_location(first), self.get_index_from_location(last)
+
+    def _offset(self, location: Location) -> int:
+        row, column = location
+        return self._live.line_start(row) + column
 
     def _clamped(self, location: Location) -> Location:
         row, column = location

@@ -42,8 +42,8 @@ _PULL_SECONDS = 0.05
 _SHORT_PASTE = 4096
 """Characters of a paste that may be a path."""
 
-_LONG_PASTE = 200_000
-"""Characters of a paste that is worth a thread."""
+_LONG_TEXT = 200_000
+"""Characters of a text that is worth a thread before it is inserted."""
 
 
 class TokenEditor(DrawnRows):
@@ -123,11 +123,19 @@ class TokenEditor(DrawnRows):
 
     def load_byte_text(self, text: str) -> None:
         """Show another text; the undo history begins anew."""
-        self.live.set_text(text)
         self.history.clear()
-        self._set_document(text, None)
+        self.document.load(text)
+        self.move_cursor((0, 0))
+        self._refresh_size()
+        self.refresh()
         self.scroll_to(0, 0, animate=False)
         self.post_message(self.Changed(self))
+
+    def prepare(self, text: str) -> None:
+        """Do what is long about showing this text, or inserting it. For any thread."""
+        if len(text) > _LONG_TEXT:
+            self.live.prepare_edit(text)
+            self.wrapped_document.prepare_edit(text)
 
     def load_text(self, text: str) -> None:
         """Do what `load_byte_text` does, under the text area's name."""
@@ -152,6 +160,30 @@ class TokenEditor(DrawnRows):
         result = super().edit(edit)
         self._edited(started)
         return result
+
+    def undo(self) -> None:
+        """Undo the last edits."""
+        edits = self.history.undo_stack[-1:]
+        results = [edit._edit_result for batch in edits for edit in batch]
+        texts = [result.replaced_text for result in results if result]
+        self._once_prepared(texts, super().undo)
+
+    def redo(self) -> None:
+        """Do again what was undone last."""
+        texts = [edit.text for batch in self.history.redo_stack[-1:] for edit in batch]
+        self._once_prepared(texts, super().redo)
+
+    def _once_prepared(self, texts: Sequence[str], change: Callable[[], None]) -> None:
+        """Change the text, a long one that comes back being prepared; keys wait in line for it."""
+        if len(texts) != 1 or len(texts[0]) <= _LONG_TEXT:
+            change()
+            return
+
+        async def prepare_and_change() -> None:
+            await asyncio.to_thread(self.prepare, texts[0])
+            change()
+
+        self.call_later(prepare_and_change)
 
     def _undo_batch(self, edits: Sequence[Edit]) -> None:
         started = time.perf_counter()
@@ -384,10 +416,9 @@ class TokenEditor(DrawnRows):
         if event.text and not self.read_only:
             text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
             text = as_byte_text(text)
-            if len(text) > _LONG_PASTE:
+            if len(text) > _LONG_TEXT:
                 # Keys that follow wait in line; the app goes on.
-                await asyncio.to_thread(self.live.prepare_edit, text)
-                await asyncio.to_thread(self.wrapped_document.prepare_edit, text)
+                await asyncio.to_thread(self.prepare, text)
             self.type_text(text)
             self.focus()
             if len(text) <= _SHORT_PASTE:

@@ -7,8 +7,8 @@ costs the same anywhere in a line of any length.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import ClassVar, Final, NamedTuple
 
@@ -35,18 +35,37 @@ class LongLine:
 
     __slots__ = ("_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
 
-    def __init__(self, text: str, part_size: int, measure: Callable[[str], LinePart]) -> None:
+    def __init__(
+        self,
+        text: str,
+        part_size: int,
+        measure: Callable[[str], LinePart],
+        known: Iterable[Stretch] = (),
+    ) -> None:
         """Cut a line.
 
         Args:
             text: The whole line.
             part_size: About how many characters a part has.
             measure: Lays out the text of a part.
+            known: Stretches of the line that need not be laid out again, ascending.
         """
         self._part_size = part_size
         self._smallest = part_size // 4
         self._measure = measure
-        self._parts = list(self._cut(text, 0, len(text)))
+        self._parts: list[LinePart] = []
+        begin = 0
+        for at, line, first_column, last_column in known:
+            first = bisect_left(line.starts, first_column)
+            last = bisect_right(line.starts, last_column) - 1
+            if first < last:
+                shift = at - first_column
+                start = line.starts[first] + shift
+                self._parts += self._cut(text, begin, start) if begin < start else ()
+                self._parts += line._parts[first:last]
+                begin = line.starts[last] + shift
+        if begin < len(text) or not self._parts:
+            self._parts += self._cut(text, begin, len(text))
         self._sum()
 
     def __len__(self) -> int:
@@ -100,20 +119,33 @@ class LongLine:
         self.extents = list(accumulate((part.extent for part in self._parts), initial=0))
 
 
+class Stretch(NamedTuple):
+    """Some characters of a long line that now stand in another one."""
+
+    at: int
+    """Their first column there."""
+    line: LongLine
+    first: int
+    last: int
+    """Their columns here, up to and without the last."""
+
+
 class WrappedLongLine(LongLine):
     """A long line in rows. Its extent is rows."""
 
     PART_SIZE: ClassVar[int] = 4_096
     __slots__ = ()
 
-    def __init__(self, text: str, width: int, glyphs: Glyphs) -> None:
-        """Wrap a line into rows of `width` cells."""
+    def __init__(
+        self, text: str, width: int, glyphs: Glyphs, known: Iterable[Stretch] = ()
+    ) -> None:
+        """Wrap a line, of which stretches may be `known`, into rows of `width` cells."""
 
         def measure(part: str) -> LinePart:
             found = breaks(part, width, glyphs)
             return LinePart(len(part), len(found) + 1, found)
 
-        super().__init__(text, self.PART_SIZE, measure)
+        super().__init__(text, self.PART_SIZE, measure, known)
 
     def __len__(self) -> int:
         """Count the row breaks."""
@@ -142,11 +174,11 @@ class FlatLongLine(LongLine):
     PART_SIZE: ClassVar[int] = 2_048
     __slots__ = ()
 
-    def __init__(self, text: str, glyphs: Glyphs) -> None:
-        """Lay out a line without wrapping it."""
+    def __init__(self, text: str, glyphs: Glyphs, known: Iterable[Stretch] = ()) -> None:
+        """Lay out a line, of which stretches may be `known`, without wrapping it."""
 
         def measure(part: str) -> LinePart:
             width = len(part) if is_plain(part) else lay_out(part, glyphs).width
             return LinePart(len(part), width, ())
 
-        super().__init__(text, self.PART_SIZE, measure)
+        super().__init__(text, self.PART_SIZE, measure, known)

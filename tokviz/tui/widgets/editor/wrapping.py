@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,10 +12,16 @@ from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
 
 from tokviz.glyphs import Glyphs
-from tokviz.tui.widgets.editor.breaks import breaks, fits, width_bound
+from tokviz.live.sums import Block
+from tokviz.tui.widgets.editor.breaks import breaks, fits, is_plain, width_bound
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
-from tokviz.tui.widgets.editor.long_line import FlatLongLine, LongLine, WrappedLongLine
+from tokviz.tui.widgets.editor.long_line import (
+    FlatLongLine,
+    LongLine,
+    Stretch,
+    WrappedLongLine,
+)
 from tokviz.tui.widgets.editor.rows import LineBreaks, RowIndex
 
 _LONG_WRAPPED = 2 * WrappedLongLine.PART_SIZE
@@ -39,6 +46,38 @@ class RowPart(NamedTuple):
         return self.start + len(self.text)
 
 
+class _Prepared(NamedTuple):
+    """The lines of a text that is about to be inserted."""
+
+    width: int
+    glyphs: Glyphs
+    inserted: str
+    first: LineBreaks
+    blocks: list[Block[LineBreaks]]
+    """The lines between the first and the last."""
+    last: LineBreaks
+    widest: int
+
+
+def _stretch(
+    line: LineBreaks, first: int, last: int | None, at: int | None = None
+) -> list[Stretch]:
+    """Give what is known of a line's columns, which stand at a column of another one."""
+    if not isinstance(line, LongLine):
+        return []
+    return [
+        Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)
+    ]
+
+
+def _inner(line: LineBreaks, column: int, *, ends: bool) -> list[Stretch]:
+    """Give what stays of an inserted line among other text; `ends` if nothing follows it."""
+    if not isinstance(line, LongLine):
+        return []
+    first, last = line.starts[1], line.starts[-1 if ends else -2]
+    return _stretch(line, first, last, at=column + first)
+
+
 class ExactWrappedDocument(WrappedDocument):
     """Wraps an `ExactDocument`; width 0 is no wrapping.
 
@@ -57,7 +96,7 @@ class ExactWrappedDocument(WrappedDocument):
             glyphs: How characters are drawn.
         """
         self.glyphs = glyphs
-        self._prepared: tuple[int, Glyphs, list[str], list[LineBreaks]] | None = None
+        self._prepared: _Prepared | None = None
         document.on_change = self._follow
         super().__init__(document, width, TAB_WIDTH)
 
@@ -65,54 +104,105 @@ class ExactWrappedDocument(WrappedDocument):
         """Wrap all lines."""
         self._width = width
         self._widest: int | None = None
-        self._rows = RowIndex(self._broken(self.document.lines))
+        lines = self.document.lines
+        self._rows = RowIndex((), list(self._blocks(lines, 0, len(lines))))
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Do nothing: the change was followed when the document told of it."""
 
     def _follow(self, change: LineChange) -> None:
         """Wrap the changed lines anew; of a long line only the changed parts."""
-        old = self._rows.line(change.first)
+        prepared, self._prepared = self._prepared, None
+        if prepared and prepared[:3] != (self._width, self.glyphs, change.inserted):
+            prepared = None
+        first, n_lines = change.first, change.n_lines
+        old, line = self._rows.line(first), self.document.lines[first]
+        if (
+            isinstance(old, LongLine)
+            and first == change.last
+            and n_lines == 1
+            and prepared is None
+            and len(line) > self._long_from // 2
+        ):
+            old.replace(line, change.column, change.n_removed, len(change.inserted))
+            self._rows.replace(first, first, [old])
+        else:
+            self._follow_anew(change, prepared)
+        if prepared is None:
+            self._widen(first, n_lines)
+        elif self._widest is not None:
+            self._widest = max(self._widest, prepared.widest)
+            self._widen(first, 1)
+            self._widen(first + n_lines - 1, 1)
+
+    def _follow_anew(self, change: LineChange, prepared: _Prepared | None) -> None:
+        """Wrap the changed lines but for what is known of long ones, or prepared."""
+        first, column, inserted = change.first, change.column, change.inserted
+        last = first + change.n_lines - 1
         lines = self.document.lines
-        if isinstance(old, LongLine) and change.first == change.last and change.n_lines == 1:
-            line = lines[change.first]
-            if len(line) > self._long_from // 2:
-                old.replace(line, change.column, change.n_removed, change.n_inserted)
-                self._rows.replace(change.first, change.first, [old])
-                self._widen(change.first, 1)
-                return
-        changed = self._broken_anew(lines[change.first : change.first + change.n_lines])
-        self._rows.replace(change.first, change.last, changed)
-        self._widen(change.first, change.n_lines)
+        end = column + len(inserted) if first == last else len(inserted) - inserted.rfind("\n") - 1
+        # A mark may follow that belongs to the character before: parts beside the edit are new.
+        head = _stretch(self._rows.line(first), 0, column - 1)
+        tail = _stretch(self._rows.line(change.last), change.last_column, None, at=end)
+        if first == last:
+            inner = _inner(prepared.first, column, ends=False) if prepared else []
+            self._rows.replace(
+                first, change.last, [self._broken_line(lines[first], [*head, *inner, *tail])]
+            )
+            return
+        inner = _inner(prepared.first, column, ends=True) if prepared else []
+        top = self._broken_line(lines[first], [*head, *inner])
+        inner = _inner(prepared.last, 0, ends=False) if prepared else []
+        bottom = self._broken_line(lines[last], [*inner, *tail])
+        if prepared and prepared.blocks:
+            self._rows.replace(first, change.last, [top], prepared.blocks, [bottom])
+        else:
+            middle = self._broken(lines[first + 1 : last])
+            self._rows.replace(first, change.last, [top, *middle, bottom])
 
     def prepare_edit(self, inserted: str) -> None:
         """Break the lines of a text that is about to be inserted. For any thread."""
-        lines = inserted.split("\n")[1:-1]
-        self._prepared = (self._width, self.glyphs, lines, self._broken(lines))
+        width, glyphs = self._width, self.glyphs
+        lines = self.document.prepare_edit(inserted)
+        first, last = self._broken(lines[:1])[0], self._broken(lines[-1:])[0]
+        blocks = list(self._blocks(lines, 1, len(lines) - 1))
+        widest = 0 if width else max(width_bound(line, glyphs) for line in lines)
+        self._prepared = _Prepared(width, glyphs, inserted, first, blocks, last, widest)
 
-    def _broken_anew(self, lines: list[str]) -> list[LineBreaks]:
-        """Break lines, those between the first and the last perhaps in advance."""
-        prepared, self._prepared = self._prepared, None
-        if prepared is None or prepared[:3] != (self._width, self.glyphs, lines[1:-1]):
-            return self._broken(lines)
-        return [*self._broken(lines[:1]), *prepared[3], *self._broken(lines[-1:])]
+    def _blocks(self, lines: list[str], first: int, last: int) -> Iterator[Block[LineBreaks]]:
+        """Break the lines from `first` to `last`, block by block."""
+        size = RowIndex.usual_block
+        for start in range(first, last, size):
+            yield RowIndex.block(self._broken(lines[start : min(start + size, last)]))
 
     @property
     def _long_from(self) -> int:
         return _LONG_WRAPPED if self._width else _LONG_FLAT
 
     def _broken(self, lines: list[str]) -> list[LineBreaks]:
-        width, glyphs = self._width, self.glyphs
-        if not width:
-            return [FlatLongLine(line, glyphs) if len(line) > _LONG_FLAT else () for line in lines]
+        width, glyphs, long_from = self._width, self.glyphs, self._long_from
+        longest = max(map(len, lines), default=0)
+        if longest <= (width or long_from) and (not width or is_plain("".join(lines))):
+            return [()] * len(lines)
         return [
             ()
-            if len(line) <= width and fits(line, width)
+            if (not width and len(line) <= long_from) or (len(line) <= width and fits(line, width))
             else breaks(line, width, glyphs)
-            if len(line) <= _LONG_WRAPPED
-            else WrappedLongLine(line, width, glyphs)
+            if len(line) <= long_from
+            else self._long_line(line)
             for line in lines
         ]
+
+    def _broken_line(self, line: str, known: Iterable[Stretch]) -> LineBreaks:
+        """Break a line of which stretches are known if it is a long one."""
+        return (
+            self._long_line(line, known) if len(line) > self._long_from else self._broken([line])[0]
+        )
+
+    def _long_line(self, line: str, known: Iterable[Stretch] = ()) -> LongLine:
+        if self._width:
+            return WrappedLongLine(line, self._width, self.glyphs, known)
+        return FlatLongLine(line, self.glyphs, known)
 
     # -- sizes
 

@@ -37,6 +37,7 @@ class MaskFlow(MaskView):
         """Forget what was drawn for ids, and how it was laid out."""
         super().forget()
         self._layout.forget()
+        self._strips.clear()
 
     def sync(self) -> None:
         """Lay out what changed, and draw it."""

@@ -67,7 +67,7 @@ def _kind(rendering: Rendering, index: int) -> str:
         return ""
     token_id = rendering.ids[index]
     virtual = token_id in rendering.virtual_specials.values()
-    return ", special, not in the vocabulary" if virtual else ", special"
+    return ", not in the vocabulary" if virtual else ", special"
 
 
 def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:

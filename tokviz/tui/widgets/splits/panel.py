@@ -20,7 +20,7 @@ from tokviz.jobs.split_result import SplitPart, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.pretokenize.split import split
+from tokviz.pretokenize.split import split_in_steps
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.splits.gloss import Spans
@@ -157,8 +157,8 @@ class SplitsPanel(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what there is no room for."""
-        self.set_class(event.size.height < SHORT_LINES, "-short")
-        self.set_class(event.size.height < TINY_LINES, "-tiny")
+        lines = event.size.height
+        self.update_classes({"-short": lines < SHORT_LINES, "-tiny": lines < TINY_LINES})
 
     def on_show(self) -> None:
         """Catch up with what happened while the panel was hidden."""
@@ -254,8 +254,11 @@ class SplitsPanel(Vertical):
             with self._one_counts:
                 row.counter.update(chunks)
                 start, text = row.counter.group_at(offset)
+            ends = array("q")
+            for step in split_in_steps(row.pattern, text):
+                ends.extend(step.ends)
             result = SplitResult()
-            result.add(SplitPart(start, array("I", split(row.pattern, text).ends), (), 0))
+            result.add(SplitPart(start, ends, (), 0))
             return result
 
         def take(result: SplitResult) -> None:

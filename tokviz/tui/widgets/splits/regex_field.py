@@ -214,8 +214,7 @@ class RegexField(Vertical):
             self._counts.update(Text(safe(words)))
 
     def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
-        self._verdict.set_class(wrong, "-wrong")
-        self._verdict.set_class(gaps, "-gaps")
+        self._verdict.update_classes({"-wrong": wrong, "-gaps": gaps})
         if words != self.message:
             self._verdict.update(Text(safe(words)))
 
