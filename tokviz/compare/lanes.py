@@ -216,16 +216,16 @@ def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | 
     are in the whole text; the span of what is returned counts from the start of that.
 
     Returns:
-        None if that would take too much text.
+        None if that would take too much text, or if some tokens are not known any more.
     """
     import numpy as np
 
     start, end = span
     margin = _FIRST_LOOK
-    ids = [() if side is None else side.ids_in(np.array([span]))[0]
-           for side in (track.side(start, end) for track in tracks)]  # fmt: skip
+    sides = [track.side(start, end) for track in tracks]
+    ids = [side.ids_in(np.array([span]))[0] for side in sides if side is not None]
     tokenizers = [track.tokenizer for track in tracks]
-    while True:
+    while len(ids) == len(tracks):
         at, text = tracks[0].text_around(start - margin, end + margin)
         comparison = Comparison(text, tokenizers, tracks[0].parse_specials)
         inner = (start - at, end - at)
@@ -234,5 +234,6 @@ def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | 
             if list(found.ids) == ids:
                 return found
         if margin > _MOST_WINDOW or (margin > start and end + margin > tracks[0].n_bytes):
-            return None
+            break
         margin *= 16
+    return None
