@@ -140,7 +140,7 @@ async def test_a_click_on_a_token_shows_the_disagreement_there() -> None:
         await click(pilot, "123▏45▏·for")
         assert screen.disagreements.span == (6, 10)
         assert "pattern gpt2" in card(screen)
-        assert screen.gloss._spans.pin == range(6, 10)
+        assert screen.gloss._spans.hover == range(6, 10)
         await click(pilot, "I▏·paid")
         assert "They agree on this token." in said(app)
 

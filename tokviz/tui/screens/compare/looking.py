@@ -128,7 +128,7 @@ class Disagreements(Controller):
         live, names, revision = self._state.live, self._state.row_names, self._state.live.revision
         first, last = live.char_offset(span[0]), live.char_offset(span[1] - 1) + 1
         self.span, self._char = span, first
-        self._gloss.set_spans(Spans(pin=range(first, last)))
+        self._gloss.set_spans(Spans(hover=range(first, last)))
         self._gloss.show(first)
         row, column = live.location(first)
         place = f"Line {row + 1:,}, column {column + 1:,}:"
