@@ -22,6 +22,8 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.compare import CompareScreen
+from tokviz.tui.screens.compare.choosing import Compared
+from tokviz.tui.screens.compare.state import Other
 
 TEXT = "I paid 12345 for the unbelievable 🙂 thing.\n\nHELLO SolidGold\n"
 SIZES = [(80, 24), (120, 40), (40, 12), (200, 60)]
@@ -131,6 +133,17 @@ async def test_next_and_previous_go_through_every_disagreement_and_name_its_caus
         await pilot.press("n", "p", "p")
         await settle(pilot)
         assert screen.disagreements.span == spans[-3]
+
+
+async def test_the_table_shows_what_drawing_has_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compared, "_encode", lambda self: None)
+    app = make_app(compared=())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: screen._poll and not screen._poll._active.is_set())
+        screen.compared._add(Other("gpt2"))
+        count = Comparison(TEXT, [tokviz.load("gpt2")]).counts[0]
+        await until(pilot, lambda: re.search(rf"gpt2 +{count} ", shown(app)))
 
 
 async def test_a_click_on_a_token_shows_the_disagreement_there() -> None:

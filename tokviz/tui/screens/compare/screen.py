@@ -27,7 +27,7 @@ from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
 
 POLL_SECONDS = 0.2
-"""How often it is looked whether more of the text at hand is encoded."""
+"""How often it is looked whether more tokens are known."""
 
 _EMPTY = "Your text is empty. Ctrl+E goes to the Tokens screen, where you type, paste or open one."
 
@@ -116,13 +116,12 @@ class CompareScreen(TokvizScreen):
             self._revision = live.revision
             self.disagreements.forget()
         self._show_rows()
-        if self._poll is not None:
-            self._poll.resume()
 
     def _look(self) -> None:
-        """Show more tokens of the text at hand, which the Tokens screen encodes."""
+        """Show more tokens: the Tokens screen encodes its own, and drawing what is seen."""
+        settled = all(one is None or one.settled for one in self.state.documents)
         self._show_tokens()
-        if self.session.live.settled and self._poll is not None:
+        if settled and self._poll is not None:
             self._poll.pause()
 
     def _show_others(self) -> None:
@@ -136,6 +135,8 @@ class CompareScreen(TokvizScreen):
         self.figures.show()
         self._show_view()
         self.show_keys()
+        if self._poll is not None and self.is_current:
+            self._poll.resume()
 
     def _show_view(self) -> None:
         """Show what is new in the view at the front, where it is not shown all the time."""
