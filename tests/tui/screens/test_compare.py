@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.compare.boundaries import Comparison
+from tokviz.compare.figures import figures_by_script
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
@@ -263,11 +264,25 @@ async def test_without_colours_marks_tell_the_rows_apart(
         assert any(set(line.split()) == {"▲"} for line in lines(app))
 
 
-async def test_the_second_view_tells_what_two_vocabularies_share() -> None:
+async def test_a_view_tells_what_each_script_takes() -> None:
+    text = "the cat 12\nПривет мир\n世界"
+    app = make_app(text, compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show(pilot)
+        await pilot.press("f2")
+        await until(pilot, lambda: "Cyrillic" in shown(app))
+        names = ("gpt-4", "gpt2", "o200k_base")
+        sides = Comparison(text, [tokviz.load(name) for name in names]).sides
+        for script, n_chars, _, n_tokens in figures_by_script(text, sides):
+            row = next(line for line in lines(app) if script in line)
+            assert row.split()[2:-1] == [str(n_chars), *(f"{n_chars / n:.2f}" for n in n_tokens)]
+
+
+async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
     app = make_app(compared=("gpt2", "o200k_base"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
-        await pilot.press("f2")
+        await pilot.press("f2", "f2")
         await settle(pilot)
         one, other = (tokviz.load(name).vocab for name in ("gpt-4", "gpt2"))
         both = set(one.values()) & set(other.values())

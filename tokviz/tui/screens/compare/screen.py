@@ -18,6 +18,7 @@ from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.compare.choosing import Compared
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
@@ -58,13 +59,19 @@ class CompareScreen(TokvizScreen):
         self.table = LinkRows(palette, id="table")
         self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
+        self.script_rows = LinkRows(palette, id="scripts")
         empty = Static(_EMPTY, id="empty")
-        frame = Container(self.gloss, empty, self.vocabulary_rows, id="lanes")
-        views = {"tokens": self.gloss, "vocabularies": self.vocabulary_rows}
+        frame = Container(self.gloss, empty, self.script_rows, self.vocabulary_rows, id="lanes")
+        views = {
+            "tokens": self.gloss,
+            "scripts": self.script_rows,
+            "vocabularies": self.vocabulary_rows,
+        }
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.compared = Compared(self, state, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
+        self.scripts = Scripts(self, state, self.script_rows)
         self.views = Views(self, frame, views, self._show_view)
         self.answer_with(
             self.disagreements,
@@ -140,10 +147,12 @@ class CompareScreen(TokvizScreen):
 
     def _show_view(self) -> None:
         """Show what is new in the view at the front, where it is not shown all the time."""
-        is_tokens = self.views.front == "tokens"
-        self.set_class(not is_tokens, "-vocabularies")
-        if not is_tokens:
+        front = self.views.front
+        self.set_class(front != "tokens", "-other")
+        if front == "vocabularies":
             self.vocabularies.show()
+        elif front == "scripts":
+            self.scripts.show()
 
     def _reveal_tokens(self) -> None:
         if self.views.front != "tokens":
@@ -159,6 +168,7 @@ class CompareScreen(TokvizScreen):
         """Show tokens that have become known."""
         self.gloss.sync()
         self.figures.show()
+        self._show_view()
 
     # -- the lines above and below
 

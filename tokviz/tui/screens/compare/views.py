@@ -1,4 +1,4 @@
-"""The two views of the Compare screen, which take turns, and the tabs that lead to them."""
+"""The views of the Compare screen, which take turns, and the tabs that lead to them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.turns import border_tabs, neighbour
 
-TITLES = {"tokens": "Tokens", "vocabularies": "Vocabularies"}
+TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularies"}
 
 
 class Views(Controller):
-    """Shows the tokens of the text, or what the vocabularies share."""
+    """Shows the tokens of the text, its scripts, or what the vocabularies share."""
 
     def __init__(
         self,
@@ -35,6 +35,9 @@ class Views(Controller):
 
     @action("Tokens of the text", section="Views", id="show_tokens", call="show_view('tokens')",
             help="Your text in every tokenizer.")  # fmt: skip
+    @action("Figures by script", section="Views", id="show_scripts", call="show_view('scripts')",
+            help="What each script of your text takes in every tokenizer.",
+            words="language fairness")  # fmt: skip
     @action("Vocabulary difference", section="Views", id="show_vocabularies",
             help="What two vocabularies share, and what only one of them has.",
             call="show_view('vocabularies')", words="compare diff shared tokens ids")  # fmt: skip
