@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         for _ in compile_kernels.answer({}, {}):
             pass
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often: what the tests and their modules hold is none."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokviz.chat.mask import visualize_tokenization
     from tokviz.chat.render import Rendering, render
     from tokviz.compare.boundaries import Comparison, Disagreement, compare
+    from tokviz.compare.report import ReportRow, compression_report
     from tokviz.errors import (
         CorpusError,
         FormatError,
@@ -58,6 +59,8 @@ _HOMES = {
     "Comparison": "tokviz.compare.boundaries",
     "Disagreement": "tokviz.compare.boundaries",
     "compare": "tokviz.compare.boundaries",
+    "ReportRow": "tokviz.compare.report",
+    "compression_report": "tokviz.compare.report",
     "CorpusError": "tokviz.errors",
     "FormatError": "tokviz.errors",
     "InputFileError": "tokviz.errors",
@@ -82,6 +85,7 @@ __all__ = [
     "OutputFileError",
     "PatternError",
     "Rendering",
+    "ReportRow",
     "SpecialTokenError",
     "SplitPattern",
     "TokenIdError",
@@ -93,6 +97,7 @@ __all__ = [
     "UnknownTokenizerError",
     "VocabularyError",
     "compare",
+    "compression_report",
     "load",
     "render",
     "render_conversation",

@@ -386,13 +386,13 @@ class Tokenizer:
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
         """
-        parts = []
-        for index, token_id in enumerate(ids):
-            token = self._bytes_of(token_id)
-            if token is None:
-                raise TokenIdError(token_id, self.name, self.n_vocab, index)
-            parts.append(token)
-        return b"".join(parts)
+        listed = list(ids)
+        known = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
+        tokens = {token_id: token for token_id, token in known.items() if token is not None}
+        if len(tokens) < len(known):
+            index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
+            raise TokenIdError(listed[index], self.name, self.n_vocab, index)
+        return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join tokens to text; bytes that are not UTF-8 become U+FFFD.

@@ -48,3 +48,9 @@ def test_bytes_that_are_not_utf8_and_controls_are_shown_safely(tokviz):
     done = tokviz("compare", stdin=b"\x1b[31m\xff caf\xc3\xa9.x")
     assert done.code == 0
     assert b"\x1b" not in done.out
+
+
+def test_a_text_may_be_given_itself(tokviz):
+    shown = tokviz("compare", "--text", "x.append(1)")
+    assert shown.out == tokviz("compare", stdin=b"x.append(1)").out
+    assert json.loads(tokviz("compare", "--json", "--text", "x.append(1)").out)["file"] is None

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 HELLO_WORLD = [15339, 1917]
 
 
@@ -112,3 +115,33 @@ def test_files_are_joined_and_a_bad_one_is_passed_over(tokviz, tmp_path):
     assert result.out == b"hello world"
     assert result.code == 1
     assert result.err.startswith(f"tokviz: {tmp_path}/b: ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("15339", "1917"), ("[15339, 1917]",), ("[15339,", "1917]"), ("15339,1917",)]
+)
+def test_ids_may_be_the_arguments_themselves(tokviz, arguments):
+    done = tokviz("decode", *arguments, stdin=b"not read")
+    assert (done.code, done.out, done.err) == (0, b"hello world", "")
+
+
+def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_position(tokviz):
+    done = tokviz("decode", "15339", "100277", "-t", "gpt-4")
+    assert done.code == 1
+    assert done.err.startswith(
+        "tokviz: command line: no token has the id 100277 (number 2 of the ids) in cl100k_base"
+    )
+
+
+def test_a_file_whose_name_is_a_number_is_a_file(tokviz, tmp_path):
+    (tmp_path / "1917").write_text("15339")
+    environment = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    assert tokviz("decode", "1917", **environment).out == b"hello"
+    assert json.loads(tokviz("decode", "1918", "--json", **environment).out)["file"] is None
+
+
+def test_a_missing_file_is_told_where_ids_and_texts_go(tokviz):
+    assert tokviz("decode", "hello").err == (
+        "tokviz: hello: there is no such file; "
+        "a text itself: tokviz encode --text hello; ids: tokviz decode 15339 1917\n"
+    )

@@ -134,14 +134,39 @@ def test_an_unknown_tokenizer_is_a_usage_error_that_offers_names(tokviz):
 
 @pytest.mark.parametrize("command", ["encode", "count"])
 @pytest.mark.parametrize("text", ["hello world", "What is this? A.", "hello"])
-def test_a_text_where_a_file_is_expected_gets_the_hint_of_a_pipe(tokviz, command, text):
+def test_a_text_where_a_file_is_expected_is_told_where_it_goes(tokviz, command, text):
     result = tokviz(command, text)
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        f"to give a text itself, use a pipe: printf %s {shlex.quote(text)} | tokviz {command}\n"
+        f"a text itself: tokviz {command} --text {shlex.quote(text)}; "
+        "ids: tokviz decode 15339 1917\n"
     )
 
 
-def test_a_missing_file_gets_no_hint_of_a_pipe(tokviz):
+def test_a_missing_file_that_can_only_be_one_gets_no_hint(tokviz):
     assert tokviz("encode", "notes.md").err == "tokviz: notes.md: there is no such file\n"
+
+
+def test_a_text_may_be_given_itself(tokviz, tmp_path):
+    assert tokviz("encode", "--text", "hello world").text == "15339 1917\n"
+    assert tokviz("count", "--text", "hello world").text.split() == ["2", "11", "11", "5.50"]
+    assert tokviz("encode", "--text", "").text == "\n"
+    raw = tokviz("encode", "--text", b"a\xff\n".decode("utf-8", "surrogateescape"))
+    assert raw.text == tokviz("encode", stdin=b"a\xff\n").text
+    file = tmp_path / "a.txt"
+    file.write_text("hello")
+    done = tokviz("count", file, "--text", "hello world", stdin=b"not read")
+    names = [line.split()[-1] for line in done.text.splitlines()]
+    assert names == ["--text", str(file), "total"]
+
+
+def test_json_of_a_text_names_no_file(tokviz):
+    for command in ("encode", "count"):
+        assert json.loads(tokviz(command, "--text", "hi", "--json").out)["file"] is None
+
+
+def test_two_texts_are_one_too_many(tokviz):
+    done = tokviz("encode", "--text", "a", "--text", "b")
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith("tokviz: --text is given twice (")

@@ -8,6 +8,7 @@ from textual.app import App, ComposeResult
 
 from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.widgets.status_line import (
+    IdsNote,
     SelectionCounts,
     SlowNote,
     StatusLine,
@@ -176,3 +177,9 @@ async def test_the_same_numbers_draw_nothing() -> None:
         assert drawn == []
         status.show(StatusState(tokens=312, chars=707, bytes=823))
         assert len(drawn) == 1
+
+
+def test_ids_in_place_of_a_text_are_offered_to_be_decoded() -> None:
+    state = USUAL._replace(ids=IdsNote(2, "Alt+D"))
+    assert line(state, 200).endswith("· 2 token ids? Alt+D decodes")
+    assert line(state, 40).endswith("· Alt+D decodes")

@@ -15,6 +15,8 @@ COMMANDS = {
     "decode": "turn token ids back into the exact bytes",
     "count": "count tokens, characters and bytes",
     "compare": "compare tokenizers on a text, with the cause of every difference",
+    "eval": "measure how many tokens texts of many kinds and languages take",
+    "drift": "compare sampled token ids with what their text is encoded to",
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
@@ -31,6 +33,9 @@ _SYNONYMS = {
     "stats": "count",
     "diff": "compare",
     "versus": "compare",
+    "evaluate": "eval",
+    "report": "eval",
+    "compression": "eval",
 }
 """What other programs call our commands; none of them is one here."""
 

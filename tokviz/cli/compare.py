@@ -16,21 +16,29 @@ output: a line per tokenizer
    "chars_per_token", "tokens_per_word", "difference"}], "n_disagreements",
    "causes": {cause: number},
    "disagreements": [{"bytes": [start, end], "text", "ids", "tokens", "cause", "why"}]}
-  "tokens" are hexadecimal; "text" may hold U+FFFD.
+  "file" is null for --text; "tokens" are hexadecimal; "text" may hold U+FFFD.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tokviz import bytetext
 from tokviz.cli import options
-from tokviz.cli.inputs import for_each_input, read_blocks, read_whole
+from tokviz.cli.inputs import (
+    Source,
+    display_name,
+    file_name,
+    for_each_input,
+    read_blocks,
+    read_whole,
+)
 from tokviz.cli.output import print_json
 from tokviz.cli.replay_frames import label
+from tokviz.cli.tables import plain_table
 from tokviz.compare.figures import HEADS, TableRow, figure_cells, markdown_table
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
@@ -43,12 +51,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz compare`."""
-    options.add_files(parser, "a text to compare on")
+    options.add_text_files(parser, "a text to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
-    parser.add_argument(
-        "--most", type=int, default=10, metavar="N", help="disagreements to list (default 10)"
-    )
+    options.add_most(parser, "disagreements to list")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per input")
     form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
@@ -61,17 +67,18 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizers = options.load_tokenizers(arguments)
     if len(tokenizers) < 2:
         raise TokvizError("there is nothing to compare with: give -t twice or more")
-    names = options.input_names(arguments.files)
+    sources = options.text_sources(arguments)
 
-    def compare_one(name: str) -> None:
-        data = read_whole(read_blocks(name), " are too many to compare on: take a part of them")
+    def compare_one(source: Source) -> None:
+        data = read_whole(read_blocks(source), " are too many to compare on: take a part of them")
         text = bytetext.from_bytes(data)
         comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
         if arguments.json:
-            print_json(_record(name, comparison, arguments.most))
+            print_json(_record(source, comparison, arguments.most))
             return
-        if len(names) > 1:
-            print(f"## {safe(name)}" if arguments.markdown else safe(name))
+        if len(sources) > 1:
+            name = safe(display_name(source))
+            print(f"## {name}" if arguments.markdown else name)
         table = list(table_rows(comparison))
         for line in markdown_table(table) if arguments.markdown else plain_table(table):
             print(line)
@@ -79,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
             print(line)
 
-    return for_each_input(names, compare_one)
+    return for_each_input(sources, compare_one)
 
 
 def table_rows(comparison: Comparison) -> Iterator[TableRow]:
@@ -89,14 +96,6 @@ def table_rows(comparison: Comparison) -> Iterator[TableRow]:
     for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
         base = figures[0] if number else None
         yield (safe(side.tokenizer.name), *figure_cells(own, base))
-
-
-def plain_table(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Align a table whose first row are heads: names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *cells in rows:
-        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        yield "  ".join((f"{name:<{widths[0]}}", *numbers)).rstrip()
 
 
 def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
@@ -117,14 +116,14 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
         yield f"  {disagreement.cause}: {said(disagreement.sentences(disagreement.other), label)}"
     if len(found) > most:
-        yield f"… and {len(found) - most:,} more; --most says how many are listed"
+        yield options.more_listed(len(found) - most)
 
 
-def _record(name: str, comparison: Comparison, most: int) -> dict[str, Any]:
+def _record(source: Source, comparison: Comparison, most: int) -> dict[str, Any]:
     figures = comparison.figures
     found = comparison.disagreements
     return {
-        "file": name,
+        "file": file_name(source),
         "n_bytes": len(comparison.data),
         "n_chars": len(comparison.text),
         "n_words": figures[0].n_words,

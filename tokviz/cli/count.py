@@ -6,7 +6,8 @@ A byte that is not valid UTF-8 counts as one character.
 
 --json, one object per input and no total:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
-  "file" is "-" for standard input; "bytes_per_token" is null if there are no tokens.
+  "file" is "-" for standard input, null for --text; "bytes_per_token" is null if there is
+  no token.
 
 --cost adds a line per model of your own price table that goes with the tokenizer; with --json
   "costs": [{"model", "cost", "currency", "window", "window_share"}], null where the table says
@@ -21,7 +22,14 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options
-from tokviz.cli.inputs import STDIN, for_each_input, read_blocks
+from tokviz.cli.inputs import (
+    STDIN,
+    Source,
+    display_name,
+    file_name,
+    for_each_input,
+    read_blocks,
+)
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import InputCounts, text_blocks
 from tokviz.errors import InputFileError
@@ -43,30 +51,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Count each input."""
     tokenizer = options.load_tokenizer(arguments)
-    names = options.input_names(arguments.files)
+    sources = options.text_sources(arguments)
+    is_named = len(sources) > 1 or file_name(sources[0]) not in (None, STDIN)
     models = _models(tokenizer) if arguments.cost else None
     total = InputCounts()
 
-    def count_one(name: str) -> None:
+    def count_one(source: Source) -> None:
         parse_specials = options.SPECIALS[arguments.specials]
-        counts = count_input(name, tokenizer, parse_specials=parse_specials)
+        counts = count_input(source, tokenizer, parse_specials=parse_specials)
         total.n_bytes += counts.n_bytes
         total.n_chars += counts.n_chars
         total.n_tokens += counts.n_tokens
         if arguments.json:
-            entry = record(name, tokenizer, arguments.specials, counts)
+            entry = record(source, tokenizer, arguments.specials, counts)
             if models is not None:
                 entry["costs"] = [cost_record(model, counts.n_tokens) for model in models]
             print_json(entry)
         else:
-            print(_line(counts, "" if names == [STDIN] else name))
-            if models and len(names) == 1:
+            name = file_name(source) or display_name(source)
+            print(_line(counts, name if is_named else ""))
+            if models and len(sources) == 1:
                 _print_costs(models, counts)
 
     if not arguments.json and sys.stdout.isatty():
         print(_HEADER)
-    exit_code = for_each_input(names, count_one)
-    if len(names) > 1 and not arguments.json:
+    exit_code = for_each_input(sources, count_one)
+    if len(sources) > 1 and not arguments.json:
         print(_line(total, "total"))
         if models:
             _print_costs(models, total)
@@ -114,23 +124,25 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
 
 
 def count_input(
-    name: str, tokenizer: Tokenizer, *, parse_specials: bool | Literal["huggingface"]
+    source: Source, tokenizer: Tokenizer, *, parse_specials: bool | Literal["huggingface"]
 ) -> InputCounts:
-    """Count one file, or standard input for `-`, in bounded memory."""
+    """Count one input in bounded memory."""
     counts = InputCounts()
-    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
+    blocks = text_blocks(
+        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
+    )
     for text in blocks:
         counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
     return counts
 
 
 def record(
-    name: str, tokenizer: Tokenizer, specials: str, counts: InputCounts
+    source: Source, tokenizer: Tokenizer, specials: str, counts: InputCounts
 ) -> dict[str, object]:
     """Make the JSON record of one input."""
     ratio = counts.bytes_per_token
     return {
-        "file": name,
+        "file": file_name(source),
         "tokenizer": tokenizer.name,
         "specials": specials,
         "n_tokens": counts.n_tokens,

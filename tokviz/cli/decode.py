@@ -1,15 +1,24 @@
 """Write the bytes that token ids stand for.
 
-input: ids between spaces, newlines, commas or brackets; or the objects of `tokviz encode --json`,
+input: ids between spaces, newlines, commas or brackets, in a file or as the arguments themselves
+(those that are all numbers, unless a file is called so); or the objects of `tokviz encode --json`,
 which name their tokenizer themselves (-t overrules them).
 
 output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
 characters and broken UTF-8 are shown as glyphs instead.
 
+--stream shows what a program that reads the tokens of an answer one by one can show at each step,
+and the bytes that it must hold back, as the rest of their character has not come:
+  NUMBER ID TOKEN SHOWN HELD ALONE
+  ALONE is what decoding the token by itself prints, only where that does not stand in the text
+  (U+FFFD). With --json, one object per text:
+  {"file", "tokenizer", "steps": [{"id", "token", "shown", "held", "alone"}]}
+  "token" and "held" are hexadecimal.
+
 --json, one object per input:
   {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
-  "text" has U+FFFD for what is not UTF-8, "base64" has the exact bytes. Where one input names
-  several tokenizers, "tokenizer" is the last one.
+  "file" is null for ids that are arguments, "text" has U+FFFD for what is not UTF-8, "base64" has
+  the exact bytes. Where one input names several tokenizers, "tokenizer" is the last one.
 """
 
 from __future__ import annotations
@@ -17,6 +26,7 @@ from __future__ import annotations
 import argparse
 import base64
 import codecs
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,10 +34,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.inputs import for_each_input, read_blocks
+from tokviz.cli.inputs import Given, Source, file_name, for_each_input, read_blocks
 from tokviz.cli.output import print_json
+from tokviz.cli.tables import plain_table
 from tokviz.cli.token_ids import IdBlock, read_ids
 from tokviz.errors import TokenIdError
+from tokviz.explain.ids import ids_in
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -35,10 +47,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz decode`."""
-    options.add_files(parser, "token ids")
+    options.add_files(parser, "token ids, or a file of them")
     options.add_tokenizer(parser)
     unused = "accepted as by the other commands; ids decode the same"
     options.add_specials(parser, unused, options.SPECIALS)
+    parser.add_argument(
+        "--stream", action="store_true", help="show what each token adds when they come one by one"
+    )
     options.add_json(parser)
 
 
@@ -63,24 +78,35 @@ def run(arguments: argparse.Namespace) -> int:
     _load(default)
     overrule = arguments.tokenizer is not None
 
-    def decode_one(name: str) -> None:
-        parts = decode_input(name, default, overrule=overrule)
+    def decode_one(source: Source) -> None:
+        if arguments.stream:
+            _stream(source, default, overrule=overrule, as_json=arguments.json)
+            return
+        parts = decode_input(source, default, overrule=overrule)
         if arguments.json:
-            _print_record(name, default, parts)
+            _print_record(source, default, parts)
         elif sys.stdout.isatty():
             _show(part.data for part in parts)
         else:
             for part in parts:
                 sys.stdout.buffer.write(part.data)
 
-    return for_each_input(options.input_names(arguments.files), decode_one)
+    return for_each_input(id_sources(arguments.files), decode_one)
 
 
-def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[DecodedPart]:
-    """Decode one file, or standard input for `-`, part by part.
+def id_sources(files: Sequence[str]) -> list[Source]:
+    """The inputs to read; arguments that are all numbers, and no files, are ids themselves."""
+    ids = ids_in(" ".join(files))
+    if ids is not None and not any(map(os.path.lexists, files)):
+        return [Given("command line", " ".join(map(str, ids)).encode())]
+    return [*options.input_names(files)]
+
+
+def decode_input(source: Source, tokenizer: str, *, overrule: bool) -> Iterator[DecodedPart]:
+    """Decode one input part by part.
 
     Args:
-        name: The input.
+        source: The input.
         tokenizer: The tokenizer's name.
         overrule: Use it even where the input names another.
 
@@ -89,7 +115,7 @@ def decode_input(name: str, tokenizer: str, *, overrule: bool) -> Iterator[Decod
         UnknownTokenizerError: If the input names a tokenizer that is not known.
     """
     n_before = 0
-    for named, ids in _joined(read_ids(read_blocks(name)), tokenizer, overrule=overrule):
+    for named, ids in _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule):
         tok = _load(named)
         try:
             data = tok.decode_bytes(ids)
@@ -120,6 +146,50 @@ def _joined(
         yield before, gathered
 
 
+def texts_of_ids(
+    source: Source, tokenizer: str, *, overrule: bool
+) -> Iterator[tuple[Tokenizer, list[int]]]:
+    """Give the ids of an input whole: each object is a text of its own; see `decode_input`."""
+    numbers: list[int] | None = []
+    for block in read_ids(read_blocks(source)):
+        if block.is_text:
+            numbers = None
+            named = tokenizer if overrule else block.tokenizer or tokenizer
+            yield _load(named), block.ids
+        elif numbers is not None:
+            numbers += block.ids
+    if numbers is not None:
+        yield _load(tokenizer), numbers
+
+
+def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) -> None:
+    from tokviz.explain.stream import stream
+    from tokviz.glyphs import token_label
+
+    for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
+        steps = stream(tok, ids)
+        if as_json:
+            records = [
+                {
+                    "id": step.token_id,
+                    "token": step.token.hex(),
+                    "shown": step.shown,
+                    "held": step.held.hex(),
+                    "alone": step.alone,
+                }
+                for step in steps
+            ]
+            print_json({"file": file_name(source), "tokenizer": tok.name, "steps": records})
+            continue
+        rows = [("", "id", "token", "shown", "held", "alone")]
+        for number, step in enumerate(steps, 1):
+            shown = token_label(step.shown.encode()) if step.shown else ""
+            alone = token_label(step.alone.encode()) if step.is_broken_alone else ""
+            rows.append((f"{number:,}", str(step.token_id), token_label(step.token), shown,
+                         step.held.hex(" "), alone))  # fmt: skip
+        print(*plain_table(rows), sep="\n")
+
+
 @lru_cache
 def _load(tokenizer: str) -> Tokenizer:
     """Load a tokenizer once for all blocks of ids: a run folder is read anew by each `load`."""
@@ -141,7 +211,7 @@ def _show(datas: Iterable[bytes]) -> None:
         print()
 
 
-def _print_record(name: str, tokenizer: str, parts: Iterable[DecodedPart]) -> None:
+def _print_record(source: Source, tokenizer: str, parts: Iterable[DecodedPart]) -> None:
     data, n_tokens = bytearray(), 0
     for part in parts:
         data += part.data
@@ -149,7 +219,7 @@ def _print_record(name: str, tokenizer: str, parts: Iterable[DecodedPart]) -> No
         tokenizer = part.tokenizer
     print_json(
         {
-            "file": name,
+            "file": file_name(source),
             "tokenizer": tokenizer,
             "n_tokens": n_tokens,
             "n_bytes": len(data),

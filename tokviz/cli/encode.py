@@ -6,8 +6,8 @@ to the n-th FILE; a FILE that cannot be read leaves its line empty.
 
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
-  and with --spans also "tokens" (each token's text; a byte that is not UTF-8 as \xhh) and
-  "byte_spans" (each token's [start, end) in the bytes of the input).
+  "file" is null for --text. With --spans also "tokens" (each token's text; a byte that is not UTF-8
+  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options
 from tokviz.cli.count import record
-from tokviz.cli.inputs import for_each_input, read_blocks
+from tokviz.cli.inputs import Source, for_each_input, read_blocks
 from tokviz.cli.output import print_json
 from tokviz.cli.text_blocks import InputCounts, text_blocks
 
@@ -42,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Encode each input."""
     tokenizer = options.load_tokenizer(arguments)
 
-    def encode_one(name: str) -> None:
+    def encode_one(source: Source) -> None:
         if arguments.json or arguments.spans:
-            _print_record(name, tokenizer, arguments.specials, arguments.spans)
+            _print_record(source, tokenizer, arguments.specials, arguments.spans)
         else:
-            _print_ids(name, tokenizer, options.SPECIALS[arguments.specials])
+            _print_ids(source, tokenizer, options.SPECIALS[arguments.specials])
 
-    return for_each_input(options.input_names(arguments.files), encode_one)
+    return for_each_input(options.text_sources(arguments), encode_one)
 
 
 def _print_ids(
-    name: str, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+    source: Source, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
 ) -> None:
     blocks = text_blocks(
-        read_blocks(name), tokenizer, parse_specials=parse_specials, counts=InputCounts()
+        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=InputCounts()
     )
     separator = ""
     try:
@@ -67,10 +67,12 @@ def _print_ids(
         sys.stdout.write("\n")
 
 
-def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
+def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
     counts, ids, borders = InputCounts(), array("I"), [0]
     parse_specials = options.SPECIALS[specials]
-    blocks = text_blocks(read_blocks(name), tokenizer, parse_specials=parse_specials, counts=counts)
+    blocks = text_blocks(
+        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
+    )
     for text in blocks:
         found, edges = tokenizer.encode_with_borders(text, parse_specials)
         ids.extend(found)
@@ -82,7 +84,7 @@ def _print_record(name: str, tokenizer: Tokenizer, specials: str, with_spans: bo
                 start = borders[-1]
                 borders.extend(start + edge for edge in edges[1:])
     counts.n_tokens = len(ids)
-    fields = record(name, tokenizer, specials, counts) | {"ids": ids.tolist()}
+    fields = record(source, tokenizer, specials, counts) | {"ids": ids.tolist()}
     if with_spans:
         tokens = [tokenizer.token_bytes(token_id) for token_id in ids]
         fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]

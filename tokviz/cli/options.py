@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokviz.cli.inputs import STDIN, Given, Source
 from tokviz.cli.output import report
 
 if TYPE_CHECKING:
@@ -27,9 +28,17 @@ def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_text_files(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add FILE and `--text`; `what` says in a few words what a file holds."""
+    add_files(parser, what)
+    parser.add_argument(
+        "--text", metavar="TEXT", action=_Once, help="the text itself, before that of any FILE"
+    )
+
+
 def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     """Add all that commands take which turn texts into tokens."""
-    add_files(parser, what)
+    add_text_files(parser, what)
     add_tokenizer(parser)
     add_split_pattern(parser)
     add_specials(parser, _OWN_WAY, SPECIALS)
@@ -52,7 +61,8 @@ class _Once(argparse.Action):
             SystemExit: If there is one already.
         """
         if getattr(namespace, self.dest, None) is not None:
-            parser.error(f"{option_string} is given twice; `tokviz compare` takes several")
+            several = "; `tokviz compare` takes several" if self.dest == "tokenizer" else ""
+            parser.error(f"{option_string} is given twice{several}")
         setattr(namespace, self.dest, values)
 
 
@@ -118,6 +128,16 @@ def add_specials(
     parser.add_argument("--specials", choices=choices, default="parsed", help=help_text)
 
 
+def add_most(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `--most`; `what` says what is listed."""
+    parser.add_argument("--most", type=int, default=10, metavar="N", help=f"{what} (default 10)")
+
+
+def more_listed(n_more: int) -> str:
+    """Say that a list goes on where it ends by `--most`."""
+    return f"… and {n_more:,} more; --most says how many are listed"
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument(
@@ -156,7 +176,14 @@ def place_of(name: str) -> str:
 
 def input_names(files: Sequence[str]) -> list[str]:
     """The inputs to read: standard input, as `-`, where no file is given."""
-    return list(files) or ["-"]
+    return list(files) or [STDIN]
+
+
+def text_sources(arguments: argparse.Namespace) -> list[Source]:
+    """The inputs to read: the text itself, then the files; standard input if neither is given."""
+    if arguments.text is None:
+        return [*input_names(arguments.files)]
+    return [Given("--text", os.fsencode(arguments.text)), *arguments.files]
 
 
 def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:

@@ -23,10 +23,12 @@ class IdBlock:
     Attributes:
         ids: The ids in order.
         tokenizer: The tokenizer that the input names, None if it names none.
+        is_text: Whether they are a text of their own, not a part of all the input's ids.
     """
 
     ids: list[int]
     tokenizer: str | None = None
+    is_text: bool = False
 
 
 def read_ids(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
@@ -108,4 +110,4 @@ def _from_object(value: object, number: int) -> IdBlock:
                 f"but {json.dumps(token_id)[:40]}"
             )
     tokenizer = value.get("tokenizer")
-    return IdBlock(ids, tokenizer if isinstance(tokenizer, str) else None)
+    return IdBlock(ids, tokenizer if isinstance(tokenizer, str) else None, is_text=True)

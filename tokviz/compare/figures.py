@@ -17,6 +17,7 @@ HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
 NONE = "–"
 """What stands for a number that there is not."""
 TableRow = tuple[str, ...]
+"""The cells of a row, its name first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +92,18 @@ def figure_cells(figures: Figures, base: Figures | None) -> TableRow:
     """Write figures under `HEADS`; `base` is what they are compared with, None for nothing."""
     return (
         f"{figures.n_tokens:,}",
-        *map(_number, (figures.bytes_per_token, figures.chars_per_token, figures.tokens_per_word)),
-        "" if base is None else _percent(figures.difference(base)),
+        *map(ratio, (figures.bytes_per_token, figures.chars_per_token, figures.tokens_per_word)),
+        "" if base is None else percent(figures.difference(base)),
     )
 
 
-def _number(value: float | None) -> str:
+def ratio(value: float | None) -> str:
+    """Write a ratio, “–” where there is none."""
     return NONE if value is None else f"{value:.2f}"
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """Write a difference in per cent, “–” where there is none."""
     return NONE if value is None else f"{value:+.1%}"
 
 

@@ -51,6 +51,10 @@ class SlowPieceWanted(Message):
     """The user asked for the next piece on which the split pattern takes too long."""
 
 
+class DecodeWanted(Message):
+    """The user asked to decode the ids that the text consists of."""
+
+
 class CopyRequested(Message):
     """The user asked to copy something that a panel shows."""
 

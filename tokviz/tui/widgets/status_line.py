@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.glyphs import safe
-from tokviz.tui.messages import PricesAsked, SlowPieceWanted, SpecialsToggled
+from tokviz.tui.messages import DecodeWanted, PricesAsked, SlowPieceWanted, SpecialsToggled
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.roles import role_strip
 
@@ -19,7 +19,7 @@ SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
 Role = Literal[
-    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "slow"
+    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "slow", "ids"
 ]
 
 
@@ -54,6 +54,14 @@ class SlowNote(NamedTuple):
     """How it begins."""
 
 
+class IdsNote(NamedTuple):
+    """That the text is nothing but token ids."""
+
+    n_ids: int
+    key: str
+    """The key that decodes them."""
+
+
 class StatusState(NamedTuple):
     """Everything the status line knows."""
 
@@ -78,6 +86,7 @@ class StatusState(NamedTuple):
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
     slow: SlowNote | None = None
+    ids: IdsNote | None = None
 
 
 class StatusSegment(NamedTuple):
@@ -144,6 +153,8 @@ def _parts(state: StatusState) -> Iterator[_Part]:
         yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
     if state.slow is not None:
         yield _slow(state.slow)
+    if state.ids is not None:
+        yield _ids(state.ids)
     for note in state.notes:
         yield _Part("warning", [(0, f"⚠ {safe(note)}"), (8, f"⚠ {fit(safe(note), 10)}"), (10, "")])
     if state.selection is not None:
@@ -188,6 +199,11 @@ def _slow(note: SlowNote) -> _Part:
     )  # fmt: skip
 
 
+def _ids(note: IdsNote) -> _Part:
+    what, how = _count(note.n_ids, "token id"), f"{note.key} decodes"
+    return _Part("ids", [(0, f"{what}? {how}"), (9, how), (15, "")])
+
+
 def _progress(state: StatusState) -> _Part:
     done = 1 - state.pending_chars / max(state.chars, state.pending_chars)
     percent = f"{int(done * 100)} %"
@@ -228,7 +244,7 @@ _MEANING = (
 class StatusLine(Widget):
     """The status line. A click on the special tokens or on the cost asks for the other ones.
 
-    A click on the slow pieces asks for the next one.
+    A click on the slow pieces asks for the next one, one on the ids to decode them.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
@@ -243,6 +259,7 @@ class StatusLine(Widget):
         & > .status-line--warning { color: $text-warning; }
         & > .status-line--toggle { text-style: underline; }
         & > .status-line--slow { color: $text-warning; text-style: underline; }
+        & > .status-line--ids { color: $text-accent; text-style: underline; }
         & > .status-line--progress { color: $text-accent; }
         & > .status-line--selection { color: $foreground; }
     }
@@ -286,6 +303,8 @@ class StatusLine(Widget):
             self.post_message(PricesAsked())
         elif role == "slow":
             self.post_message(SlowPieceWanted())
+        elif role == "ids":
+            self.post_message(DecodeWanted())
 
     def _role_at(self, x: int) -> Role | None:
         end = 0

@@ -34,6 +34,7 @@ from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
+from tokviz.tui.screens.tokens.decoding import Decoding
 from tokviz.tui.screens.tokens.editing import Editing, Reading
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.files import Files
@@ -70,6 +71,7 @@ class TokensScreen(TokvizScreen):
         Finding,
         CopyTokens,
         Editing,
+        Decoding,
         Recovery,
     )
     GESTURES = (
@@ -136,6 +138,7 @@ class TokensScreen(TokvizScreen):
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
         self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
+        self.decoding = Decoding(self, text)
         self._pasted_edits = 0
         self.answer_with(
             self.files,
@@ -147,6 +150,7 @@ class TokensScreen(TokvizScreen):
             self.finding,
             CopyTokens(self, text),
             Editing(self, text),
+            self.decoding,
             self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
         )
@@ -197,6 +201,7 @@ class TokensScreen(TokvizScreen):
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
         self._show_name()
+        self.decoding.look()
         self._show_status()
         self.encoding.start()
 
@@ -204,6 +209,7 @@ class TokensScreen(TokvizScreen):
         """Show in every part what has become of the document."""
         if self.session.edits == 0:
             self._update_seconds = None
+        self.decoding.look()
         self._show_tokens()
         self._show_name()
         self.show_title()
@@ -298,6 +304,7 @@ class TokensScreen(TokvizScreen):
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
                 slow=_slow_note(live.slow_pieces()),
+                ids=self.decoding.note,
             )
         )
 

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import tokviz as package
+from tokviz.compare.report import SAMPLES, parallel_texts
+
+
+def test_each_text_has_a_line_for_each_tokenizer_and_the_references(tokviz):
+    done = tokviz("eval", "-t", "gpt-4o")
+    assert (done.code, done.err) == (0, "")
+    lines = done.text.splitlines()
+    start = lines.index("news, Korean (1,270 bytes)")
+    own, gpt2, gpt4 = (line.split() for line in lines[start + 1 : start + 4])
+    assert own == ["o200k_base", "326", "3.90", "best"]
+    assert gpt2 == ["gpt2", "1,101", "1.15", "+237.7%"]
+    assert gpt4[0] == "cl100k_base"
+    english = next(line for line in lines if line.startswith("English"))
+    assert english.split()[2:] == ["1.00"] * 3
+    assert lines[-1].startswith("mean")
+    assert "█" not in done.text
+
+
+def test_a_reference_that_is_asked_for_stands_once_and_where_it_was_asked(tokviz):
+    record = json.loads(tokviz("eval", "-t", "gpt-4", "-t", "qwen2", "--json").out)
+    names = [one["name"] for one in record["texts"][0]["tokenizers"]]
+    assert names == ["cl100k_base", "qwen2", "gpt2"]
+
+
+def test_files_stand_beside_the_texts_and_in_the_sum(tokviz, tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_bytes(b"caf\xff <|endoftext|>" * 50)
+    done = tokviz("eval", "--json", own, tmp_path / "missing.txt", "-", stdin=b"hello")
+    assert done.code == 1
+    assert "missing.txt: there is no such file" in done.err
+    record = json.loads(done.out)
+    texts = [one["text"] for one in record["texts"]]
+    assert texts == [*SAMPLES, str(own), "standard input", "all texts"]
+    assert record["texts"][-3]["n_bytes"] == 18 * 50
+    for number in (0, 1):
+        *each, all_texts = (one["tokenizers"][number]["n_tokens"] for one in record["texts"])
+        assert all_texts == sum(each)
+    assert [one["language"] for one in record["languages"]] == list(parallel_texts())
+    english = record["languages"][0]["tokenizers"]
+    hindi = next(one for one in record["languages"] if one["language"] == "Hindi")["tokenizers"]
+    assert hindi[0]["relative"] == hindi[0]["n_tokens"] / english[0]["n_tokens"]
+
+
+def test_bars_are_drawn_on_a_terminal_only(tokviz_on_terminal):
+    drawn = tokviz_on_terminal("eval").decode()
+    korean = drawn[drawn.index("news, Korean") :].splitlines()
+    assert 1.9 < korean[1].count("█") / korean[2].count("█") < 2.1, "1,101 tokens and 541"
+
+
+def test_markdown_is_two_tables(tokviz):
+    lines = tokviz("eval", "--markdown").text.splitlines()
+    assert lines[:2] == [
+        "| text | bytes | gpt2 | cl100k_base | best |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    assert "| English | 1,043 | 1.00 | 1.00 |" in lines
+
+
+def test_a_trained_tokenizer_is_measured_and_one_that_changes_text_said(tokviz, tmp_path):
+    package.train(["abab" * 9], 258).save(tmp_path / "mine")
+    (tmp_path / "n.txt").write_text("e\u0301")
+    done = tokviz("eval", "-t", "qwen2", "-t", tmp_path / "mine", tmp_path / "n.txt")
+    assert done.code == 0
+    assert "note: qwen2 changes some of the texts (*)" in done.err
+    assert f"  {tmp_path / 'mine'} " in done.text

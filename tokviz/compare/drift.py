@@ -1,0 +1,185 @@
+"""Sampled ids beside what their text is encoded to: where they drift apart, and why.
+
+A model may write a text in other tokens than the tokenizer would. Who stores the text and encodes
+it again, to train on it or to continue it, then has ids that were never sampled.
+
+>>> import tokviz
+>>> tok = tokviz.load("gpt-4")
+>>> drift = Drift(tok, [71, 4896, 1917])
+>>> drift.summary
+'2 of 3 tokens drift'
+>>> [(span.sampled, span.encoded, span.cause) for span in drift.spans]
+[((71, 4896), (15339,), 'merges')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.compare.causes import Cause
+from tokviz.compare.side import Side
+from tokviz.explain.ids import tokens_of
+from tokviz.explain.trace import encode_trace
+from tokviz.sentences import Sentence, counted
+
+if TYPE_CHECKING:
+    from tokviz.encoding.specials import AllowedSpecial
+    from tokviz.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class DriftSpan:
+    """A stretch of text that was sampled in other tokens than it is encoded to.
+
+    Attributes:
+        byte_span: Where it starts and ends in the bytes of the text: the nearest places that are
+            borders of tokens in both.
+        first: The number of the first sampled token in it, from 0.
+        sampled: The sampled ids.
+        encoded: The ids that encoding gives.
+        cause: "split" if a sampled token crosses a border of pieces, "merges" if the merges make
+            other tokens of the same pieces, "specials" if a special token was spelled out or a
+            sampled one is plain text, "normalization" if encoding changes the text first.
+        why: The cause in a sentence.
+    """
+
+    byte_span: tuple[int, int]
+    first: int
+    sampled: tuple[int, ...]
+    encoded: tuple[int, ...]
+    cause: Cause
+    why: Sentence
+
+
+class Drift:
+    """Sampled ids beside the ids that their text is encoded to.
+
+    Attributes:
+        tokenizer: The tokenizer of both.
+        data: The bytes that the sampled ids stand for.
+        sampled: The sampled tokens.
+        encoded: The tokens that encoding gives.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        ids: Sequence[int],
+        allowed_special: AllowedSpecial | bool = True,
+    ) -> None:
+        """Encode the text of ids again.
+
+        Args:
+            tokenizer: The tokenizer.
+            ids: The sampled ids.
+            allowed_special: Which special tokens are recognised in the text.
+
+        Raises:
+            TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+            TokvizError: If the text is not the bytes of its tokens, one after another.
+        """
+        import numpy as np
+
+        self.tokenizer = tokenizer
+        tokens = tokens_of(tokenizer, ids)
+        self.data = b"".join(tokens)
+        text = bytetext.from_bytes(self.data)
+        self.encoded = encoded = Side.of(tokenizer, text, allowed_special)
+        ends = np.cumsum([len(token) for token in tokens], dtype=np.int64)
+        borders = np.unique(np.concatenate([[0], ends]))
+        marks = frozenset(
+            (max(end, 1), True, token)
+            for token_id, token, end in zip(ids, tokens, ends.tolist(), strict=True)
+            if tokenizer.is_special(token_id)
+        )
+        self.sampled = Side(tokenizer, list(ids), ends, borders, encoded.piece_ends, marks)
+
+    @property
+    def n_drifting(self) -> int:
+        """How many of the sampled tokens lie where the two differ."""
+        return sum(len(span.sampled) for span in self.spans)
+
+    @property
+    def summary(self) -> str:
+        """Say how many tokens drift."""
+        n_drifting, n_ids = self.n_drifting, len(self.sampled.ids)
+        verb = "drifts" if 1 in (n_drifting, n_ids) else "drift"
+        return f"{n_drifting:,} of {counted(n_ids, 'token')} {verb}"
+
+    @cached_property
+    def spans(self) -> tuple[DriftSpan, ...]:
+        """Where the two differ, in the order of the text."""
+        import numpy as np
+
+        borders = (self.sampled.borders, self.encoded.borders)
+        shared = np.intersect1d(*borders, assume_unique=True)
+        stretches = np.stack([shared[:-1], shared[1:]], axis=1)
+        sampled, encoded = self.sampled.ids_in(stretches), self.encoded.ids_in(stretches)
+        firsts = self.sampled.numbers_in(stretches)[0].tolist()
+        rows = zip(stretches.tolist(), firsts, sampled, encoded, strict=True)
+        return tuple(
+            DriftSpan((start, end), first, own, others, *self._cause((start, end), own, others))
+            for (start, end), first, own, others in rows
+            if own != others
+        )
+
+    def tokens(self, ids: Sequence[int]) -> list[bytes]:
+        """Give the bytes of tokens."""
+        return [self.tokenizer.token_bytes(token_id) for token_id in ids]
+
+    def _cause(
+        self, span: tuple[int, int], sampled: tuple[int, ...], encoded: tuple[int, ...]
+    ) -> tuple[Cause, Sentence]:
+        if special := self._first_special(encoded, sampled):
+            return "specials", (special, " is plain text in the sampled ids, and encoding reads it "
+                                "as the special token.")  # fmt: skip
+        if special := self._first_special(sampled, encoded):
+            return "specials", (special, " was sampled as the special token, and encoding reads it "
+                                "as plain text.")  # fmt: skip
+        changed = b"".join(self.tokens(encoded))
+        if changed != self.data[slice(*span)]:
+            return "normalization", ("Encoding first turns the text into ", changed, ".")
+        return self._crossing(span) or ("merges", self._merges(span))
+
+    def _first_special(self, ids: Sequence[int], others: Sequence[int]) -> bytes | None:
+        """Give the first special token that the others do not hold."""
+        is_special = self.tokenizer.is_special
+        return next(
+            (self.tokenizer.token_bytes(i) for i in ids if is_special(i) and i not in others), None
+        )
+
+    def _crossing(self, span: tuple[int, int]) -> tuple[Cause, Sentence] | None:
+        """Find the first sampled token that crosses a border of pieces."""
+        borders = [end for _, end in self.encoded.pieces_in(span)]
+        for start, end in pairwise([span[0], *self.sampled.tokens_of(span)]):
+            border = next((border for border in borders if start < border < end), None)
+            if border is not None:
+                parts = self.data[start:border], self.data[border:end]
+                return "split", (
+                    "The token ", self.data[start:end], " crosses a border of pieces: the split "
+                    f"pattern {self.tokenizer.split_pattern.name} cuts between ", parts[0], " and ",
+                    parts[1], ".",
+                )  # fmt: skip
+        return None
+
+    def _merges(self, span: tuple[int, int]) -> Sentence:
+        """Say which merge encoding applies that the sampled tokens do without."""
+        for piece in self.encoded.pieces_in(span):
+            own, others = self.sampled.tokens_of(piece), self.encoded.tokens_of(piece)
+            if own == others:
+                continue
+            token = self.data[slice(*piece)]
+            borders = {end - piece[0] for end in own}
+            for step in encode_trace(self.tokenizer, token).steps:
+                if any(step.start < border < step.end for border in borders):
+                    return ("In the piece ", token, ", encoding merges ", step.left, " + ",
+                            step.right, f" (rank {step.rank:,}).")  # fmt: skip
+            lacking = next((end for end in others if end not in own), piece[1])
+            return ("In the piece ", token, ", no merge joins what stands around byte "
+                    f"{lacking - piece[0]}: encoding leaves more tokens there.")  # fmt: skip
+        return ("The same bytes, under another id.",)

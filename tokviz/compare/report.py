@@ -1,0 +1,171 @@
+"""How many tokens texts of many kinds and languages take: the compression report.
+
+>>> import tokviz
+>>> gpt2, gpt4 = tokviz.load("gpt2"), tokviz.load("gpt-4")
+>>> for row in compression_report([gpt2, gpt4], {"greeting": "hello   world"}):
+...     print(row.text, row.tokenizer, row.n_bytes, row.n_tokens, row.bytes_per_token)
+greeting gpt2 13 4 3.25
+greeting cl100k_base 13 3 4.333333333333333
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz import bytetext
+from tokviz.assets import asset_path
+from tokviz.encoding.specials import AllowedSpecial
+from tokviz.errors import VocabularyError
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+SAMPLES = {
+    "news, English": "news_english.txt",
+    "news, Korean": "news_korean.txt",
+    "news, Japanese": "news_japanese.txt",
+    "news, Chinese": "news_chinese.txt",
+    "news, Arabic": "news_arabic.txt",
+    "news, Hindi": "news_hindi.txt",
+    "code, Python": "code_python.txt",
+    "code, Rust": "code_rust.txt",
+    "code, JavaScript": "code_javascript.txt",
+    "LaTeX": "latex.txt",
+    "science": "science.txt",
+    "chat with emoji": "chat_emoji.txt",
+    "log": "log.txt",
+    "JSON": "data.json",
+}
+"""Texts that ship with tokviz: what to call them → their file."""
+
+PARALLEL_TITLE = "Universal Declaration of Human Rights, articles 1 to 6"
+PARALLEL_BASE = "English"
+"""The language that the others are measured by."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One text in one tokenizer.
+
+    Attributes:
+        text: What the text is called; the text itself where it was given without a name.
+        tokenizer: The tokenizer's name.
+        n_bytes: Bytes of the text.
+        n_tokens: Tokens of the text.
+        lossless: Whether the ids decode to the text, byte for byte.
+    """
+
+    text: str
+    tokenizer: str
+    n_bytes: int
+    n_tokens: int
+    lossless: bool = True
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """How many bytes a token stands for on average; None if there is no token."""
+        return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+    def relative(self, base: ReportRow) -> float | None:
+        """Give how many tokens it takes for one of another row; None if that takes none."""
+        return self.n_tokens / base.n_tokens if base.n_tokens else None
+
+    def difference(self, base: ReportRow) -> float | None:
+        """Give the share by which it takes more tokens than another row, below 0 for fewer."""
+        relative = self.relative(base)
+        return None if relative is None else relative - 1
+
+
+def compression_report(
+    tokenizers: Sequence[Tokenizer],
+    texts: Mapping[str, str] | Iterable[str | tuple[str, str]] | None = None,
+) -> tuple[ReportRow, ...]:
+    """Measure how many tokens texts take in several tokenizers.
+
+    Args:
+        tokenizers: The tokenizers.
+        texts: Texts by name, texts, or pairs of both; those of `sample_texts` if not given.
+            Special tokens in them are plain text.
+
+    Returns:
+        Text by text, a row for each tokenizer in the order in which they are given.
+
+    Raises:
+        VocabularyError: If the ids of a text do not decode to it though the tokenizer should not
+            change any text. Where it is known to (`Tokenizer.lossy`), the row says so.
+    """
+    if texts is None:
+        texts = sample_texts()
+    elif isinstance(texts, str):
+        texts = [texts]
+    named = texts.items() if isinstance(texts, Mapping) else map(_named, texts)
+    rows = (
+        measured(tokenizers, name, bytetext.replace_surrogates(text)[0], False)
+        for name, text in named
+    )
+    return tuple(row for group in rows for row in group)
+
+
+def _named(text: str | tuple[str, str]) -> tuple[str, str]:
+    return (text, text) if isinstance(text, str) else text
+
+
+def measured(
+    tokenizers: Sequence[Tokenizer], name: str, text: str, allowed: AllowedSpecial | bool
+) -> tuple[ReportRow, ...]:
+    """Measure byte text in each tokenizer; see `compression_report`."""
+    data = bytetext.to_bytes(text)
+    return tuple(_row(tokenizer, name, text, data, allowed) for tokenizer in tokenizers)
+
+
+def _row(
+    tokenizer: Tokenizer, name: str, text: str, data: bytes, allowed: AllowedSpecial | bool
+) -> ReportRow:
+    ids = tokenizer.encode_byte_text(text, allowed)
+    lossless = tokenizer.decode_bytes(ids) == data
+    if not lossless and not (tokenizer.lossy or tokenizer.remote):
+        raise VocabularyError(
+            f"the ids that {tokenizer.name} gives the text {name[:60]!r} decode to another text"
+        )
+    return ReportRow(name, tokenizer.name, len(data), len(ids), lossless)
+
+
+def best_of(rows: Sequence[ReportRow]) -> list[ReportRow]:
+    """Choose the rows of one text that take the fewest tokens; none if all take as many.
+
+    A tokenizer that changes the text does not count.
+    """
+    counts = [row.n_tokens for row in rows if row.lossless]
+    if not counts or min(counts) == max(row.n_tokens for row in rows):
+        return []
+    return [row for row in rows if row.lossless and row.n_tokens == min(counts)]
+
+
+def totals(groups: Sequence[Sequence[ReportRow]], name: str) -> tuple[ReportRow, ...]:
+    """Add up the rows of several texts, tokenizer by tokenizer."""
+    return tuple(
+        ReportRow(
+            name,
+            rows[0].tokenizer,
+            sum(row.n_bytes for row in rows),
+            sum(row.n_tokens for row in rows),
+            all(row.lossless for row in rows),
+        )
+        for rows in zip(*groups, strict=True)
+    )
+
+
+def sample_texts() -> Iterator[tuple[str, str]]:
+    """Give the texts that ship with tokviz, each with its name."""
+    for name, file in SAMPLES.items():
+        yield name, asset_path(f"evaluation/{file}").read_text(encoding="utf-8")
+
+
+def parallel_texts() -> dict[str, str]:
+    """Give the same text in many languages, `PARALLEL_BASE` first; see assets/evaluation."""
+    content = asset_path("evaluation/declaration.json").read_text(encoding="utf-8")
+    texts: dict[str, str] = json.loads(content)
+    return texts

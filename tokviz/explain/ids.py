@@ -1,0 +1,103 @@
+"""Token ids as people paste them, and what they stand for.
+
+>>> ids_in("[15339, 1917]")
+[15339, 1917]
+>>> ids_in("15339 1917 oranges") is None
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokviz.errors import TokenIdError, TokvizError
+from tokviz.sentences import sentence
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_GAP, _ID = r"[\s,;\[\]()]", "[0-9]{1,18}"
+_IDS = re.compile(f"{_GAP}*{_ID}(?:{_GAP}+{_ID})*{_GAP}*", re.ASCII)
+_NUMBER = re.compile("[0-9]+")
+
+
+def ids_in(text: str) -> list[int] | None:
+    """Read a text that is nothing but numbers, with or without commas and brackets.
+
+    Returns:
+        The numbers; None if the text holds anything else, or no number.
+    """
+    if _IDS.fullmatch(text) is None:
+        return None
+    return list(map(int, _NUMBER.findall(text)))
+
+
+def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
+    """Give the bytes of each token of a text.
+
+    Raises:
+        TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+        TokvizError: If the text is not the bytes of its tokens, one after another.
+    """
+    data = tokenizer.decode_bytes(ids)
+    tokens = list(map(tokenizer.token_bytes, ids))
+    if tokenizer.remote and b"".join(tokens) != data:
+        raise TokvizError(
+            f"{tokenizer.name} decodes ids together: no part of the text belongs to one token"
+        )
+    return tokens
+
+
+class IdToken(NamedTuple):
+    """An id and its token.
+
+    Attributes:
+        number: Which of the ids it is, from 1.
+        token_id: The id.
+        token: The bytes of its token; None if there is no such token.
+        special: Whether it is a special token.
+    """
+
+    number: int
+    token_id: int
+    token: bytes | None
+    special: bool
+
+
+class DecodedIds(NamedTuple):
+    """What ids stand for.
+
+    Attributes:
+        tokens: The token of each id.
+        data: The bytes of the text; None if an id does not exist.
+        problem: Which one does not, and how many others; empty if all exist.
+    """
+
+    tokens: tuple[IdToken, ...]
+    data: bytes | None
+    problem: str
+
+
+def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
+    """Look up what ids stand for, also where some do not exist."""
+    known = {token_id: _token(tokenizer, token_id) for token_id in set(ids)}
+    tokens = tuple(
+        IdToken(number, token_id, known[token_id], tokenizer.is_special(token_id))
+        for number, token_id in enumerate(ids, 1)
+    )
+    missing = [row for row in tokens if row.token is None]
+    if not missing:
+        return DecodedIds(tokens, tokenizer.decode_bytes(ids), "")
+    first = missing[0]
+    error = TokenIdError(first.token_id, tokenizer.name, tokenizer.n_vocab, first.number - 1)
+    more = f" {len(missing):,} of the ids have no token." if len(missing) > 1 else ""
+    return DecodedIds(tokens, None, sentence(str(error)) + more)
+
+
+def _token(tokenizer: Tokenizer, token_id: int) -> bytes | None:
+    try:
+        return tokenizer.token_bytes(token_id)
+    except TokenIdError:
+        return None

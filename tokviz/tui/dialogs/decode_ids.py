@@ -1,0 +1,177 @@
+"""Token ids and what they stand for, one by one and together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.widgets import Input, Static
+
+from tokviz.compare.drift import Drift, DriftSpan
+from tokviz.errors import TokvizError
+from tokviz.explain.ids import IdToken, decoded, ids_in
+from tokviz.explain.stream import StreamStep, stream
+from tokviz.glyphs import safe, token_label
+from tokviz.sentences import said
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.dialogs.base import Hint, field_row, rule
+from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
+
+_NO_IDS = "Only numbers can stand here, with spaces, commas or brackets between them."
+
+
+class _Row(NamedTuple):
+    """A token in the list: what it is, what its arrival shows, and whether it drifts."""
+
+    id: IdToken
+    step: StreamStep | None = None
+    drift: DriftSpan | None = None
+
+
+class _View(NamedTuple):
+    """What the dialog shows of ids."""
+
+    rows: Sequence[_Row]
+    data: bytes | None
+    problem: str
+    summary: str
+
+
+def _view(tokenizer: Tokenizer, ids: Sequence[int]) -> _View:
+    found = decoded(tokenizer, ids)
+    try:
+        drift = None if found.data is None else Drift(tokenizer, ids)
+    except TokvizError:  # ids that only mean something together
+        drift = None
+    if drift is None:
+        return _View(list(map(_Row, found.tokens)), found.data, found.problem, "")
+    spans = {span.first + at: span for span in drift.spans for at in range(len(span.sampled))}
+    steps = enumerate(zip(found.tokens, stream(tokenizer, ids), strict=True))
+    rows = [_Row(token, step, spans.get(number)) for number, (token, step) in steps]
+    return _View(rows, found.data, "", drift.summary if spans else "")
+
+
+class IdField(Field):
+    """A field that takes ids on several lines in."""
+
+    def clean_paste(self, text: str) -> str:
+        """Join the lines."""
+        return super().clean_paste(" ".join(text.split()))
+
+
+class DecodeIdsDialog(ListDialog[bytes, _Row]):
+    """Its result are the bytes that the ids stand for, which are to go into the text.
+
+    Moving through the tokens tells what a program shows of an answer when they come one by one, and
+    why encoding the text would give others.
+    """
+
+    DEFAULT_CSS = """
+    DecodeIdsDialog About { height: 15%; min-height: 1; }
+    DecodeIdsDialog #step { color: $text-muted; }
+    """
+
+    dialog_title = "Decode token ids"
+
+    def __init__(self, tokenizer: Tokenizer, ids: str = "") -> None:
+        """Begin with some ids.
+
+        Args:
+            tokenizer: The tokenizer whose ids they are.
+            ids: What to begin with, as it would be typed.
+        """
+        super().__init__(_paint, "decoded")
+        self._tokenizer, self._ids = tokenizer, ids
+        self._decoded: tuple[str, _View] | None = None
+        self._put_when_decoded = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the field, the tokens, and their text."""
+        yield field_row(IdField(self._ids, placeholder="15339 1917, or [15339, 1917]"))
+        yield Static(classes="error")
+        yield rule()
+        yield self.rows
+        yield rule()
+        yield About(id="all")
+        yield About(id="step")
+
+    def hints(self) -> Sequence[Hint]:
+        """Say that the text is put in."""
+        return [("Enter", "put into the text", "choose"), *super().hints()[1:]]
+
+    def on_mount(self) -> None:
+        """Say whose ids they are, and decode those that it begins with."""
+        frame = self.query_one("#dialog")
+        frame.border_title = f"{self.dialog_title} of {safe(self._tokenizer.name)}".replace(
+            "[", r"\["
+        )
+        self._decode(self._ids)
+
+    def wanted_height(self) -> int:
+        """Leave room for a dozen tokens."""
+        return 22
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        self._put_when_decoded = False
+        self._decode(event.value)
+
+    def _decode(self, typed: str) -> None:
+        ids = ids_in(typed)
+        self.show_error(_NO_IDS if ids is None and typed.strip(" ,[]()") else "")
+        in_thread(
+            self,
+            "decode",
+            lambda task: _view(self._tokenizer, ids or ()),
+            lambda found: self._show(typed, found),
+        )
+
+    def _show(self, typed: str, found: _View) -> None:
+        if typed != self.query_one(Field).value:
+            return
+        self._decoded = typed, found
+        self.query_one("#step", About).tell("")
+        self.rows.show(found.rows, 0 if found.rows else None)
+        self.query_one("#dialog").border_subtitle = found.summary
+        if found.problem:
+            self.show_error(found.problem)
+        text = "" if found.data is None else found.data.decode("utf-8", "replace")
+        self.query_one("#all", About).tell(text)
+        if self._put_when_decoded:
+            self.action_choose()
+
+    @on(Input.Submitted)
+    def action_choose(self) -> None:
+        """End with the text, once what is typed is decoded and every id exists."""
+        typed, found = self._decoded or (None, None)
+        self._put_when_decoded = typed != self.query_one(Field).value
+        if found is not None and found.data and not self._put_when_decoded:
+            self.dismiss(found.data)
+
+    @on(RowList.Highlighted)
+    def _tell_step(self) -> None:
+        row = self.rows.row
+        if row is not None and row.step is not None:
+            drift = row.drift
+            why = () if drift is None else (("≠ ", *drift.why),)
+            self.query_one("#step", About).tell(said([*why, row.step.words], token_label))
+
+    @on(RowList.Picked)
+    def _picked(self, event: RowList.Picked) -> None:
+        event.stop()
+
+
+def _paint(row: _Row, width: int) -> list[Cell]:
+    """Draw a token: its number, its id, whether it drifts, its bytes."""
+    token = row.id
+    head = f"{token.number:>5,}  {token.token_id:>7} {'≠' if row.drift else ' '} "
+    if token.token is None:
+        return [(head, "muted"), (fit("no such token", max(1, width - len(head))), "strong")]
+    label = fit(token_label(token.token), max(1, width - len(head)))
+    return [(head, "muted"), (label, "accent" if token.special else "")]
