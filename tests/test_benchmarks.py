@@ -19,6 +19,7 @@ SMALLEST_RUNS = {
     "opening": ["--size", "20K", "--runs", "1", "--typing-runs", "1"],
     "paste": ["--sizes", "5K", "--runs", "1"],
     "count": ["--runs", "1"],
+    "bulk": ["--size", "20K", "--runs", "1", "--vocabularies", "gpt2"],
     "replay": [
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
         *("--vocabularies", "gpt2"),

@@ -14,9 +14,12 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.profiles import examples
 from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
+from tokviz.compiled import KernelGroup
+from tokviz.encoding import bulk, encoded
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.normalization import nfc
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
 NAMES = [builtin.name for builtin in BUILTIN_TOKENIZERS]
 SINGLE_BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -301,3 +304,68 @@ def test_one_merge_is_recovered_without_the_others() -> None:
     assert tok.merge_of(100257) is None
     assert tok.rank(the) == the
     assert tok.rank(100257) is None
+
+
+# -- many at once
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Encode everything by compiled loops, or nothing."""
+    if request.param == "compiled":
+        bulk.KERNELS.compile()
+    monkeypatch.setattr(encoded, "SHORT_TEXT", -1)
+    monkeypatch.setattr(KernelGroup, "are_compiled", lambda _: request.param == "compiled")
+    return request.param
+
+
+@pytest.fixture
+def loaded(way: str) -> dict[str, tokviz.Tokenizer]:
+    """Load what nothing is built for: one of each kind."""
+    gpt2 = fresh("gpt2")
+    specials = {"<|im_start|>": 60_000, "'s": 60_001}
+    listed = tokviz.Tokenizer(
+        {i: token for i, token in gpt2.vocab.items() if not gpt2.is_special(i)},
+        gpt2.merges, specials, split_pattern=r"\w+|\n",
+    )  # fmt: skip
+    return {name: fresh(name) for name in NAMES} | {"listed": listed}
+
+
+@pytest.mark.parametrize("name", [*NAMES, "listed"])
+def test_all_ways_to_encode_agree(name: str, loaded: dict[str, tokviz.Tokenizer], way: str) -> None:
+    tok, reference = loaded[name], tokviz.load(name) if name in NAMES else loaded["gpt2"]
+    rng = random.Random(5)
+    many = ["".join(rng.choices(FRAGMENTS, k=rng.randint(0, 60))) for _ in range(80)]
+    assert tok.encode_batch(many) == [tok.encode(text) for text in many]
+    for text in many:
+        result = tok.tokenize(text)
+        array = tok.encode_to_numpy(text)
+        assert array.dtype == np.uint32
+        assert array.tolist() == tok.encode(text) == result.ids
+        spans = tok.split_byte_text(text)
+        sizes = [[len(text[:end].encode()) for end in span] for span in spans]
+        assert result.pieces.tolist() == sizes
+        assert list(result.special) == [tok.is_special(i) for i in result.ids]
+        if not tok.nfc:
+            data = text.encode()
+            tokens = [data[start:end] for start, end in result.byte_spans]
+            assert tokens == [tok.token_bytes(i) for i in result.ids]
+        if name in NAMES:
+            assert result.ids == reference.encode(text)
+    assert (tok._model.bulk._made is not None) == (way == "compiled")
+
+
+def test_no_tables_of_tiktoken_are_built_where_loops_are_compiled(way: str) -> None:
+    """Building them keeps the interpreter from all other threads."""
+    tok = fresh("cl100k_base")
+    tok.prepare()
+    tok.encode("a text " * 2000)
+    assert (tok._model._core is None) == (way == "compiled")
+
+
+def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:
+    tok = fresh("gpt2")
+    tok.prepare()
+    other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials, nfc=False)
+    assert other._model.bulk is tok._model.bulk
+    assert other.encode("a b") == [64, 275]

@@ -42,6 +42,8 @@ class Settings(NamedTuple):
     """Paths and hub names of the tokenizers loaded last, the newest first."""
     log_scale: bool = False
     """Whether curves over the merges are drawn on a logarithmic scale."""
+    second_tokenizer: str = ""
+    """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
 

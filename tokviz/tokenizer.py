@@ -5,11 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
+from tokviz.encoding.encoded import Encoded, encode_plainly
 from tokviz.encoding.merge_list import ListedMerges, MergeListModel, MergeSource
 from tokviz.encoding.model import Merge, Model
 from tokviz.encoding.normalization import is_nfc, nfc, origins
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokviz.formats.report import Report
-
-
-_MANY_TOKENS = 1024
-"""Tokens of one text that are worth a table of all lengths."""
 
 
 class Tokenization(NamedTuple):
@@ -242,8 +239,6 @@ class Tokenizer:
         made.by_ranks, made.ignore_merges = self.by_ranks, self.ignore_merges
         made.nfc = made.lossy = nfc
         made._set(self._model.with_pattern(split_pattern), specials, split_pattern, self.name)
-        if "_lengths" in vars(self):
-            made._lengths = self._lengths
         return made
 
     def _set(self, model: Model, specials: SpecialTokens, pattern: SplitPattern, name: str) -> None:
@@ -295,14 +290,14 @@ class Tokenizer:
             The token ids.
         """
         mended, _ = bytetext.replace_surrogates(text)
-        return self._encode(mended, allowed_special)
+        return self._encode(mended, allowed_special).tolist()
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
 
         A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
         """
-        return self._encode(bytetext.from_bytes(data), allowed_special)
+        return self._encode(bytetext.from_bytes(data), allowed_special).tolist()
 
     def encode_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -314,11 +309,11 @@ class Tokenizer:
             parse_specials: Whether special tokens are recognised, all or none; or which, as
                 `encode` takes it for `allowed_special`.
         """
-        return self._encode(text, parse_specials)
+        return self._encode(text, parse_specials).tolist()
 
     def encode_with_borders(
         self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> tuple[list[int], array[int] | None]:
+    ) -> tuple[array[int], array[int] | None]:
         """Encode byte text and say where its tokens lie.
 
         Returns:
@@ -326,9 +321,9 @@ class Tokenizer:
             as its bytes, which is true where the text is not changed.
         """
         if not self.changes(text):
-            return self.encode_byte_text(text, parse_specials), None
+            return self.encode_to_array(text, parse_specials), None
         story = self.tokenize_byte_text(text, parse_specials)
-        return story.ids, array("I", [0, *story.byte_spans[:, 1].tolist()])
+        return array("I", story.ids), array("I", [0, *story.byte_spans[:, 1].tolist()])
 
     def changes(self, text: str) -> bool:
         """Tell whether byte text is composed to another; of a `remote` one that is not known."""
@@ -357,14 +352,75 @@ class Tokenizer:
         if self.split_pattern.unicode_of_tiktoken:
             unicode_classes.prepare(text)
 
-    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
-        ids: list[int] = []
-        for segment, special in self._segments(text, allowed):
-            if special:
-                ids.append(self.special_tokens[segment])
-            else:
-                ids.extend(self._model.encode(nfc(segment) if self.nfc else segment))
+    def encode_to_numpy(
+        self, text: str, allowed_special: AllowedSpecial = "all"
+    ) -> npt.NDArray[np.uint32]:
+        """Do what `encode` does, into an array; shape (n,), uint32."""
+        import numpy as np
+
+        mended, _ = bytetext.replace_surrogates(text)
+        return np.frombuffer(self._encode(mended, allowed_special), np.uint32)
+
+    def encode_batch(
+        self, texts: Iterable[str], allowed_special: AllowedSpecial = "all"
+    ) -> list[list[int]]:
+        """Encode texts, each by itself; many are faster together than one by one."""
+        mended = [bytetext.replace_surrogates(text)[0] for text in texts]
+        return [ids.tolist() for ids in self.encode_byte_texts(mended, allowed_special)]
+
+    def encode_to_array(
+        self, text: str, parse_specials: bool | AllowedSpecial = True
+    ) -> array[int]:
+        """Do what `encode_byte_text` does, into an array; typecode "I"."""
+        return self._encode(text, parse_specials)
+
+    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> array[int]:
+        (ids,) = self.encode_byte_texts([text], allowed)
         return ids
+
+    def encode_byte_texts(
+        self, texts: Sequence[str], allowed: AllowedSpecial | bool
+    ) -> Iterator[array[int]]:
+        """Encode byte texts, each by itself, into arrays; see `encode_byte_text`."""
+        stops: list[tuple[int, int | None]] = []
+        """Behind how many segments there is which special token; None where a text ends."""
+
+        def plain() -> Iterator[tuple[str, bool]]:
+            n = 0
+            for text in texts:
+                for segment, special in self._segments(text, allowed):
+                    if special:
+                        stops.append((n, self.special_tokens[segment]))
+                    else:
+                        n += 1
+                        yield nfc(segment) if self.nfc else segment, False
+                stops.append((n, None))
+
+        encoded = self._encode_segments(sum(map(len, texts)), plain())
+        if len(stops) == 1:
+            yield encoded.ids
+            return
+        ids, start = array("I"), 0
+        for n, special_id in stops:
+            end = encoded.after[n - 1] if n else 0
+            ids.extend(encoded.ids[start:end])
+            start = end
+            if special_id is None:
+                yield ids
+                ids = array("I")
+            else:
+                ids.append(special_id)
+
+    def _encode_segments(
+        self, n_chars: int, found: Iterator[tuple[str, bool]], *, with_ends: bool = False
+    ) -> Encoded:
+        """Encode the segments of a text of about that length, all but the special tokens."""
+        encoder = self._model.bulk.get(n_chars)
+        if encoder is not None:
+            return encoder.encode(self.split_pattern, found, with_ends=with_ends)
+        return encode_plainly(
+            self._model.encode, self.token_bytes, self.split_pattern, found, with_ends=with_ends
+        )
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
         """Give the parts of a text, and whether each is a special token."""
@@ -438,48 +494,33 @@ class Tokenizer:
     def _tokenize(self, text: str, allowed: AllowedSpecial | bool, n_replaced: int) -> Tokenization:
         import numpy as np
 
-        ids: list[int] = []
-        token_ends, piece_ends = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-        special_indexes: list[int] = []
-        for segment, special in self._segments(text, allowed):
-            at = token_ends[-1][-1]
-            if special:
-                special_indexes.append(len(ids))
-                ids.append(self.special_tokens[segment])
-                ends = pieces = np.array([len(segment.encode())], np.int64)
-            else:
-                encoded = self._model.encode(nfc(segment) if self.nfc else segment)
-                ids.extend(encoded)
-                ends = np.cumsum(self._lengths_of(encoded))
-                if self.changes(segment):
-                    ends = np.array(origins(segment, bytetext.n_bytes), np.int64)[ends]
-                pieces = _byte_ends(segment, self._pieces(segment))
-            token_ends.append(ends + at)
-            piece_ends.append(pieces + at)
+        noted: list[tuple[str, str, bool]] = []
+        """The segments as they are, as they are encoded, and whether they are special tokens."""
+
+        def segments() -> Iterator[tuple[str, bool]]:
+            for segment, special in self._segments(text, allowed):
+                composed = nfc(segment) if self.nfc and not special else segment
+                noted.append((segment, composed, special))
+                yield composed, special
+
+        encoded = self._encode_segments(len(text), segments(), with_ends=True)
+        ids = np.frombuffer(encoded.ids, np.uint32)
+        token_ends = np.frombuffer(encoded.token_ends, np.int64)
+        piece_ends = np.frombuffer(encoded.piece_ends, np.int64)
         flags = np.zeros(len(ids), dtype=bool)
-        flags[special_indexes] = True
-        spans, pieces = (_spans_between(np.concatenate(ends)) for ends in (token_ends, piece_ends))
-        return Tokenization(ids, spans, pieces, flags, n_replaced)
-
-    def _lengths_of(self, ids: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Give the number of bytes of ordinary tokens."""
-        import numpy as np
-
-        if len(ids) < _MANY_TOKENS or self._lengths is None:
-            return np.fromiter((len(self.token_bytes(i)) for i in ids), np.int64, len(ids))
-        return self._lengths[ids]
-
-    @cached_property
-    def _lengths(self) -> npt.NDArray[np.int64] | None:
-        """The number of bytes of every ordinary token by id; None where most ids are none."""
-        import numpy as np
-
-        ids = self._model.ids()
-        if not ids or ids[-1] >= 4 * len(ids):
-            return None
-        lengths = np.zeros(ids[-1] + 1, np.int64)
-        lengths[ids] = [len(self._model.token(token_id) or b"") for token_id in ids]
-        return lengths
+        special_ids = [self.special_tokens[segment] for segment, _, special in noted if special]
+        if special_ids:
+            ends = np.cumsum([bytetext.n_bytes(composed) for _, composed, _ in noted])
+            ends = ends[[special for _, _, special in noted]]
+            places, piece_places = (np.searchsorted(e, ends) for e in (token_ends, piece_ends))
+            ids, flags = np.insert(ids, places, special_ids), np.insert(flags, places, True)
+            token_ends = np.insert(token_ends, places, ends)
+            piece_ends = np.insert(piece_ends, piece_places, ends)
+        if self.changes(text):
+            places = _origins(noted)
+            token_ends, piece_ends = places[token_ends], np.unique(places[piece_ends])
+        spans, pieces = _spans_between(token_ends), _spans_between(piece_ends)
+        return Tokenization(ids.tolist(), spans, pieces, flags, n_replaced)
 
     def _pieces(self, text: str) -> list[int]:
         """Give where the pieces of plain text end, in its characters."""
@@ -597,22 +638,30 @@ def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
     """Give start and end of every thing, side by side, by their lengths; shape (n, 2)."""
     import numpy as np
 
-    edges = np.fromiter(accumulate(lengths, initial=0), dtype=np.int64, count=len(lengths) + 1)
-    return _spans_between(edges)
+    return _spans_between(np.cumsum(lengths, dtype=np.int64))
 
 
-def _spans_between(edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _spans_between(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Give start and end of things that lie one behind another; both are one memory."""
     import numpy as np
 
-    return np.stack([edges[:-1], edges[1:]], axis=1)
+    edges = np.zeros(len(ends) + 1, np.int64)
+    edges[1:] = ends
+    spans: npt.NDArray[np.int64] = np.ndarray((len(ends), 2), np.int64, edges, 0, (8, 8))
+    spans.flags.writeable = False
+    return spans
 
 
-def _byte_ends(text: str, char_ends: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Give the byte offsets of character offsets behind the first character."""
+def _origins(segments: Iterable[tuple[str, str, bool]]) -> npt.NDArray[np.int64]:
+    """Say for every byte offset in the composed text where it is in the text; see `origins`."""
     import numpy as np
 
-    ends = np.asarray(char_ends, np.int64)
-    if text.isascii() or not len(ends):
-        return ends
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    return np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64)[ends - 1]
+    places: list[Sequence[int] | npt.NDArray[np.int64]] = [[0]]
+    at = 0
+    for segment, composed, _ in segments:
+        n = bytetext.n_bytes(segment)
+        changed = composed != segment
+        ends = origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
+        places.append(np.asarray(ends, np.int64) + at)
+        at += n
+    return np.concatenate(places)

@@ -16,8 +16,8 @@ import pytest
 
 from tests.oracles.nasty import FRAGMENTS
 from tests.oracles.pieces import counted
-from tokviz import bytetext
-from tokviz.bpe import counting, regex_counter, threads
+from tokviz import bytetext, processors
+from tokviz.bpe import counting, regex_counter
 from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
 from tokviz.bpe.regex_counter import RegexCounter
 from tokviz.child.protocol import describe_error, pack, pack_numbers, restore_error
@@ -236,9 +236,9 @@ def test_no_process_survives_who_started_it() -> None:
 
 @pytest.mark.parametrize(
     ("n", "niceness", "expected"),
-    [(1, 0, 0), (2, 0, 2), (64, 0, threads._MOST), (2, 10, 0), (3, 10, 2)],
+    [(1, 0, 0), (2, 0, 2), (64, 0, processors._MOST), (2, 10, 0), (3, 10, 2)],
 )
 def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkeypatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
     monkeypatch.setattr(os, "nice", lambda _: niceness, raising=False)
-    assert threads.n_processors() == expected
+    assert processors.n_processors() == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
@@ -161,13 +162,13 @@ def test_json_holds_what_training_sees():
 def test_texts_are_encoded_once(monkeypatch):
     tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     texts: list[str] = []
-    encode = tokenizer.encode_byte_text
+    encode = tokenizer.encode_to_array
 
-    def counting(text: str, parse_specials: bool = True) -> list[int]:
+    def counting(text: str, parse_specials: bool = True) -> array[int]:
         texts.append(text)
         return encode(text, parse_specials)
 
-    monkeypatch.setattr(tokenizer, "encode_byte_text", counting)
+    monkeypatch.setattr(tokenizer, "encode_to_array", counting)
     messages = turns(*(f"text {i}" for i in range(100)))
     for name in ("nanochat", "chatml"):
         render(tokenizer, Conversation.from_json(messages), name, 10_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -109,19 +110,19 @@ def test_a_chunk_is_edited_or_encoded_by_both_threads_at_once(
 ) -> None:
     tok = tokenizer("gpt2")
     live = LiveDocument("some words " * 10, tok)
-    encode = tok.encode_byte_text
+    encode = tok.encode_byte_texts
     interruptions = [1]
 
-    def interrupted(text: str, parse_specials: bool = True) -> list[int]:
+    def interrupted(texts: list[str], parse_specials: bool) -> Iterator[array[int]]:
         if interruptions:
             interruptions.pop()
             if meanwhile == "edit":
                 live.edit(0, 4, "many")
             else:
                 assert live.ensure(0, 1)
-        return encode(text, parse_specials)
+        return encode(texts, parse_specials)
 
-    monkeypatch.setattr(tok, "encode_byte_text", interrupted)
+    monkeypatch.setattr(tok, "encode_byte_texts", interrupted)
     live.encode_pending(60)
     assert not interruptions
     assert_exact(live, "gpt2")

@@ -411,7 +411,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "save_result": result,
     },
 }
-BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", *"123456"), unfocused)
+BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", "w", *"123456"), unfocused)
 """What a key needs that is typed where a field has the keyboard."""
 NOT_IN_PALETTE = {"command_palette", "more_keys"}
 """They are what lists the others."""

@@ -83,6 +83,7 @@ textual.widgets._text_area:TextArea._delete_cursor_line
 textual.widgets._text_area:TextArea._delete_via_keyboard
 textual.widgets._text_area:TextArea._end_mouse_selection
 textual.widgets._text_area:TextArea._on_key
+textual.widgets._text_area:TextArea._on_mouse_down
 textual.widgets._text_area:TextArea._on_mouse_move
 textual.widgets._text_area:TextArea._on_paste
 textual.widgets._text_area:TextArea._redo_batch

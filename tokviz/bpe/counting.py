@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
-from tokviz.bpe.threads import n_processors
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import PatternError
@@ -26,6 +25,7 @@ from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
 from tokviz.pretokenize.split import split_in_steps
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
+from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory

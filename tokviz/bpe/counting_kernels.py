@@ -1,8 +1,5 @@
 """The compiled hash table of pieces: an open-addressing table of words, over bytes kept in order.
 
-The key of a piece shorter than eight bytes is its bytes and its length, so that two pieces with
-one key are one piece; the key of a longer one is a hash, and its bytes are compared.
-
 Nothing grows in here: a kernel returns when an array is full, and the caller makes room.
 """
 
@@ -11,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
-from tokviz.pretokenize.character_kernels import decode, load_word
+from tokviz.pretokenize.character_kernels import decode
+from tokviz.pretokenize.piece_keys import WORD, key_of, same, shift_for, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
 DONE, PAUSED, FULL, NEW = range(4)
@@ -32,12 +30,6 @@ TEXT, POSITION = range(2)
 
 BATCH = 512
 """How many pieces are looked up at once."""
-
-_WORD = 8
-_LONG = 0xFF << 56  # in the place of a short piece's length
-_GOLDEN = 0x9E3779B97F4A7C15
-_MIXER = 0x9FB21C651E98DF25
-_SEED = 0x243F6A8885A308D3
 
 
 class Table(NamedTuple):
@@ -78,7 +70,7 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
     """
     source = texts.data
     n_bytes = texts.numbers[N_BYTES]
-    shift = _shift(table.numbers[N_SLOTS])
+    shift = shift_for(table.numbers[N_SLOTS])
     reached = table.reached
     pieces = table.pieces
     while budget > 0:
@@ -87,11 +79,11 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
         # The table is larger than the near caches: have what is needed fetched while others are.
         for i in range(n_found):
             start = pieces[2 * i]
-            key = _key(source, n_bytes, start, pieces[2 * i + 1] - start)
+            key = key_of(source, n_bytes, start, pieces[2 * i + 1] - start)
             table.keys[i] = integer(key)
-            prefetch(table.slots, 2 * _slot(key, shift))
+            prefetch(table.slots, 2 * slot_of(key, shift))
         for i in range(n_found):
-            entry = table.slots[2 * _slot(word(table.keys[i]), shift) + 1]
+            entry = table.slots[2 * slot_of(word(table.keys[i]), shift) + 1]
             prefetch(table.counts, entry - 1)
             prefetch(table.offsets, entry - 1)
         for i in range(n_found):
@@ -121,7 +113,7 @@ def sum_texts(texts: Texts, table: Table, totals: Int64s) -> int:
     """
     source = texts.data
     n_bytes = texts.numbers[N_BYTES]
-    shift = _shift(table.numbers[N_SLOTS])
+    shift = shift_for(table.numbers[N_SLOTS])
     reached = table.reached
     pieces = table.pieces
     n_known = table.numbers[N_UNIQUE]
@@ -133,7 +125,7 @@ def sum_texts(texts: Texts, table: Table, totals: Int64s) -> int:
         for i in range(n_found):
             start = pieces[2 * i]
             length = pieces[2 * i + 1] - start
-            key = _key(source, n_bytes, start, length)
+            key = key_of(source, n_bytes, start, length)
             entry = _entry(table, shift, key, source, start, length)
             if entry == 0:
                 reached[TEXT] = text
@@ -168,12 +160,12 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
     Returns:
         The piece to go on with.
     """
-    shift = _shift(table.numbers[N_SLOTS])
+    shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     for piece in range(first, last):
         start = other.offsets[piece]
         length = other.offsets[piece + 1] - start
-        key = _key(other.data, n_bytes, start, length)
+        key = key_of(other.data, n_bytes, start, length)
         if not _add(table, shift, key, other.data, start, length, other.counts[piece]):
             return piece
     return last
@@ -183,11 +175,11 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
 def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
     """Put the entries of a table into a larger, empty one."""
     mask = n_larger - 1
-    shift = _shift(n_larger)
+    shift = shift_for(n_larger)
     for old in range(n_slots):
         if slots[2 * old + 1] == 0:
             continue
-        new = _slot(word(slots[2 * old]), shift)
+        new = slot_of(word(slots[2 * old]), shift)
         while larger[2 * new + 1] != 0:
             new = (new + 1) & mask
         larger[2 * new] = slots[2 * old]
@@ -258,16 +250,16 @@ def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length
     numbers = table.numbers
     offsets = table.offsets
     mask = numbers[N_SLOTS] - 1
-    slot = _slot(key, shift)
+    slot = slot_of(key, shift)
     while True:
         entry = table.slots[2 * slot + 1]
         if entry == 0:
             break
         if word(table.slots[2 * slot]) == key and (
-            length < _WORD
+            length < WORD
             or (
                 offsets[entry] - offsets[entry - 1] == length
-                and _same(source, start, table.data, offsets[entry - 1], length)
+                and same(source, start, table.data, offsets[entry - 1], length)
             )
         ):
             return entry
@@ -285,53 +277,3 @@ def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length
     table.slots[2 * slot + 1] = n_unique + 1
     numbers[N_UNIQUE] = n_unique + 1
     return n_unique + 1
-
-
-@helper
-def _shift(n_slots: int) -> int:
-    """How far to shift a product so that its highest bits number the slots."""
-    shift = 64
-    while n_slots > 1:
-        n_slots >>= 1
-        shift -= 1
-    return shift
-
-
-@helper
-def _slot(key: int, shift: int) -> int:
-    """Where to look for a key first."""
-    return integer((key * _GOLDEN) >> shift)
-
-
-@helper
-def _key(source: Bytes, n_bytes: int, start: int, length: int) -> int:
-    """Make the key of a piece."""
-    if length < _WORD:
-        if start + _WORD <= n_bytes:
-            bits = load_word(source, start) & (word(1 << 8 * length) - word(1))
-        else:
-            bits = word(0)
-            for i in range(length):
-                bits |= word(source[start + i]) << 8 * i
-        return bits | word(length) << 56
-    mixed = word(_SEED)
-    last = start + length - _WORD
-    while start < last:
-        mixed = (mixed ^ load_word(source, start)) * _MIXER
-        mixed ^= mixed >> 32
-        start += _WORD
-    mixed = (mixed ^ load_word(source, last)) * _MIXER
-    mixed ^= mixed >> 32
-    return mixed | _LONG
-
-
-@helper
-def _same(one: Bytes, at_one: int, other: Bytes, at_other: int, length: int) -> int:
-    """Tell whether two stretches of at least eight bytes are equal."""
-    last = length - _WORD
-    i = 0
-    while i < last:
-        if load_word(one, at_one + i) != load_word(other, at_other + i):
-            return 0
-        i += _WORD
-    return int(load_word(one, at_one + last) == load_word(other, at_other + last))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from queue import Full, Queue
@@ -10,7 +9,6 @@ from typing import Protocol
 
 from tokviz.corpus.text_blocks import TextBlock
 
-_MOST = 4
 _SECONDS_OF_WAITING = 0.02
 
 
@@ -81,14 +79,3 @@ class Threads:
                 share.count(*item, self._stopping.is_set)
             except BaseException as error:
                 self._errors.append(error)
-
-
-def n_processors() -> int:
-    """Count the processors that this process may keep busy, up to a few; 0 if there is only one.
-
-    A process that has stepped back behind others, as in the background of the app, leaves one free.
-    """
-    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if hasattr(os, "nice") and os.nice(0) > 0:
-        n -= 1
-    return min(n, _MOST) if n > 1 else 0

@@ -44,7 +44,7 @@ class Encoder:
         tokenizer = self._tokenizer()
         assert tokenizer is not None
         with heard() as slow:
-            ids = array("I", tokenizer.encode_byte_text(text, parse_specials=False))
+            ids = tokenizer.encode_to_array(text, parse_specials=False)
         self._n_chars += len(text)
         if self._n_chars > _KEPT_CHARS:
             self._ids.clear()
@@ -67,7 +67,7 @@ class Encoder:
                 ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
             else:
                 kept = self._ids.get(text)
-                ids = list(self.encode(text) if kept is None else kept)
+                ids = self.encode(text) if kept is None else kept
             lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
             found = array("I", accumulate(lengths)) if borders is None else borders[1:]
             self._ends[text] = found

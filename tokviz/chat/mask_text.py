@@ -94,7 +94,7 @@ def _mask_text(
 
 def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Rendering:
     """Give a text's own tokens, special ones too, as what a user says."""
-    ids = array("I", tokenizer.encode_byte_text(text, parse_specials))
+    ids = tokenizer.encode_to_array(text, parse_specials)
     n = len(ids)
     reasons, owner = bytes([Reason.USER_TEXT]) * n, array("i", bytes(4 * n))
     runs = (TokenRun(0, n, 0, Reason.USER_TEXT),) if n else ()

@@ -131,4 +131,4 @@ class PieceCounter:
 
     def _encode(self, piece: bytes) -> int:
         text = bytetext.from_bytes(piece)
-        return len(self._tokenizer.encode_byte_text(text, parse_specials=False))
+        return len(self._tokenizer.encode_to_array(text, parse_specials=False))

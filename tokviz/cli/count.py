@@ -132,7 +132,7 @@ def count_input(
         read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
     )
     for text in blocks:
-        counts.n_tokens += len(tokenizer.encode_byte_text(text, parse_specials))
+        counts.n_tokens += len(tokenizer.encode_to_array(text, parse_specials))
     return counts
 
 

@@ -60,7 +60,7 @@ def _print_ids(
     separator = ""
     try:
         for text in blocks:
-            ids = tokenizer.encode_byte_text(text, parse_specials)
+            ids = tokenizer.encode_to_array(text, parse_specials)
             sys.stdout.write(separator + " ".join(map(str, ids)))
             separator = " "
     finally:

@@ -104,13 +104,27 @@ class Kernel:
         Raises:
             TypeError: If an argument is of another kind than its parameter.
         """
+        return self.bind()(*arguments)
+
+    def bind(self, *arguments: Any) -> Callable[..., int]:
+        """Make what runs with these arguments before others, which are checked only once.
+
+        Raises:
+            TypeError: If an argument is of another kind than its parameter.
+        """
         run = self.load()
-        result = ctypes.c_int64()
-        pairs = zip(self.parameters, _spread(arguments), strict=True)
-        values = [_value(kind, argument) for kind, argument in pairs]
-        if run(ctypes.byref(result), ctypes.byref(ctypes.c_void_p()), *values):
-            raise AssertionError(f"the kernel {self.name} raised")
-        return result.value
+        first = [*map(_value, self.parameters, _spread(arguments))]
+        others = self.parameters[len(first) :]
+
+        def bound(*arguments: Any) -> int:
+            result = ctypes.c_int64()
+            pairs = zip(others, _spread(arguments), strict=True)
+            values = [_value(kind, argument) for kind, argument in pairs]
+            if run(ctypes.byref(result), ctypes.byref(ctypes.c_void_p()), *first, *values):
+                raise AssertionError(f"the kernel {self.name} raised")
+            return result.value
+
+        return bound
 
     def load(self) -> Callable[..., int]:
         """Load the machine code unless it is; compile it if there is none."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, chain, islice
 from typing import Protocol, TypeVar
 
 from tokviz import bytetext
+from tokviz.encoding.encoded import Bulk, Columns
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.model import Merge
 from tokviz.errors import VocabularyError
@@ -53,6 +55,10 @@ class MergeSource(Protocol):
 
     def is_listed_again(self, token: bytes) -> bool:
         """Tell whether several merges make a token: files converted from ranks list every pair."""
+        ...
+
+    def columns(self) -> Columns:
+        """Give the tokens and merges as compiled code takes them."""
         ...
 
 
@@ -119,6 +125,16 @@ class ListedMerges:
         """Tell whether several merges make a token."""
         return token in self._listed_again
 
+    def columns(self) -> Columns:
+        """Give the tokens and merges as compiled code takes them."""
+        place = {token: place for place, token in enumerate(self._tokens.values())}
+        return Columns(
+            b"".join(self._tokens.values()),
+            array("I", accumulate(map(len, self._tokens.values()), initial=0)),
+            array("I", self._tokens),
+            array("I", map(place.__getitem__, chain.from_iterable(self._merges))),
+        )
+
     def check(self) -> None:
         """Make sure that the vocabulary and the merges hold together.
 
@@ -172,6 +188,7 @@ class MergeListModel:
         self.pair_rank, self.merges = source.pair_rank, source.merges
         self._pattern = split_pattern
         self._ignore_merges = ignore_merges
+        self.bulk = Bulk(source, whole=ignore_merges)
         self._pieces: dict[bytes, list[int]] = {}
 
     def rank(self, token_id: int) -> int | None:
@@ -207,12 +224,13 @@ class MergeListModel:
         return ids
 
     def prepare(self) -> None:
-        """Nothing takes long here."""
+        """Build tables now."""
+        self.bulk.prepare()
 
     def with_pattern(self, split_pattern: SplitPattern) -> MergeListModel:
         """Make a model of the same vocabulary and merges that cuts text by another pattern."""
         made = MergeListModel(self.source, split_pattern, ignore_merges=self._ignore_merges)
-        made._pieces = self._pieces
+        made._pieces, made.bulk = self._pieces, self.bulk
         return made
 
     def _encode_piece(self, piece: bytes) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from tokviz.encoding.encoded import Bulk
 from tokviz.pretokenize.patterns import SplitPattern
 
 Merge = tuple[bytes, bytes]
@@ -16,6 +17,9 @@ class Model(Protocol):
 
     source: Any
     """What looks up its tokens and merges: a `RankSource` or a `MergeSource`."""
+
+    bulk: Bulk
+    """Its compiled encoder, if there is one."""
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""

@@ -1,8 +1,8 @@
 """Vocabularies given as ranks (`.tiktoken`): any two neighbours merge whose concatenation has one.
 
-tiktoken does the work. What it cannot do is done here, with the same result: text on which its
-regex engine gives up, bytes that are not UTF-8, and the first short text, which need not wait until
-tiktoken's tables are built.
+Where nothing is compiled (see `tokviz.encoding.bulk`) tiktoken does the work. What it cannot do is
+done here, with the same result: text on which its regex engine gives up, bytes that are not UTF-8,
+and the first short text, which need not wait until tiktoken's tables are built.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from threading import Lock
 from typing import Protocol
 
 from tokviz import bytetext
+from tokviz.encoding.encoded import SHORT_TEXT, Bulk, Columns
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.model import Merge
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import split
-
-SHORT_TEXT = 4096
-"""Characters up to which a text is encoded without tiktoken while its tables are not built."""
 
 MOST_TOKENS_OF_TIKTOKEN = 1_000_000
 """Three times the largest vocabulary in use; tiktoken takes 400 bytes for each of its tokens."""
@@ -61,6 +59,10 @@ class RankSource(Protocol):
         """List all tokens by rank; a gap is an empty one."""
         ...
 
+    def columns(self) -> Columns:
+        """Give the tokens as compiled code takes them."""
+        ...
+
 
 class RankModel:
     """Byte pair encoding by the ranks of concatenations; a token's id is its rank."""
@@ -78,6 +80,7 @@ class RankModel:
             )
         self.source = source
         self._pattern = split_pattern
+        self.bulk = Bulk(source, whole=True)
         self._lock = Lock()
         self._core: _Core | None = None
         self._short_pieces: dict[bytes, list[int]] = {}
@@ -159,8 +162,8 @@ class RankModel:
         return self._encode_pieces(text, core.encode_piece)
 
     def prepare(self) -> None:
-        """Build tiktoken's tables now (some 50 ms for 100,000 tokens)."""
-        if self.source.n_tokens <= MOST_TOKENS_OF_TIKTOKEN:
+        """Build tables now; tiktoken's, for which other threads wait, only if it must be."""
+        if not self.bulk.prepare() and self.source.n_tokens <= MOST_TOKENS_OF_TIKTOKEN:
             self._built()
 
     def with_pattern(self, split_pattern: SplitPattern) -> RankModel:

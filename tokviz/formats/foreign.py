@@ -9,7 +9,7 @@ up, else the first has them all. Spans tile the text in any case.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from os import fspath
 from typing import Any
@@ -105,15 +105,19 @@ class ForeignTokenizer(Tokenizer):
         """End the child process; the tokenizer cannot encode any more."""
         self._library.close()
 
-    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> list[int]:
-        return self._library.encode(text, self._named(allowed)).ids.tolist()
+    def encode_byte_texts(
+        self, texts: Sequence[str], allowed: AllowedSpecial | bool
+    ) -> Iterator[array[int]]:
+        """Encode byte texts one by one."""
+        for text in texts:
+            yield self._library.encode(text, self._named(allowed)).ids
 
     def encode_with_borders(
         self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> tuple[list[int], array[int] | None]:
+    ) -> tuple[array[int], array[int] | None]:
         """Encode byte text and say where its tokens lie; see `Tokenizer.encode_with_borders`."""
         encoding = self._library.encode(text, self._named(parse_specials))
-        return encoding.ids.tolist(), self._borders(text, encoding)
+        return encoding.ids, self._borders(text, encoding)
 
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True

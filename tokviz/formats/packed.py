@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from tokviz.encoding.encoded import Columns
 from tokviz.encoding.model import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath
@@ -122,6 +123,11 @@ class PackedRanks:
         """Find a token's rank, None if it is not in the vocabulary."""
         index = self.index(token)
         return None if index is None else self._ids[index]
+
+    def columns(self) -> Columns:
+        """Give the tokens as compiled code takes them."""
+        starts = array("I", self._starts.tobytes())
+        return Columns(bytes(self.data[self._blob_start :]), starts, self.sparse_ids)
 
     def tokens(self) -> list[bytes]:
         """List all tokens by rank; a gap is an empty one."""
@@ -224,6 +230,10 @@ class PackedMerges:
         listed = [self.tokens.at(index) for index in range(len(self.firsts))]
         sides = map(listed.__getitem__, self.pairs)
         return list(zip(sides, sides, strict=True))
+
+    def columns(self) -> Columns:
+        """Give the tokens and merges as compiled code takes them."""
+        return self.tokens.columns()._replace(pairs=self.pairs)
 
     def _pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the index of a merge, the first if it is listed twice; None if it is not listed."""

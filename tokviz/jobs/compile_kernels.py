@@ -17,9 +17,15 @@ from tokviz.child.protocol import Body
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Compile what is not in the cache."""
     from tokviz.bpe import compiled_counter, compiled_trainer
+    from tokviz.encoding import bulk
     from tokviz.replay import compiled as replay_compiled
 
-    groups = (compiled_counter.KERNELS, compiled_trainer.KERNELS, replay_compiled.KERNELS)
+    groups = (
+        bulk.KERNELS,
+        compiled_counter.KERNELS,
+        compiled_trainer.KERNELS,
+        replay_compiled.KERNELS,
+    )
     waiting = [group for group in groups if not group.are_compiled()]
     if waiting:
         yield {"compiling": True}

@@ -14,6 +14,8 @@ changed. Requests:
 - `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
   side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
   start. After the `most`th step that takes too long the rest goes without an answer.
+- `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a piece
+  of the kept text: `{"cut": …}`, the fields of `tokviz.pretokenize.alternatives.Cut`.
 - `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n}`: find matches with a width
   in the kept text, `most` of them: `{"starts": packed, "ends": packed, "slow": bool}`.
 - `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
@@ -34,6 +36,7 @@ from typing import Any
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.step_limit import StepLimit
+from tokviz.pretokenize.alternatives import cut_of
 from tokviz.pretokenize.guard import beginning
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
 from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
@@ -60,6 +63,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield from _split(request, state.get("text", ""))
         case "each":
             yield from _each(request, state.get("text", ""))
+        case "cut":
+            yield _cut(request, state.get("text", ""))
         case "find":
             yield _find(request, state.get("text", ""))
         case "rows":
@@ -117,6 +122,15 @@ def _each(request: Body, text: str) -> Iterator[Body]:
             yield {"splits": splits}
             splits, due = [], time.monotonic() + ANSWER_SECONDS
     yield {"splits": splits}
+
+
+def _cut(request: Body, text: str) -> Body:
+    pattern, limit = _prepared({**request, "most": 1})
+    try:
+        with limit.step():
+            return {"cut": cut_of(pattern, text, request["start"], request["end"])}
+    except TimeoutError:
+        raise PatternError(pattern.regex, "takes too long") from None
 
 
 def _as_shown(stuck: Iterable[tuple[int, str]], text: str) -> list[tuple[int, str, str]]:

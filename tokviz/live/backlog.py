@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from tokviz.errors import PatternError, TokvizError
-from tokviz.live.chunks import SLICE, Chunk, ChunkTokens, TokenLengths
+from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
 from tokviz.pretokenize.tolerance import tolerant
@@ -24,8 +24,11 @@ from tokviz.tokenizer import Tokenizer
 _Item = TypeVar("_Item")
 
 LARGE = 8 * 1024
-"""Chunks of more characters than this, and all that a child encodes, are for a worker only."""
+"""Chunks of more characters than this, and all that a child encodes, are for a worker only.
 
+It encodes shorter ones together, about so many characters at a time: a call takes as long as some
+hundred of them.
+"""
 
 _REMOVED_NOW = 32
 """Chunks whose tokens an edit takes out of the counts at once."""
@@ -88,15 +91,14 @@ class Backlog:
         self._waiting.extend(chunk for chunk in chunks if chunk.n_chars > LARGE)
 
     def work(self) -> bool:
-        """Encode a chunk that waits, or count one; False if nothing is to do. For a worker."""
-        while chunk := _pop(self._waiting):
-            self._rest(chunk)
-            if _is_wanted(chunk):
-                tokens = self._encode(chunk)
+        """Encode chunks that wait, or count one; False if nothing is to do. For a worker."""
+        if chunks := self._next():
+            found = self._encode_together(chunks) or map(self._encode, chunks)
+            for chunk, tokens in zip(chunks, found, strict=True):
                 if tokens is not None:
                     self._uncounted.append(tokens)
                     self._done.append((chunk, tokens))
-                return True
+            return True
         if uncounted := _pop(self._uncounted):
             self.counts.add(uncounted)
             return True
@@ -104,6 +106,31 @@ class Backlog:
             self.counts.remove([dropped])
             return True
         return False
+
+    def _next(self) -> list[Chunk]:
+        """Take a chunk that waits, or several short ones."""
+        chunks: list[Chunk] = []
+        n_chars = 0
+        while n_chars < LARGE and (chunk := _pop(self._waiting)):
+            if chunks and (chunk.n_chars > LARGE or self._tokenizer.in_child):
+                self._waiting.appendleft(chunk)
+                break
+            self._rest(chunk)
+            if _is_wanted(chunk):
+                chunks.append(chunk)
+                n_chars += chunk.n_chars
+        return chunks
+
+    def _encode_together(self, chunks: list[Chunk]) -> list[ChunkTokens] | None:
+        """Encode several short chunks; None if it has to be one by one."""
+        texts = [chunk.text for chunk in chunks]
+        if len(chunks) == 1 or any(map(self._tokenizer.changes, texts)):
+            return None
+        try:
+            found = [*self._tokenizer.encode_byte_texts(texts, self._parse_specials)]
+        except TokvizError:
+            return None
+        return [self._tokens(chunk, ids, None) for chunk, ids in zip(chunks, found, strict=True)]
 
     def _rest(self, chunk: Chunk) -> None:
         """Wait with a long chunk until no edit came for a while, or one took it out of the text."""
@@ -121,7 +148,7 @@ class Backlog:
         return tokens
 
     def _encode(self, chunk: Chunk) -> ChunkTokens | None:
-        """Encode a chunk, and recall the hues of its runs if it has any."""
+        """Encode a chunk; None if it fails."""
         try:
             with tolerant() as stuck:
                 ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
@@ -131,10 +158,10 @@ class Backlog:
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
             self.slow.extend([(chunk, error) for error in stuck])
-        packed = array("I")
-        for first in range(0, len(ids), SLICE):
-            packed.extend(ids[first : first + SLICE])
-        tokens = ChunkTokens(packed, self._lengths, borders)
+        return self._tokens(chunk, ids, borders)
+
+    def _tokens(self, chunk: Chunk, ids: array[int], borders: array[int] | None) -> ChunkTokens:
+        tokens = ChunkTokens(ids, self._lengths, borders)
         if chunk.n_chars > LARGE:
             tokens.prepare()
         tokens.hues = (

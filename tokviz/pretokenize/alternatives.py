@@ -10,11 +10,13 @@ r"""Which alternative of a split pattern takes a piece, and what it means in wor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -54,6 +56,14 @@ WORDS = {
 """What the alternatives of the named patterns take, in words."""
 
 _GLOBAL_FLAGS = re.compile(r"\(\?[a-zA-Z0-9]+\)")
+_LOOK_AHEAD = re.compile(r"\(\?[!=](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)$")
+"""A look ahead at the end of an alternative, without groups inside."""
+_MOST = re.compile(r"\{\d*,?\d+\}[+?]?$")
+"""A quantifier at the end of an alternative that counts."""
+_ONE_ATOM = re.compile(r"\\[pP]\{\^?\w+\}|\\[dDwWsS]|\[(?:[^\[\]\\]|\\.)+\]")
+"""An alternative that takes one character."""
+
+Limit = Literal["", "most", "look"]
 
 
 class Alternative(NamedTuple):
@@ -72,6 +82,28 @@ class Alternative(NamedTuple):
     words: str
 
 
+class Cut(NamedTuple):
+    """How a pattern took a piece, and what kept it from going on.
+
+    Attributes:
+        alternative: The alternative that took it; None if that cannot be told.
+        limit: What ended it although the next character would do: "most" for a number that it may
+            not pass, "look" for a look ahead that gives characters back; else empty.
+        limited_by: The part of the regex that does, such as `{1,3}`; empty where none does.
+        reach: The character at which it would have ended without that.
+        longer: The number of a later alternative that would take more and does not get its turn,
+            0 for none.
+        longer_end: The character at which that one would end.
+    """
+
+    alternative: Alternative | None
+    limit: Limit = ""
+    limited_by: str = ""
+    reach: int = 0
+    longer: int = 0
+    longer_end: int = 0
+
+
 def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Alternative | None:
     """Find the alternative that takes a piece.
 
@@ -85,29 +117,66 @@ def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Al
         The first alternative that matches there; None if it does not end where the piece does, as
         in a regex whose parts depend on each other.
     """
+    return cut_of(pattern, text, start, end).alternative
+
+
+def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
+    r"""Find out how a pattern took a piece; the arguments are those of `alternative_of`.
+
+    >>> from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+    >>> cut = cut_of(SPLIT_PATTERNS["gpt4"], "in 12345", 3, 6)
+    >>> cut.limit, cut.limited_by, cut.reach
+    ('most', '{1,3}', 8)
+    """
+    if pattern.unicode_of_tiktoken:
+        text = as_tiktoken_sees(text)
     spans = top_level(pattern.regex)
-    for number, span in enumerate(spans, 1):
-        compiled = _compiled(pattern.regex, span)
+    parts = [pattern.regex[slice(*span)] for span in spans]
+    flags = "".join(_GLOBAL_FLAGS.findall(pattern.regex))
+
+    def end_of(part: str) -> int:
+        """Give where a part ends that matches at the piece's start; the start if it does not."""
+        compiled = _compiled(flags, part)
         match = None if compiled is None else compiled.match(text, start)
-        if match is None or match.end() == match.start():
-            continue
-        if match.end() != end:
-            return None
-        part = pattern.regex[slice(*span)]
-        return Alternative(span, number, len(spans), WORDS.get(part, _literally(part)))
-    return None
+        return start if match is None else match.end()
+
+    ends = map(end_of, parts)
+    number = next((n for n, reached in enumerate(ends, 1) if reached > start), 0)
+    if not number or end_of(parts[number - 1]) != end:
+        return Cut(None)
+    part = parts[number - 1]
+    words = WORDS.get(part, _literally(part))
+    taken = Alternative(spans[number - 1], number, len(spans), words)
+    limit, limited_by, reach = _limit(part, end, end_of)
+    for later, other in enumerate(parts[number:], number + 1):
+        reached = end_of(other)
+        if reached > end:
+            return Cut(taken, limit, limited_by, reach, later, reached)
+    return Cut(taken, limit, limited_by, reach)
+
+
+def _limit(part: str, end: int, end_of: Callable[[str], int]) -> tuple[Limit, str, int]:
+    """Find what in an alternative keeps it from going on, and where it would have ended."""
+    look = _LOOK_AHEAD.search(part)
+    if look is not None and (reach := end_of(part[: look.start()])) > end:
+        return "look", look.group(), reach
+    most = _MOST.search(part)
+    if most is not None and (reach := end_of(f"{part[: most.start()]}{{1,}}")) > end:
+        return "most", most.group(), reach
+    if _ONE_ATOM.fullmatch(part) and (reach := end_of(f"{part}+")) > end:
+        return "most", part, reach
+    return "", "", end
 
 
 def _literally(part: str) -> str:
     return f"“{part}” itself" if re.fullmatch(r"[\w' ]+", part) else ""
 
 
-@lru_cache(maxsize=128)
-def _compiled(regex_text: str, span: tuple[int, int]) -> Pattern[str] | None:
-    flags = "".join(_GLOBAL_FLAGS.findall(regex_text))
+@lru_cache(maxsize=256)
+def _compiled(flags: str, part: str) -> Pattern[str] | None:
     try:
-        part = f"{flags}(?:{_GLOBAL_FLAGS.sub('', regex_text[slice(*span)])})"
-        return SplitPattern("custom", part, "an alternative").compile()
+        whole = f"{flags}(?:{_GLOBAL_FLAGS.sub('', part)})"
+        return SplitPattern("custom", whole, "an alternative").compile()
     except PatternError:
         return None
 

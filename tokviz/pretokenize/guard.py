@@ -23,6 +23,7 @@ from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError, JobTimeoutError
 from tokviz.errors import JobError, PatternError
+from tokviz.pretokenize.alternatives import Alternative, Cut
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
 from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
@@ -177,6 +178,26 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
         if place < len(text):
             steps.append(SplitProgress(place, array("q", [len(text)]), (0,), 0))
     return join_steps(steps), failures
+
+
+def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
+    """Do what `tokviz.pretokenize.alternatives.cut_of` does, in the child.
+
+    Raises:
+        JobError: If that takes too long, or the child dies of it.
+    """
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        yield from text_requests(text, memory)
+        yield {**_split_request(pattern, 1), "do": "cut", "start": start, "end": end}
+
+    answers: list[Message] = []
+    _call(requests, answers)
+    taken, *how = next(answer["cut"] for answer in answers if "cut" in answer)
+    if taken is None:
+        return Cut(None)
+    (first, last), *rest = taken
+    return Cut(Alternative((first, last), *rest), *how)
 
 
 def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:

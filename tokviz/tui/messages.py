@@ -7,6 +7,9 @@ from collections.abc import Callable
 from textual.message import Message
 from textual.notifications import SeverityLevel
 
+RIGHT = 3
+"""The mouse button that asks why."""
+
 
 class TokenHovered(Message):
     """The mouse is over a token, or over none."""
@@ -28,6 +31,10 @@ class TokenPicked(Message):
         """Take the token's index in the document."""
         super().__init__()
         self.index = index
+
+
+class WhyWanted(Message):
+    """The user asked why the token, or the selection, that is chosen now is as it is."""
 
 
 class SpecialsToggled(Message):

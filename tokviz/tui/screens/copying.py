@@ -11,7 +11,7 @@ from tokviz.errors import TokvizError
 from tokviz.listing import home_label
 from tokviz.sentences import why
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.screens.base import Controller
+from tokviz.tui.screens.base import Controller, TokvizScreen
 
 if TYPE_CHECKING:
     from tokviz.tui.clipboard import CopyResult
@@ -27,17 +27,23 @@ class Copying(Controller):
 
     def copy(self, text: str, what: str) -> None:
         """Copy in the background, and say where the copy went."""
-        self.screen.run_worker(self._copy(text, what), group="copy")
+        copy_from(self.screen, text, what)
 
-    async def _copy(self, text: str, what: str) -> None:
+
+def copy_from(screen: TokvizScreen, text: str, what: str) -> None:
+    """Copy in the background, and let a screen say where the copy went."""
+
+    async def copy_it() -> None:
         from tokviz.tui.clipboard import copy
 
         try:
-            result = await copy(self.app, text)
+            result = await copy(screen.app, text)
         except TokvizError as error:
-            self.say(why("Not copied", error), "error")
+            screen.say(why("Not copied", error), "error")
             return
-        self.say(copied(result, what))
+        screen.say(copied(result, what))
+
+    screen.run_worker(copy_it(), group="copy")
 
 
 def copied(result: CopyResult, what: str) -> str:

@@ -69,7 +69,7 @@ def token_rows(
         *_facts(place, entry, width),
         *_occurrence_rows(place, occurrences, width),
         (),
-        *lineage_rows(entry, width),
+        *lineage_rows(entry.lineage, width),
         *look_alike_rows(entry, width),
         *neighbour_rows(entry, width),
     ]
@@ -148,9 +148,8 @@ def _occurrence_rows(place: TokenPlace, occurrences: Occurrences | None, width: 
     return [*field_rows("occurs", words, width)[:1], *flow(places, width, indent)[:1]]
 
 
-def lineage_rows(entry: Entry, width: int, link: Link | None = None) -> Iterator[Row]:
+def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Iterator[Row]:
     """Draw the merges that made a token as a tree."""
-    node = entry.lineage
     if node.merge is None:
         yield (Span("Merges", "heading"),)
         yield from flow(words_of(_leaf_sentence(node)), width)
@@ -261,7 +260,7 @@ def selection_rows(
     if explanation.reason == "one token":
         rows += flow(words_of("In the text its neighbours change how it is split."), width)
     if explanation.trace is not None:
-        rows += [(), *_trace_rows(explanation.trace, width)]
+        rows += [(), *trace_rows(explanation.trace, width)]
     return rows
 
 
@@ -280,7 +279,7 @@ def sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:
     return [word for word in words if word]
 
 
-def _trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
+def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
     """Draw how a piece is encoded: a row a merge, its rank first, the new token marked."""
     heading: Row = (Span("How it is encoded", "heading"),)
     if trace.note and not trace.steps:

@@ -132,6 +132,11 @@ class MaskPanel(Vertical):
         """Draw with other colours."""
         self.flow.set_palette(palette)
 
+    @property
+    def is_of_text(self) -> bool:
+        """Whether its tokens are those of the text, which the editor marks too."""
+        return self.masked is None or self.masked.aligned
+
     # -- making the mask
 
     def _state(self) -> tuple[int, object, bool]:

@@ -14,7 +14,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.tui.messages import CopyRequested
+from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
 from tokviz.tui.widgets.flow import Action, Copy, Do, Role, Row
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
@@ -179,7 +179,10 @@ class RowsView(QuietScroll):
                     self.refresh_row(changed.row)
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the words under the mouse say."""
+        """Do what the words under the mouse say; the right button asks why."""
+        if event.button == RIGHT:
+            self.post_message(WhyWanted())
+            return
         link = self._link_at(self.place_at(event))
         if link is not None:
             event.stop()

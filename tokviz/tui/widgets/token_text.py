@@ -16,6 +16,7 @@ from tokviz.glyphs import Glyphs
 from tokviz.live.document import LiveDocument
 from tokviz.live.hues_by_id import hues_of
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.painting import (
@@ -84,12 +85,19 @@ class TokenText(QuietScroll):
         self._glyphs: Glyphs = glyph_table(show_invisibles)
         self._specials: frozenset[int] = frozenset()
         self._tokens: TextTokens | None = None
+        self.asked: int | None = None
+        """The character whose token was asked about last."""
         self._take_text("")
 
     def _take_text(self, text: str) -> None:
         self._live = LiveDocument(text, None)
         self._wrapped: ExactWrappedDocument | None = None
         self._painter = RowPainter(self._live, self._palette, self._glyphs, self._looks)
+
+    @property
+    def live(self) -> LiveDocument:
+        """The text, without tokens of its own."""
+        return self._live
 
     # -- what the screen tells
 
@@ -102,6 +110,7 @@ class TokenText(QuietScroll):
     def show_text(self, text: str, specials: frozenset[int] = frozenset()) -> None:
         """Show another byte text, whose tokens are not known yet."""
         self._take_text(text)
+        self.asked = None
         self._specials = specials
         self._tokens = None
         self.scroll_to(y=0, animate=False)
@@ -189,7 +198,10 @@ class TokenText(QuietScroll):
             return
         byte = self._live.byte_offset(offset)
         index = int(tokens.byte_ends.searchsorted(byte, "right"))
-        if index < len(tokens.ids):
+        if index < len(tokens.ids) and event.button == RIGHT:
+            self.asked = offset
+            self.post_message(WhyWanted())
+        elif index < len(tokens.ids):
             self.post_message(self.Picked(int(tokens.ids[index])))
 
 

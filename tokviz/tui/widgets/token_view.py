@@ -9,6 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 
+from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 
@@ -33,6 +34,11 @@ class TokenView(QuietScroll):
     """The token that is explained."""
 
     # -- where tokens stand
+
+    @property
+    def pinned(self) -> int | None:
+        """The token that is explained."""
+        return self._pin
 
     @property
     @abstractmethod
@@ -77,7 +83,9 @@ class TokenView(QuietScroll):
         index = self._index_at(self.place_at(event))
         if index is not None:
             self._pick(index)
-            if event.chain == 2:
+            if event.button == RIGHT:
+                self.post_message(WhyWanted())
+            elif event.chain == 2:
                 self.enter()
 
     def _index_at(self, place: Offset | None) -> int | None:

@@ -38,6 +38,7 @@ from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
+from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
@@ -51,12 +52,23 @@ class ChatScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#message-editor"
     SCREEN_ID = "chat"
-    CONTROLLERS = (Files, Messages, Templates, Looking, GoTo, Rows, CopyConversation, Recovery)
+    CONTROLLERS = (
+        Explaining,
+        Files,
+        Messages,
+        Templates,
+        Looking,
+        GoTo,
+        Rows,
+        CopyConversation,
+        Recovery,
+    )
     GESTURES = (
         Gesture("Click a text", "Edits it, with the cursor where you clicked."),
         Gesture("Click a role", "Lets you choose another one. ↑ ↓ ✕ move and delete the message."),
         Gesture("Click + user", "Adds a message at the end; the one whose turn it is comes first."),
         Gesture("Click a token", "Says why it is learned or not. Twice: goes to its message."),
+        RIGHT_CLICK,
         Gesture("Click a finding", "Goes to its message and its token."),
         Gesture("Click a row", "Shows that conversation of the dataset."),
     )
@@ -111,6 +123,7 @@ class ChatScreen(TokvizScreen):
             self.rows,
             CopyConversation(self, chat, self.rendered),
             self.recovery,
+            Explaining(self, self._asked_why),
         )
         yield self.title_bar
         yield self.recovery.bar
@@ -167,6 +180,15 @@ class ChatScreen(TokvizScreen):
         self.messages.editor.live.set_tokenizer(tokenizer)
         self.messages.editor.sync()
         self.rendered.refresh()
+
+    def _asked_why(self) -> Asked | str:
+        """Mean what is selected in a message, else the token that is explained."""
+        editor = self.messages.editor
+        if editor.has_focus and not editor.selection.is_empty:
+            return asked_in(editor)
+        if self.views.pin is None or self.rendered.rendering is None:
+            return NO_TOKEN
+        return asked_of(self.rendered.rendering, self.views.pin)
 
     # -- the conversation has changed
 

@@ -12,12 +12,14 @@ from textual.widgets import Input, TextArea
 
 from tokviz.live.document import LiveDocument
 from tokviz.sentences import counted
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
+from tokviz.tui.screens.why import Asked, asked_at, asked_in
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
@@ -136,6 +138,15 @@ class OwnText(Vertical):
             self.mount(self._editor)
             self._show_head("type or paste")
         self._editor.focus()
+
+    def asked(self, tokenizer: Tokenizer) -> Asked | str | None:
+        """Say which token is meant by "Why?": at the cursor, or where it was clicked; else None."""
+        editor, tokens = self._editor, self.tokens
+        if editor is not None and editor.has_focus:
+            return asked_in(editor, tokenizer)
+        if tokens.asked is not None and tokens.has_focus:
+            return asked_at(tokens.live, tokens.asked, tokenizer)
+        return None
 
     def end_edit(self) -> str:
         """Show the tokens again, and give the text as it is now."""

@@ -29,6 +29,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.scaling import Scaling
+from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -41,10 +42,20 @@ class ReplayScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
     SCREEN_ID = "replay"
-    CONTROLLERS = (Transport, MergeSearch, Opening, Comparing, YourText, Views, Scaling)
+    CONTROLLERS = (
+        Transport,
+        Explaining,
+        MergeSearch,
+        Opening,
+        Comparing,
+        YourText,
+        Views,
+        Scaling,
+    )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),
+        RIGHT_CLICK,
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
@@ -112,7 +123,7 @@ class ReplayScreen(TokvizScreen):
         self.scaling = Scaling(self, self._draw_on)
         self.answer_with(
             self.transport, search, self.opening, self.comparing, self.your_text, self.views,
-            self.scaling,
+            self.scaling, Explaining(self, self._asked_why),
         )  # fmt: skip
 
     def on_mount(self) -> None:
@@ -144,6 +155,22 @@ class ReplayScreen(TokvizScreen):
             if request.text is not None:
                 self.your_text.show(request.text, is_own=True)
             self.opening.open(source_named(self.session.where(request.source)), request)
+
+    def _asked_why(self) -> Asked | str:
+        """Mean the token of your text that was clicked or is edited, else what the merge makes."""
+        from tokviz.explain.why import bytes_place
+
+        state = self.state
+        if state.replay is None:
+            return "Nothing is replayed yet: open a training or a vocabulary first (Ctrl+O)."
+        tokenizer = state.replay.tokenizer
+        own = self.own.asked(tokenizer)
+        if own is not None:
+            return own
+        if state.step is None:
+            return "Before the first merge every byte is a token. Go to a merge, or edit your text."
+        token_id = state.step.new_id
+        return tokenizer, bytes_place(tokenizer.token_bytes(token_id), token_id)
 
     # -- routing
 

@@ -42,6 +42,8 @@ from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.screens.tokens.unstable import UnstableMark
+from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
@@ -63,6 +65,7 @@ class TokensScreen(TokvizScreen):
     SCREEN_ID = "tokens"
     AUTO_FOCUS = "#text"
     CONTROLLERS = (
+        Explaining,
         Files,
         TokenizerChoice,
         Reading,
@@ -81,6 +84,7 @@ class TokensScreen(TokvizScreen):
             "Drag over text",
             "Selects it. The status line counts it, the Token panel says why it is not one token.",
         ),
+        RIGHT_CLICK,
         Gesture("Wheel", "Scrolls what the mouse is over."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
         Gesture("Click a panel's name", "Shows that panel."),
@@ -138,6 +142,7 @@ class TokensScreen(TokvizScreen):
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
         self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
+        self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
         self._pasted_edits = 0
         self.answer_with(
@@ -153,6 +158,7 @@ class TokensScreen(TokvizScreen):
             self.decoding,
             self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
+            Explaining(self, self._asked_why),
         )
         self._update_seconds: float | None = None
 
@@ -197,6 +203,7 @@ class TokensScreen(TokvizScreen):
         started = time.perf_counter()
         self.session.edits += 1
         self.session.is_sample = False
+        self.unstable.note()
         self.side.pin_cursor_token()
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
@@ -217,6 +224,7 @@ class TokensScreen(TokvizScreen):
 
     def _show_tokens(self) -> None:
         """Show the tokens that have become known."""
+        self.unstable.note()
         self.editor.sync()
         self.side.pin_cursor_token()
         self.side.sync()
@@ -235,6 +243,15 @@ class TokensScreen(TokvizScreen):
                 self.call_after_refresh(self.text.pick_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
+
+    def _asked_why(self) -> Asked | str:
+        """Mean a token of the Mask panel that is not one of the text's own; else the text's."""
+        from tokviz.tui.widgets.mask_panel import MaskPanel
+
+        panel = self.panels.current
+        if isinstance(panel, MaskPanel) and panel.flow.has_focus and not panel.is_of_text:
+            return asked_of(panel.flow.tokens, panel.flow.pinned)
+        return asked_in(self.editor)
 
     # -- routing
 

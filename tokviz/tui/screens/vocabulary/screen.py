@@ -26,6 +26,7 @@ from tokviz.tui.screens.vocabulary.pages import Pages
 from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
+from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.flow import Filter, GoTo, Step, ToToken
 from tokviz.tui.widgets.lists import MOVES
@@ -53,7 +54,7 @@ class VocabularyScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#query"
     LOW_LINES = 28
-    CONTROLLERS = (TokenActions, Filtering, Pages, TokenizerChoice, Files)
+    CONTROLLERS = (TokenActions, Explaining, Filtering, Pages, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
         Binding("backspace", "token_before", show=False),
@@ -62,6 +63,7 @@ class VocabularyScreen(TokvizScreen):
     ]
     GESTURES = (
         Gesture("Click a token", "Shows its page."),
+        RIGHT_CLICK,
         Gesture("Click the head of a column", "Sorts by it; a second click reverses the order."),
         Gesture("Click a row of the overview", "Shows only its tokens; a second click, all."),
         Gesture(
@@ -87,7 +89,13 @@ class VocabularyScreen(TokvizScreen):
         choice = TokenizerChoice(self)
         dropped = Dropped(self, choice, lambda: self.field.put(""))
         self.answer_with(
-            self.tokens, self.filtering, self.pages, choice, Files(self, self.searching), dropped
+            self.tokens,
+            self.filtering,
+            self.pages,
+            choice,
+            Files(self, self.searching),
+            dropped,
+            Explaining(self, self._asked_why),
         )
         self._shown_for: object = None
         yield self.title_bar
@@ -137,6 +145,15 @@ class VocabularyScreen(TokvizScreen):
         """Show what another screen asks for."""
         if isinstance(request, ShowToken):
             self.pages.find(request.token_id)
+
+    def _asked_why(self) -> Asked | str:
+        """Mean the token whose page is shown, standing alone."""
+        from tokviz.explain.why import bytes_place
+
+        tokenizer, token_id = self.session.tokenizer, self.pages.shown_id
+        if token_id is None:
+            return "No token is marked."
+        return tokenizer, bytes_place(tokenizer.token_bytes(token_id), token_id)
 
     # -- what is found
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style as RichStyle
+from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.vocabulary.columns import (
     Column,
@@ -97,6 +99,13 @@ class TokenTable(RowList[int]):
         self._descending = False
         self._digits = (1, 1)
         self._columns: list[Column] = []
+
+    def take_click(self, event: events.Click) -> int | None:
+        """Pick the token under the mouse, or ask why it is as it is."""
+        picked = super().take_click(event)
+        if event.button == RIGHT:
+            self.post_message(WhyWanted())
+        return picked
 
     def show_tokens(
         self,

@@ -60,7 +60,7 @@ def page_rows(page: TokenPage, width: int) -> list[Row]:
         *_facts(page, width),
         *_use_rows(page, width),
         (),
-        *lineage_rows(entry, width, ToToken),
+        *lineage_rows(entry.lineage, width, ToToken),
         *_child_rows(page, width),
         *look_alike_rows(entry, width, ToToken),
         *neighbour_rows(entry, width, ToToken),

@@ -20,7 +20,7 @@ from textual.widgets.text_area import Selection
 from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
 from tokviz.sentences import counted
-from tokviz.tui.messages import CopyRequested, Pasted, TokenHovered
+from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
@@ -108,6 +108,8 @@ class TokenEditor(DrawnRows):
         self.make_room: Callable[[], bool] = lambda: False
         """Called before something is typed or pasted where nothing is selected; True if that takes
         the place of the whole text, a sample that nobody touched."""
+        self.unstable = (0, 0)
+        """The characters whose tokens may change with the next one; the screen sets it."""
         self.last_edit_seconds = 0.0
         """How long the last edit took the editor and the live document."""
         self._show_invisibles = show_invisibles
@@ -312,6 +314,7 @@ class TokenEditor(DrawnRows):
             pin=self._span_of(self._pin) or nowhere,
             cursor=document.get_index_from_location(self.selection.end),
             focused=self.has_focus,
+            unstable=self.unstable,
         )
 
     def get_column_width(self, row: int, column: int) -> int:
@@ -441,6 +444,16 @@ class TokenEditor(DrawnRows):
         if self._selecting and self._pulled and self._pull is None:
             self._pull = self.set_interval(_PULL_SECONDS, self._select_on)
 
+    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+        """Leave a selection that is asked about as it is; else go to where the right button is."""
+        if event.button == RIGHT:
+            event.prevent_default()
+            event.stop()
+            place = self.get_target_document_location(event)
+            first, last = sorted(self.selection)
+            if not first <= place < last:
+                self.move_cursor(place)
+
     def _select_on(self) -> None:
         if self._selecting and self._pulled is not None:
             target = self.get_target_document_location(self._pulled)
@@ -460,7 +473,9 @@ class TokenEditor(DrawnRows):
     async def _on_click(self, event: events.Click) -> None:
         """Select a word with two clicks, a line with three."""
         row, column = self.get_target_document_location(event)
-        if event.chain == 2:
+        if event.button == RIGHT:
+            self.post_message(WhyWanted())
+        elif event.chain == 2:
             start, end = word_around(self.document[row], column)
             self.selection = Selection((row, start), (row, end))
         elif event.chain == 3:

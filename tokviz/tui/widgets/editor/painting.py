@@ -33,6 +33,8 @@ HOVERED: Final = 128
 PINNED: Final = 256
 CURSOR: Final = 512
 BLURRED_CURSOR: Final = 1024
+UNSTABLE: Final = 2048
+"""A token at the end of the text that may change with the next character."""
 
 
 class Marks(NamedTuple):
@@ -44,6 +46,8 @@ class Marks(NamedTuple):
     cursor: int = -1
     """The offset of the cell at the cursor, or -1."""
     focused: bool = True
+    unstable: tuple[int, int] = (0, 0)
+    """The tokens at the end of the text that may change with the next character."""
 
 
 def row_looks(
@@ -70,6 +74,7 @@ def row_looks(
         (marks.selection, SELECTED),
         (marks.hover, HOVERED),
         (marks.pin, PINNED),
+        (marks.unstable, UNSTABLE),
     ):
         for index in range(max(lo - start, 0), min(hi - start, n_chars)):
             looks[index] |= bit
@@ -109,6 +114,9 @@ class LookStyles(LookTable):
                 style += palette.split[hue]
         if look & SPECIAL:
             style += palette.special
+        if look & UNSTABLE:
+            # Without colour an underline may be a token's own look, but none of those is dim.
+            style += Style(underline=True, dim=palette.mono or None)
         if look & HOVERED:
             style += palette.hover
         if look & PINNED:

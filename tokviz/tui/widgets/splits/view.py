@@ -12,6 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.live.document import LiveDocument
+from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import Look, Spans
@@ -197,3 +198,5 @@ class GlossView(Widget, can_focus=True):
         piece = line.place.piece_at(line.row, event.x - self._current_gloss().label_width)
         if piece is not None:
             self.post_message(PieceClicked(*piece))
+            if event.button == RIGHT:
+                self.post_message(WhyWanted())

@@ -1,0 +1,208 @@
+"""The compiled encoder gives what tiktoken and the plain merge loop give."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokviz
+from tests.oracles.bpe import encode_by_merges
+from tests.oracles.nasty import byte_texts, texts
+from tests.profiles import examples
+from tests.reference import PATTERNS, tiktoken_encoding
+from tokviz import bytetext
+from tokviz.encoding import bulk, bulk_kernels
+from tokviz.encoding.bulk import BulkEncoder
+from tokviz.encoding.encoded import Encoded, encode_plainly
+from tokviz.encoding.merge_list import ListedMerges
+from tokviz.encoding.merging import merge_piece
+from tokviz.encoding.model import Merge
+from tokviz.errors import VocabularyError
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+
+SINGLE = [bytes([byte]) for byte in range(256)]
+CJK = "日本語のテキストも、漢字かなカナ混じり文。世界中の言語モデル한글"
+UNITS = ["a", "!", "1", " ", "\n", "世", "\r\n", "é ", "'s", "कि", "👩‍💻", "aaaaaaab", CJK]
+
+cjk_texts = st.lists(st.sampled_from(CJK), max_size=60).map("".join)
+any_texts = texts | cjk_texts
+
+
+def encoder(source, *, whole: bool) -> BulkEncoder:
+    made = BulkEncoder.of(source.columns(), whole=whole)
+    assert made is not None
+    return made
+
+
+@cache
+def of_name(name: str, small: bool = False) -> BulkEncoder:
+    """Make a built-in tokenizer's encoder; a small one meets full arrays and old entries often."""
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            make_small(patch)
+        made = encoder(tokviz.load(name).tables, whole=True)
+        made.encode(SPLIT_PATTERNS["none"], [("a", False)])
+    return made
+
+
+def make_small(patch: pytest.MonkeyPatch) -> None:
+    for constant, value in {"_LINES_BITS": 2, "_HASH_BITS": 5, "_IDS_AT_ONCE": 24}.items():
+        patch.setattr(bulk, constant, value)
+
+
+def ids_of(made: BulkEncoder, pattern: SplitPattern, text: str) -> list[int]:
+    return made.encode(pattern, [(text, False)]).ids.tolist()
+
+
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("name", PATTERNS)
+@given(text=any_texts)
+def test_ids_are_tiktokens(name: str, small: bool, text: str) -> None:
+    pattern = tokviz.load(name).split_pattern
+    ids = ids_of(of_name(name, small), pattern, text)
+    assert ids == tiktoken_encoding(name).encode_ordinary(text)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", PATTERNS)
+def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
+    pattern, reference = tokviz.load(name).split_pattern, tiktoken_encoding(name)
+    for n in (*range(14, 18), *range(63, 67), *range(254, 258), 30_000):
+        text = (unit * n)[:n] + "x"
+        assert ids_of(of_name(name), pattern, text) == reference.encode_ordinary(text), n
+
+
+def test_a_million_equal_letters_are_tiktokens() -> None:
+    pattern, reference = SPLIT_PATTERNS["gpt4"], tiktoken_encoding("cl100k_base")
+    for text in ("a" * 1_000_000, "".join(random.Random(1).choices("abcdefgh", k=300_000))):
+        ids = ids_of(of_name("cl100k_base"), pattern, text)
+        assert ids == reference.encode_ordinary(text)
+
+
+@given(text=any_texts | byte_texts)
+def test_qwens_ids_follow_the_ranks(text: str) -> None:
+    tok = tokviz.load("qwen")
+    rank = tok.token_id
+    tokens = []
+    for start, end in tok.split_byte_text(text, parse_specials=False):
+        piece = bytetext.to_bytes(text[start:end])
+        whole = rank(piece) is not None
+        tokens += [piece] if whole else merge_piece(piece, lambda a, b: rank(a + b))
+    ids = ids_of(of_name("qwen"), tok.split_pattern, text)
+    assert ids == [rank(token) for token in tokens]
+
+
+# -- merge lists
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> ListedMerges:
+    """Draw merges of few letters, so that they overlap: several for a token, dead ones, gaps."""
+    letters = [*b"abc", 0xFF, *"世界日".encode()]
+    tokens = [bytes([letter]) for letter in dict.fromkeys(letters)]
+    merges: list[Merge] = []
+    for _ in range(draw(st.integers(0, 24))):
+        left, right = (draw(st.sampled_from(tokens)) for _ in range(2))
+        merges.append((left, right))
+        if left + right not in tokens:
+            tokens.append(left + right)
+    extra = draw(st.lists(st.binary(min_size=2, max_size=20).filter(lambda t: t not in tokens),
+                          unique=True, max_size=3))  # fmt: skip
+    listed = [*SINGLE, *extra, *(token for token in tokens if len(token) > 1)]
+    ids = draw(st.lists(st.integers(0, 4000), unique=True,
+                        min_size=len(listed), max_size=len(listed)))  # fmt: skip
+    source = ListedMerges(dict(zip(ids, draw(st.permutations(listed)), strict=True)), merges)
+    source.check()
+    return source
+
+
+pieces = st.lists(st.sampled_from([*"abc", "世", "界", "日", "\udcff", "\udce4"]), max_size=90)
+
+
+@examples(200)
+@given(source=vocabularies(), parts=pieces, whole=st.booleans(), small=st.booleans())
+def test_merge_lists_follow_the_plain_loop(source, parts, whole: bool, small: bool) -> None:
+    text = bytetext.from_bytes(bytetext.to_bytes("".join(parts)))
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            make_small(patch)
+        made = encoder(source, whole=whole)
+        for _ in range(2):  # the second time from the cache
+            ids = ids_of(made, SPLIT_PATTERNS["none"], text)
+            assert ids == merged(source, bytetext.to_bytes(text), whole)
+
+
+def merged(source: ListedMerges, piece: bytes, whole: bool) -> list[int]:
+    is_token = whole and source.id_of(piece) is not None
+    tokens = [piece] if is_token or not piece else merge_piece(piece, source.pair_rank)
+    return [source.id_of(token) for token in tokens if token]  # type: ignore[misc]
+
+
+@examples(50)
+@given(source=vocabularies(), parts=pieces)
+def test_merge_lists_follow_the_textbook(source, parts) -> None:
+    piece = bytetext.to_bytes("".join(parts)[:12])
+    ids = ids_of(encoder(source, whole=False), SPLIT_PATTERNS["none"], bytetext.from_bytes(piece))
+    tokens = encode_by_merges(piece, source.merges())
+    assert [source.token(token_id) for token_id in ids] == tokens
+
+
+def test_a_byte_without_token_is_named() -> None:
+    tok = tokviz.Tokenizer({0: b"b", 7: b"bb"}, [(b"b", b"b")], split_pattern="gpt2")
+    made = encoder(tok.tables, whole=False)
+    assert ids_of(made, tok.split_pattern, "bbb") == [7, 0]
+    for text in ("a", "b" * 100 + "a", "bbb a"):
+        with pytest.raises(VocabularyError, match="has no token"):
+            ids_of(made, tok.split_pattern, text)
+    assert ids_of(made, tok.split_pattern, "bbb") == [7, 0]
+
+
+# -- where tokens, pieces and texts end
+
+
+@pytest.mark.parametrize("name", [*SPLIT_PATTERNS, "[a-z]+|1|\n", "the |(?<=e)\\W"])
+@given(parts=st.lists(st.tuples(byte_texts | cjk_texts, st.booleans()), max_size=5))
+def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
+    tok = tokviz.load("gpt2")
+    pattern = get_split_pattern(name, guarded=False)
+    plain = tok._model.with_pattern(pattern)
+
+    def one_piece(text: str) -> list[int]:
+        return plain.encode(text)
+
+    expected = encode_plainly(one_piece, tok.token_bytes, pattern, parts, with_ends=True)
+    for small in (False, True):
+        found = of_name("gpt2", small).encode(pattern, parts, with_ends=True)
+        assert found == expected
+        without = of_name("gpt2", small).encode(pattern, parts)
+        assert without == Encoded(found.ids, found.after, *without[2:])
+        assert len(without.token_ends) == len(without.piece_ends) == 0
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+@given(parts=st.lists(st.tuples(texts, st.booleans()), max_size=5))
+def test_threads_change_nothing(n_threads: int, parts) -> None:
+    made, pattern = of_name("gpt2"), SPLIT_PATTERNS["gpt2"]
+    expected = made.encode(pattern, parts, with_ends=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "_WORTH_THREADS", 0)
+        patch.setattr(bulk, "n_processors", lambda: n_threads)
+        assert made.encode(pattern, parts, with_ends=True) == expected
+
+
+def test_memory_for_a_long_piece_is_given_back() -> None:
+    made = encoder(tokviz.load("gpt2").tables, whole=True)
+    ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
+    (worker,) = made._free
+    assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
+
+
+def test_what_no_table_holds_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert BulkEncoder.of(ListedMerges({}, []).columns(), whole=False) is None
+    monkeypatch.setattr(bulk_kernels, "ID_BITS", 8)
+    assert BulkEncoder.of(ListedMerges(dict(enumerate([*SINGLE, b"ab"])), []).columns(),
+                          whole=False) is None  # fmt: skip

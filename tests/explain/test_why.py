@@ -1,0 +1,237 @@
+"""Why tokens are as they are, against slow and obviously right versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import regex
+import tokenizers as hf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokviz
+from tokviz.explain.why import (
+    MOST_BYTES,
+    as_text,
+    bytes_place,
+    character_words,
+    explain,
+    rendered_place,
+    selected_place,
+    token_place,
+)
+from tokviz.live.document import LiveDocument
+from tokviz.pretokenize.alternatives import cut_of, top_level
+from tokviz.pretokenize.guard import guarded_cut
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.pretokenize.split import split
+from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
+from tokviz.sentences import said
+from tokviz.tokenizer import Tokenizer
+
+PARTS = ["'s", "'LL", "  ", "\r\n", "123", "Wo"]
+NASTY = st.lists(
+    st.sampled_from([*" \t\n\r'abeSTXY019.,/(!éÉ你世ſ\u0301\u3000\u2028", *PARTS]), max_size=12
+).map("".join)
+
+
+def taken_by(regex_text: str, text: str) -> list[tuple[int, int, int]]:
+    """Give every match and the number of its alternative, by a group around each of them."""
+    parts = [regex_text[slice(*span)] for span in top_level(regex_text)]
+    grouped = regex.compile("|".join(f"(?P<a{n}>{part})" for n, part in enumerate(parts, 1)))
+    return [(*match.span(), int((match.lastgroup or "a0")[1:])) for match in grouped.finditer(text)]
+
+
+@settings(max_examples=60)
+@given(text=NASTY, name=st.sampled_from(sorted(SPLIT_PATTERNS)))
+def test_the_alternative_is_the_one_whose_group_matches(text: str, name: str) -> None:
+    pattern = SPLIT_PATTERNS[name]
+    found = []
+    for start, end in split(pattern, text).spans():
+        alternative = cut_of(pattern, text, start, end).alternative
+        assert alternative is not None
+        found.append((start, end, alternative.number))
+    assert found == taken_by(pattern.regex, as_tiktoken_sees(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "piece", "limit", "part"),
+    [
+        ("gpt4", "12345", "123", "most", "{1,3}"),
+        ("qwen2", "12", "1", "most", r"\p{N}"),
+        ("gpt4", "a  b", " ", "look", r"(?!\S)"),
+        ("gpt2", "a \n b", " \n", "look", r"(?!\S)"),
+        ("gpt4", "ab.", "ab", "", ""),
+        ("gpt4", "ab", "ab", "", ""),
+    ],
+    ids=["digits", "one-digit", "spaces", "lines", "letters", "end"],
+)
+def test_what_ends_a_piece_is_named(
+    name: str, text: str, piece: str, limit: str, part: str
+) -> None:
+    start = text.index(piece)
+    cut = cut_of(SPLIT_PATTERNS[name], text, start, start + len(piece))
+    assert (cut.limit, cut.limited_by) == (limit, part)
+
+
+def test_an_earlier_alternative_wins_over_a_longer_one() -> None:
+    cut = cut_of(SPLIT_PATTERNS["gpt4"], "'story", 0, 2)
+    assert cut.alternative is not None
+    assert (cut.alternative.number, cut.longer, cut.longer_end) == (1, 2, 6)
+    tok = tokviz.load("cl100k_base")
+    found = explain(tok, bytes_place(b"'story"))
+    assert "the first alternative that matches wins" in as_text(found)
+
+
+def test_a_guarded_pattern_is_asked_in_the_child_and_says_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text, custom = "abab 12  c", r"\w{2}|\s+(?!\S)|\s|."
+    guarded = get_split_pattern(custom)
+    assert guarded.guarded
+    free = guarded._replace(guarded=False)
+    for start, end in split(free, text).spans():
+        assert guarded_cut(guarded, text, start, end) == cut_of(free, text, start, end)
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("it ran in this process")
+
+    monkeypatch.setattr("tokviz.explain.why.cut_of", never)
+    base = tokviz.load("gpt2")
+    tok = base.with_parts(guarded, base.specials, nfc=False)
+    live = LiveDocument(text, tok)
+    live.ids()
+    found = explain(tok, token_place(live, 0))
+    assert found.cuts[0].alternative is not None
+    assert "takes no more" in as_text(found)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
+@settings(max_examples=25, deadline=None)
+@given(text=NASTY.filter(bool))
+def test_every_token_is_explained_as_it_is_encoded(name: str, text: str) -> None:
+    tok = tokviz.load(name)
+    live = LiveDocument(text, tok)
+    ids = live.ids().tolist()
+    for index, token_id in enumerate(ids):
+        place = token_place(live, index)
+        assert place.data == tok.token_bytes(token_id)
+        found = explain(tok, place)
+        assert [found_id for _, found_id in found.tokens] == [token_id]
+        assert found.n_pieces == len(found.cuts) == 1
+        (cut,) = found.cuts
+        assert cut.trace is not None
+        assert place.data in cut.piece
+        assert (
+            list(cut.trace.tokens)
+            == [tok.token_bytes(one) for one in tok.encode_bytes(cut.piece, "none")]
+            or len(tok.split_byte_text(cut.piece.decode("utf-8", "surrogateescape"), False)) > 1
+        )
+
+
+def test_a_selection_over_several_pieces_says_how_each_is_cut() -> None:
+    tok = tokviz.load("cl100k_base")
+    live = LiveDocument("it's unbelievable", tok)
+    live.ids()
+    found = explain(tok, selected_place(live, 2, 17))
+    assert [cut.piece for cut in found.cuts] == [b"'s", b" unbelievable"]
+    assert found.one is not None and found.one.reason == "split"
+    assert found.lineage is None
+
+
+def test_a_special_token_is_said_to_be_cut_out_first() -> None:
+    tok = tokviz.load("gpt2")
+    live = LiveDocument("end<|endoftext|>", tok)
+    live.ids()
+    assert "because the special token" in as_text(explain(tok, token_place(live, 0)))
+    found = explain(tok, token_place(live, 1))
+    assert found.cuts[0].alternative is None
+    assert "is a special token" in as_text(found)
+
+
+def test_a_token_that_is_never_encoded_is_said_to_be_unreachable() -> None:
+    tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc"]
+    tok = Tokenizer(dict(enumerate(tokens)), [(b"a", b"b")], name="small")
+    found = explain(tok, bytes_place(b"abc", 257))
+    assert "never becomes the token with the id 257" in as_text(found)
+
+
+def test_far_in_a_long_text_the_answer_is_that_of_the_whole_text() -> None:
+    tok = tokviz.load("cl100k_base")
+    text = "It's  un-believable, 12345 times!\n" * 2000
+    live = LiveDocument(text, tok)
+    ids = live.ids().tolist()
+    for index in range(len(ids) // 2, len(ids) // 2 + 20):
+        found = explain(tok, token_place(live, index))
+        assert [token_id for _, token_id in found.tokens] == [ids[index]]
+
+
+def test_what_is_too_long_or_nothing_gets_a_whole_sentence() -> None:
+    tok = tokviz.load("gpt2")
+    live = LiveDocument("a" * (MOST_BYTES + 9), tok)
+    for place in (selected_place(live, 0, live.n_chars), bytes_place(b"")):
+        found = explain(tok, place)
+        assert said(found.notes).endswith(".")
+        assert not found.tokens
+
+
+def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> None:
+    from tokviz.chat.conversation import Conversation, Message
+    from tokviz.chat.render import render
+
+    tok = tokviz.load("cl100k_base")
+    messages = (Message("user", "it's <|endoftext|>"), Message("assistant", "12345"))
+    rendering = render(tok, Conversation(messages), template="chatml")
+    for index, token_id in enumerate(rendering.ids):
+        if token_id in rendering.virtual_specials.values():
+            continue
+        place = rendered_place(rendering, index)
+        assert place.is_in(tok), (index, place)
+        if token_id == 1774:
+            assert "It ends because a special token comes next." in as_text(explain(tok, place))
+
+
+def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path) -> None:
+    vocab = {word: number for number, word in enumerate(["the", "cat", "sat", "[UNK]"])}
+    made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
+    made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
+    path = tmp_path / "words.json"
+    path.write_text(made.to_str())
+    tok = tokviz.load(path)
+    try:
+        live = LiveDocument("the cat", tok)
+        live.ids()
+        found = explain(tok, token_place(live, 0))
+        assert [token_id for _, token_id in found.tokens] == [0]
+        assert all(cut.alternative is None and cut.trace is None for cut in found.cuts)
+        assert "Its own library encodes for this tokenizer" in said(found.notes)
+        assert not found.at_end
+    finally:
+        tok.close()
+
+
+def test_a_regex_that_explodes_is_a_sentence() -> None:
+    base = tokviz.load("gpt2")
+    pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")
+    tok = base.with_parts(pattern, base.specials, nfc=False)
+    found = explain(tok, bytes_place(b"a " + b"z" * 60))
+    assert "takes longer than 1 s" in said(found.notes)
+
+
+def test_text_that_is_composed_before_it_is_cut_keeps_its_pieces_in_place() -> None:
+    tok = tokviz.load("qwen2")
+    text = "cafe\u0301s 12"
+    live = LiveDocument(text, tok)
+    ids = live.ids().tolist()
+    for index, token_id in enumerate(ids):
+        found = explain(tok, token_place(live, index))
+        assert token_id in [one for _, one in found.tokens]
+        assert found.cuts[0].alternative is not None
+        assert "composed" in said(found.notes)
+
+
+def test_characters_are_named_by_what_a_pattern_asks_of_them() -> None:
+    assert character_words("世") == "a letter"
+    assert character_words("\udc80") == "a byte that is no part of a character"
+    assert character_words("") == "nothing"

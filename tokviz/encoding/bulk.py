@@ -1,0 +1,274 @@
+"""Encoding by compiled loops: ten times as fast as any other way, and other threads go on.
+
+One encoder does it for both kinds of byte pair encoding and for every split pattern: the named ones
+are cut by compiled scanners, others as everywhere else.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokviz import bytetext
+from tokviz.compiled import KernelGroup
+from tokviz.compiled.memory import zeros
+from tokviz.encoding import bulk_kernels as kernels
+from tokviz.encoding import vocabulary_kernels
+from tokviz.encoding.encoded import Columns, Encoded, Segments, piece_ends
+from tokviz.encoding.merge_kernels import Scratch
+from tokviz.encoding.vocabulary_kernels import (
+    CONTEXT_BITS,
+    CROSSINGS,
+    FILTER_BITS,
+    LONGEST,
+    N_NUMBERS,
+    SINGLE,
+    Vocabulary,
+)
+from tokviz.errors import VocabularyError
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.scan import Scanner, scanner_of
+from tokviz.pretokenize.scan_kernels import N_TEXTS
+from tokviz.processors import n_processors
+
+if TYPE_CHECKING:
+    from tokviz.pretokenize.scan_kernels import Texts
+
+KERNELS = KernelGroup(vocabulary_kernels, kernels)
+
+_MOST_MERGES = 1 << 22
+_WORTH_THREADS = 1 << 19  # bytes
+_LINES_BITS = 15
+_HASH_BITS = 13
+_IDS_AT_ONCE = 1 << 15
+_WHOLE = Scanner("WHOLE", cuts_at_blanks=False)
+
+
+class BulkEncoder:
+    """Encodes byte text with a vocabulary and any split pattern. Threads may share it."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Take the compiled tables; see `of`."""
+        self._vocabulary = vocabulary
+        self._free: deque[_Worker] = deque(maxlen=4)
+
+    @classmethod
+    def of(cls, columns: Columns, *, whole: bool) -> BulkEncoder | None:
+        """Build the tables, in milliseconds; None if the vocabulary is not one for them.
+
+        Args:
+            columns: The vocabulary.
+            whole: Whether a piece that is a token becomes it without merging.
+        """
+        pairs = columns.pairs
+        n_tokens, n_merges = len(columns.starts) - 1, len(pairs or ()) // 2
+        if n_tokens >> kernels.ID_BITS or n_merges > _MOST_MERGES or not columns.blob:
+            return None
+        bits, pair_bits = ((2 * n).bit_length() for n in (n_tokens, n_merges))
+        tokens: dict[str, Any] = {
+            "blob": columns.blob,
+            "starts": columns.starts,
+            "ids": columns.ids or array("I", [0]),
+            "lengths": zeros(n_tokens, "B"),
+            "slots": zeros(2 << bits, "q"),
+            "filter": zeros(1 << FILTER_BITS - 6, "q"),
+            "first_ranks": zeros(SINGLE + 256, "i"),
+            "pair_slots": zeros(2 << pair_bits, "q"),
+            "products": zeros(max(n_merges, 1), "i"),
+            "contexts": zeros(1 << CONTEXT_BITS - 6, "q"),
+            "crossings": zeros(CROSSINGS, "i"),
+            "numbers": zeros(N_NUMBERS, "q"),
+        }
+        vocabulary = Vocabulary(**tokens)
+        by_ranks, sparse = pairs is None, columns.ids is not None
+        numbers = (len(columns.blob), 64 - bits, 64 - pair_bits, by_ranks, whole, sparse, 0)
+        vocabulary.numbers[:] = array("q", numbers)
+        built = vocabulary_kernels.build_tokens(vocabulary, n_tokens)
+        if built and pairs:
+            buffer = zeros(max(vocabulary.numbers[LONGEST], 8), "B")
+            built = vocabulary_kernels.build_pairs(vocabulary, pairs, n_merges, buffer)
+        return cls(vocabulary) if built else None
+
+    def encode(
+        self, pattern: SplitPattern, segments: Segments, *, with_ends: bool = False
+    ) -> Encoded:
+        """Encode texts.
+
+        Args:
+            pattern: How they are cut into pieces.
+            segments: The texts; special tokens between them are not encoded.
+            with_ends: Whether the ends of tokens and pieces are wanted.
+
+        Raises:
+            VocabularyError: If a text holds a byte that has no token.
+            PatternError: If it is a custom pattern, and fails.
+        """
+        scanner = scanner_of(pattern)
+        parts: list[bytes] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        n_pieces = []
+        at = 0
+        for text, special in segments:
+            parts.append(bytetext.to_bytes(text))
+            end = at + len(parts[-1])
+            if not special:
+                found = (end,) if scanner else piece_ends(pattern, text, at)
+                starts += [at, *found[:-1]] if found else ()
+                ends += found
+                n_pieces.append(len(found))
+            at = end
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        encoded = self._encode(scanner or _WHOLE, data, starts, ends, with_ends)
+        if scanner is None:
+            after = (0, *encoded.after)
+            texts = array("q", (after[n] for n in accumulate(n_pieces)))
+            encoded = encoded._replace(after=texts)
+        return encoded
+
+    def _encode(
+        self, scanner: Scanner, data: bytes, starts: list[int], ends: list[int], with_ends: bool
+    ) -> Encoded:
+        """Encode the texts at some places, with several threads if they are long."""
+        n = n_processors() if len(data) >= _WORTH_THREADS else 0
+        shares = [*_shares(scanner, data, starts, ends, n)] if n else [_Share(starts, ends)]
+        found: list[Encoded | BaseException] = [Encoded.none() for _ in shares]
+
+        def run(number: int) -> None:
+            try:
+                worker = self._free.pop()
+            except IndexError:
+                worker = _Worker(self._vocabulary)
+            try:
+                texts = scanner.texts(data, shares[number].starts, shares[number].ends)
+                found[number] = worker.encode(texts, with_ends)
+            except BaseException as error:
+                found[number] = error
+            self._free.append(worker)
+
+        threads = [Thread(target=run, args=[number]) for number in range(1, len(shares))]
+        for thread in threads:
+            thread.start()
+        run(0)
+        for thread in threads:
+            thread.join()
+        whole: Encoded | None = None
+        for share, part in zip(shares, found, strict=True):
+            if isinstance(part, BaseException):
+                raise part
+            if whole is None:
+                whole = part
+                continue
+            if share.goes_on:
+                whole.after.pop()
+            whole.add(part)
+        assert whole is not None
+        return whole
+
+
+class _Worker:
+    """What one thread needs: a cache, and arrays for what is found."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        pool_size = 16 << _HASH_BITS
+        pool = zeros(pool_size + 2 * kernels.LONG_PIECE, "i")
+        masks = [(1 << 8 * bits) - 1 for n in range(16) for bits in (min(n, 8), max(n - 8, 0))]
+        self._state = zeros(kernels.N_STATE, "q")
+        self._state[kernels.POOL_END], self._state[kernels.POOL_SIZE] = 1, pool_size
+        self._state[kernels.LINE_SHIFT] = 64 - _LINES_BITS
+        self._state[kernels.HASH_SHIFT] = 64 - _HASH_BITS
+        self._kept: dict[str, Any] = {
+            "lines": zeros(8 << _LINES_BITS, "q"),
+            "hashes": zeros(2 << _HASH_BITS, "q"),
+            "pool": pool,
+            "pool_bytes": memoryview(pool).cast("B"),
+            "pieces": zeros(2 * kernels.BATCH, "q"),
+            "keys": zeros(3 * kernels.BATCH, "q"),
+            "masks": memoryview(array("Q", masks)),
+            "state": self._state,
+        }
+        self._make_room(_IDS_AT_ONCE)
+
+    def _make_room(self, n: int) -> None:
+        """Make room for so many ids, and for a piece of so many bytes."""
+        n += kernels.MOST_IDS
+        self._state[kernels.ROOM] = n
+        self._ids = zeros(n, "i")
+        self._token_ends, self._piece_ends = zeros(n, "q"), zeros(n, "q")
+        found = {
+            "ids": self._ids, "token_ends": self._token_ends, "piece_ends": self._piece_ends
+        }  # fmt: skip
+        scratch: list[Any] = [
+            Scratch(zeros(n + 1, "i"), zeros(n, "i"), zeros(n, "i"), zeros(2 * n, "q"))
+            for _ in range(2)
+        ]
+        # What the machine code uses must not be given back.
+        self._work = kernels.Work(**self._kept, **found), *scratch
+        self._run = kernels.encode.bind(self._vocabulary, *self._work)
+
+    def encode(self, texts: Texts, with_ends: bool) -> Encoded:
+        """Encode texts.
+
+        Raises:
+            VocabularyError: If a text holds a byte that has no token.
+        """
+        state = self._state
+        n_texts = texts.numbers[N_TEXTS]
+        encoded = Encoded(array("I"), array("q", bytes(8 * n_texts)), array("q"), array("q"))
+        for place in (kernels.TEXT, kernels.AT_TEXT, kernels.N_BEFORE):
+            state[place] = 0
+        state[kernels.POSITION] = texts.starts[0] if n_texts else 0
+        reason = kernels.FULL if n_texts else kernels.DONE
+        while reason != kernels.DONE:
+            reason = self._run(texts, encoded.after, with_ends)
+            n_ids, n_pieces = state[kernels.N_IDS], state[kernels.N_PIECES]
+            encoded.ids.frombytes(self._ids[:n_ids].cast("B"))
+            if with_ends:
+                encoded.token_ends.frombytes(self._token_ends[:n_ids].cast("B"))
+                encoded.piece_ends.frombytes(self._piece_ends[:n_pieces].cast("B"))
+            state[kernels.N_BEFORE] += n_ids
+            if reason == kernels.LONG:
+                self._make_room(state[kernels.WANTED])
+            elif reason == kernels.MISSING:
+                byte = texts.data[state[kernels.WANTED]]
+                raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
+        if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
+            self._make_room(_IDS_AT_ONCE)
+        return encoded
+
+
+class _Share(NamedTuple):
+    """The texts of one thread.
+
+    Attributes:
+        starts: Where each starts.
+        ends: Where each ends.
+        goes_on: Whether the first one is the rest of the last one of the share before.
+    """
+
+    starts: list[int]
+    ends: list[int]
+    goes_on: bool = False
+
+
+def _shares(
+    scanner: Scanner, data: bytes, starts: list[int], ends: list[int], n: int
+) -> Iterator[_Share]:
+    """Divide texts among n threads, by places where a piece ends whatever follows."""
+    goes_on = False
+    while n > 1 and starts:
+        wanted = starts[0] + (ends[-1] - starts[0]) // n
+        text = max(bisect_right(starts, wanted) - 1, 0)
+        cut = scanner.last_cut(data, starts[text], max(min(wanted, ends[text]), starts[text]))
+        inside = starts[text] < cut < ends[text]
+        yield _Share(starts[: text + inside], [*ends[:text], cut][: text + inside], goes_on)
+        starts, ends = [cut, *starts[text + 1 :]] if inside else starts[text:], ends[text:]
+        goes_on = inside
+        n -= 1
+    yield _Share(starts, ends, goes_on)

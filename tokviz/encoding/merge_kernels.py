@@ -1,0 +1,217 @@
+"""Compiled merging: lowest rank first, leftmost first, until no neighbouring pair has a rank.
+
+The slow twin is `tokviz.encoding.merging.merge_piece`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer
+from tokviz.encoding.vocabulary_kernels import (
+    BY_RANKS,
+    NEVER,
+    SINGLE,
+    Vocabulary,
+    find,
+    rank_of_pair,
+)
+
+_SHORT = 64
+"""The longest piece for which looking at every pair is faster than a heap."""
+
+_PLACE_BITS = 40  # of an entry of the heap; the rank is above them
+
+
+class Scratch(NamedTuple):
+    """Room for the tokens of a piece under way, which they also are when it is merged.
+
+    Attributes:
+        at: Where each token starts in the piece; behind the last, its length.
+        ranks: At which rank each merges with the next.
+        places: Which token each is.
+        heap: Room for twice as many pairs as the piece has bytes.
+    """
+
+    at: Int32s
+    ranks: Int32s
+    places: Int32s
+    heap: Int64s
+
+
+@helper
+def _rank(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, end: int, left: int, right: int
+) -> int:
+    """Give the rank at which two neighbours merge that are known by their bytes and places."""
+    if tokens.numbers[BY_RANKS]:
+        return find(tokens, source, n_bytes, start, end - start)
+    return rank_of_pair(tokens, left, right)
+
+
+@helper
+def _product(tokens: Vocabulary, rank: int) -> int:
+    return rank if tokens.numbers[BY_RANKS] else integer(tokens.products[rank])
+
+
+@helper
+def _merge_short(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
+) -> int:
+    """Merge a piece, and give the number of its tokens."""
+    at = room.at
+    ranks = room.ranks
+    places = room.places
+    n = length
+    for i in range(n):
+        byte = integer(source[start + i])
+        at[i] = i
+        places[i] = tokens.first_ranks[SINGLE + byte]
+        ranks[i] = NEVER
+        if i + 1 < n:
+            ranks[i] = tokens.first_ranks[byte << 8 | source[start + i + 1]]
+    at[n] = length
+    while n > 1:
+        best = NEVER
+        k = 0
+        for i in range(n - 1):
+            if ranks[i] < best:
+                best = integer(ranks[i])
+                k = i
+        if best == NEVER:
+            break
+        places[k] = _product(tokens, best)
+        n -= 1
+        for i in range(k + 1, n):
+            at[i] = at[i + 1]
+            ranks[i] = ranks[i + 1]
+            places[i] = places[i + 1]
+        at[n] = length
+        ranks[k] = NEVER
+        if k + 1 < n:
+            ranks[k] = _rank(
+                tokens, source, n_bytes, start + at[k], start + at[k + 2], places[k], places[k + 1]
+            )
+        if k > 0:
+            ranks[k - 1] = _rank(
+                tokens, source, n_bytes, start + at[k - 1], start + at[k + 1],
+                places[k - 1], places[k],
+            )  # fmt: skip
+    return n
+
+
+@helper
+def _push(heap: Int64s, n: int, rank: int, i: int) -> int:
+    """Add a pair to a heap of n, if it merges, and give the number of all.
+
+    An item is above four others, which are neighbours in memory.
+    """
+    if rank == NEVER:
+        return n
+    item = rank << _PLACE_BITS | i
+    at = n
+    while at > 0 and heap[(at - 1) >> 2] > item:
+        heap[at] = heap[(at - 1) >> 2]
+        at = (at - 1) >> 2
+    heap[at] = item
+    return n + 1
+
+
+@helper
+def _pop(heap: Int64s, n: int) -> int:
+    """Take the least of n items."""
+    top = heap[0]
+    item = heap[n - 1]
+    at = 0
+    while True:
+        child = 4 * at + 1
+        for other in range(child + 1, min(child + 4, n - 1)):
+            if heap[other] < heap[child]:
+                child = other
+        if child >= n - 1 or heap[child] >= item:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = item
+    return top
+
+
+@helper
+def _merge_long(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
+) -> int:
+    """Merge a piece with a heap and linked tokens, and give the number of its tokens.
+
+    While it is under way token i begins at byte i. `at[i]` is where it ends, `places[i]` where the
+    one before it begins, and which token it is is known by its bytes.
+    """
+    ends = room.at
+    ranks = room.ranks
+    before = room.places
+    heap = room.heap
+    n = 0
+    for i in range(length):
+        ends[i] = i + 1
+        before[i] = i - 1
+        ranks[i] = NEVER
+        if i + 1 < length:
+            pair = integer(source[start + i]) << 8 | source[start + i + 1]
+            ranks[i] = tokens.first_ranks[pair]
+            n = _push(heap, n, integer(ranks[i]), i)
+    while n > 0:
+        top = _pop(heap, n)
+        n -= 1
+        i = top & ((1 << _PLACE_BITS) - 1)
+        if ranks[i] != top >> _PLACE_BITS:
+            continue
+        middle = integer(ends[i])
+        end = integer(ends[middle])
+        ranks[middle] = NEVER
+        ranks[i] = NEVER
+        ends[i] = end
+        if end < length:
+            before[end] = i
+            ranks[i] = _rank_there(tokens, source, n_bytes, start, i, end, integer(ends[end]))
+            n = _push(heap, n, integer(ranks[i]), i)
+        previous = integer(before[i])
+        if previous >= 0:
+            ranks[previous] = _rank_there(tokens, source, n_bytes, start, previous, i, end)
+            n = _push(heap, n, integer(ranks[previous]), previous)
+    i = 0
+    while i < length:
+        end = integer(ends[i])
+        before[n] = _place(tokens, source, n_bytes, start + i, end - i)
+        ends[n] = i
+        n += 1
+        i = end
+    ends[n] = length
+    return n
+
+
+@helper
+def _rank_there(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, i: int, middle: int, end: int
+) -> int:
+    """Give the rank at which the tokens from `i` and from `middle` merge."""
+    if tokens.numbers[BY_RANKS]:
+        return find(tokens, source, n_bytes, start + i, end - i)
+    left = _place(tokens, source, n_bytes, start + i, middle - i)
+    right = _place(tokens, source, n_bytes, start + middle, end - middle)
+    return rank_of_pair(tokens, left, right)
+
+
+@helper
+def _place(tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int) -> int:
+    if length == 1:
+        return integer(tokens.first_ranks[SINGLE + source[start]])
+    return find(tokens, source, n_bytes, start, length)
+
+
+@helper
+def merge(
+    tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
+) -> int:
+    """Merge a piece, and give the number of its tokens."""
+    if length <= _SHORT:
+        return _merge_short(tokens, source, n_bytes, start, length, room)
+    return _merge_long(tokens, source, n_bytes, start, length, room)

@@ -1,0 +1,137 @@
+"""“Why?”: one key and one click on any token or selection, on every screen that shows tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from tokviz.formats.apart import load
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import LEADER, Gesture, action
+from tokviz.tui.messages import WhyWanted
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.choosing import tokenizer_picker
+from tokviz.tui.screens.copying import copy_from
+from tokviz.tui.widgets.editor import TokenEditor
+
+if TYPE_CHECKING:
+    from tokviz.chat.render import Rendering
+    from tokviz.explain.why import Place
+    from tokviz.live.document import LiveDocument
+
+Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
+"""A token or a selection, or what finds it in a thread; and whose."""
+RIGHT_CLICK = Gesture(
+    "Right click on a token or a selection",
+    "“Why?”: what cut it, the merges that made it, why it is not one token.",
+)
+NO_TOKEN = "There is no token here to explain: move the cursor to one, or select some text."
+
+
+class Explaining(Controller):
+    """Answers why a token or a selection is as it is."""
+
+    def __init__(self, screen: TokvizScreen, asked: Callable[[], Asked | str]) -> None:
+        """Take what says which token is meant, or in a sentence why none is."""
+        super().__init__(screen)
+        self._asked = asked
+        self._second: tuple[str, Tokenizer] | None = None
+        """What a second tokenizer was loaded by last, and that."""
+
+    @on(WhyWanted)
+    def _why_wanted(self, message: WhyWanted) -> None:
+        message.stop()
+        self.why()
+
+    @action(
+        "Why?",
+        "shift+f1",
+        f"{LEADER} w",
+        "w",
+        section="Why",
+        footer="why?",
+        words="explain reason trace lineage merges cut split pattern token healing",
+    )
+    def why(self) -> None:
+        """What cut the token or the selection, which merges made it, why it is not one token."""
+        from tokviz.tui.dialogs.why import WhyDialog
+
+        found = self._asked()
+        if isinstance(found, str):
+            self.say(found)
+            return
+        tokenizer, place = found
+        second = self.session.where(self.settings.second_tokenizer)
+        second = "" if second == tokenizer.name else second
+        dialog = WhyDialog(
+            tokenizer,
+            place,
+            second,
+            load=self._load,
+            pick=self._pick,
+            alone=lambda: self.session.change_settings(second_tokenizer=""),
+            copy=lambda text, what: copy_from(self.screen, text, what),
+        )
+        self.app.push_screen(dialog)
+
+    def _load(self, source: str) -> Tokenizer:
+        """Load a tokenizer, unless it is the one that was loaded last; for any thread."""
+        if self._second is None or self._second[0] != source:
+            self._second = source, load(source)
+        return self._second[1]
+
+    def _pick(self, take: Callable[[str], object]) -> None:
+        """Let the user choose the second tokenizer, and remember it."""
+        picker = tokenizer_picker(self.session, title="Second tokenizer")
+
+        def picked(source: str) -> None:
+            if picker.loaded is not None:
+                self._second = source, picker.loaded
+                self.session.change_settings(second_tokenizer=source)
+                take(source)
+
+        self.ask(picker, picked)
+
+
+def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked | str:
+    """Ask about the selection of an editor, else about the token at its cursor.
+
+    Args:
+        editor: The editor.
+        tokenizer: Whose tokens are meant where the editor's text has none.
+    """
+    from tokviz.explain.why import selected_place, token_place
+
+    live = editor.live
+    tok = live.tokenizer or tokenizer
+    if tok is None or not live.n_chars:
+        return NO_TOKEN
+    if not editor.selection.is_empty:
+        start, end = editor.document.offsets(editor.selection)
+        return tok, selected_place(live, start, end)
+    index = editor.token_at_cursor()
+    if index is not None:
+        return tok, token_place(live, index)
+    offset = editor.document.get_index_from_location(editor.cursor_location)
+    return asked_at(live, min(offset, live.n_chars - 1), tok)
+
+
+def asked_at(live: LiveDocument, offset: int, tokenizer: Tokenizer) -> Asked:
+    """Ask about the token of a character."""
+    from tokviz.explain.why import selected_place
+
+    return tokenizer, replace(selected_place(live, offset, offset + 1), is_point=True)
+
+
+def asked_of(tokens: Rendering | None, index: int | None) -> Asked | str:
+    """Ask about a token of a rendered conversation."""
+    from tokviz.explain.why import rendered_place
+
+    if tokens is None or index is None or not 0 <= index < len(tokens):
+        return NO_TOKEN
+    # It may ask a child, which the screen does not wait for.
+    return tokens.tokenizer, partial(rendered_place, tokens, index)
