@@ -36,6 +36,7 @@ SHOTS = {
     "tokens": Shot("tokens", "tokviz-dark", "ids", ("down", "down", "down", *["right"] * 7)),
     "splits": Shot("tokens", "tokviz-light", "splits", ("down", "down", "down")),
     "token": Shot("tokens", "tokviz-dark", "token", tuple(["right"] * 39)),
+    "compare": Shot("compare", "tokviz-light", keys=("n",)),
     "chat": Shot("chat", "tokviz-dark", keys=("down", "down", "down", *["right"] * 12)),
     "vocabulary": Shot("vocabulary", "tokviz-light", keys=(*"token", "enter", "alt+t")),
 }

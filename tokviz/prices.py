@@ -106,6 +106,13 @@ def models_for(models: Sequence[ModelPrice], tokenizer: str) -> list[ModelPrice]
     return [model for model in models if model.tokenizer in ("", tokenizer)]
 
 
+def model_for(models: Sequence[ModelPrice], tokenizer: str, wanted: str = "") -> ModelPrice | None:
+    """Give the model of a name if it goes with a tokenizer, else the first that does."""
+    fitting = models_for(models, tokenizer)
+    chosen = (model for model in fitting if model.name == wanted)
+    return next(chosen, fitting[0] if fitting else None)
+
+
 def make_prices_file(path: Path | None = None) -> Path:
     """Write the template, unless there is a table already.
 

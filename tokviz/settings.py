@@ -47,6 +47,9 @@ class Settings(NamedTuple):
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
 
+    compared: tuple[str, ...] = ("o200k_base", "gpt2")
+    """What loads the tokenizers that the Compare screen shows beside the one in use."""
+
 
 def settings_path() -> Path:
     """Name the settings file of this user."""

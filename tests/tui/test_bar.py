@@ -67,7 +67,7 @@ def title(name: str, shown: str, width: int) -> str:
 
 @pytest.mark.parametrize("shown", [kind.id for kind in SCREENS])
 @pytest.mark.parametrize("name", ["novels-32k-gpt4-pattern-lexicographic-ties-2026", "世界" * 9])
-@pytest.mark.parametrize("width", [78, 56])
+@pytest.mark.parametrize("width", [78, 65])
 def test_a_long_name_is_cut_before_a_tab_is_left_out(width: int, name: str, shown: str) -> None:
     drawn = title(name, shown, width)
     assert all(kind.title in drawn for kind in SCREENS)

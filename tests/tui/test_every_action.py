@@ -35,6 +35,7 @@ from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.action_palette import ActionPalette, ActionProvider
 from tokviz.tui.screens.chat import ChatScreen, rendering
+from tokviz.tui.screens.compare.state import Other
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -339,8 +340,19 @@ async def page_gone_to(stage: Stage) -> None:
     stage.screen.pages.rows.focus()
 
 
+async def prepare_compare(stage: Stage) -> None:
+    others = stage.screen.state.others
+    while len(others) < 2:
+        stage.screen.compared._add(Other("cl100k_base" if others else "o200k_base"))
+        await settle(stage.pilot)
+    stage.screen.disagreements.forget()
+    stage.screen.figures.use_base(0)
+    stage.screen.gloss.focus()
+
+
 PREPARE: dict[str, Before] = {
     "tokens": prepare_tokens,
+    "compare": prepare_compare,
     "chat": prepare_chat,
     "replay": prepare_replay,
     "vocabulary": prepare_vocabulary,
@@ -371,6 +383,9 @@ BEFORE: dict[str, dict[str, Before]] = {
         "show_lengths": dataset,
         "escape": listed_rows,
     },
+    "compare": {
+        "previous_disagreement": done("next_disagreement", "next_disagreement"),
+    },
     "replay": {
         "faster": done("slower"),
         "slower": done("faster"),
@@ -396,7 +411,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "save_result": result,
     },
 }
-BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", "w", *"12345"), unfocused)
+BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", "w", *"123456"), unfocused)
 """What a key needs that is typed where a field has the keyboard."""
 NOT_IN_PALETTE = {"command_palette", "more_keys"}
 """They are what lists the others."""

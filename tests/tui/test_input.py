@@ -187,7 +187,7 @@ async def test_a_key_goes_to_the_screen_that_the_key_before_it_asked_for() -> No
 
 
 async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
-    app = EarlyApp("alt+h", "alt+r", "alt+y", "alt+v", "f11", "f11", "f11")
+    app = EarlyApp("alt+h", "alt+r", "alt+y", "alt+v", "f11", "f11", "f11", "f11")
     async with app.run_test() as pilot:
         await begun(pilot)
         assert app.current_mode == "train"
@@ -231,10 +231,10 @@ async def test_chords_in_one_read_go_from_screen_to_screen_and_letters_to_the_la
     app = EarlyApp()
     async with app.run_test() as pilot:
         await begun(pilot)
-        press_at_once(app, LEADER, "5", "q", LEADER, "2", LEADER, "3", LEADER, "1", "x", "y")
+        press_at_once(app, LEADER, "6", "q", LEADER, "3", LEADER, "4", LEADER, "1", "x", "y")
         await until(pilot, lambda: app.session.live.text == "xyhello")
         assert set(app._made) == {"tokens", "vocabulary"}, "screens passed by are not made"
-        await pilot.press(LEADER, "5")
+        await pilot.press(LEADER, "6")
         assert app.screen.field.value == "q"
 
 
@@ -276,7 +276,7 @@ async def test_a_screen_key_closes_what_is_open_and_goes(opener: str) -> None:
         await begun(pilot)
         await pilot.press(opener)
         assert len(app.screen_stack) == 2
-        await pilot.press(LEADER, "3")
+        await pilot.press(LEADER, "4")
         await until(pilot, lambda: app.current_mode == "train")
         await pilot.press(LEADER, "1")
         await until(pilot, lambda: app.current_mode == "tokens")

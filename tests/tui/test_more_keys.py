@@ -62,7 +62,7 @@ async def test_without_the_leader_a_digit_is_typed_in_a_text_and_a_command_elsew
         await pilot.press("2")
         assert (app.session.live.text, app.current_mode) == ("2hello", "tokens")
         await pilot.press("f5", "2")
-        await until(pilot, lambda: app.current_mode == "chat")
+        await until(pilot, lambda: app.current_mode == "compare")
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ async def test_every_second_key_is_shown_whole_and_is_a_button(size: tuple[int, 
         for found in actions_on("tokens"):
             if found.second_keys():
                 assert any((found.footer or found.title) in line for line in lines), found.id
-        row = next(y for y, line in enumerate(lines) if "3 Train" in line)
-        await pilot.click(offset=(lines[row].index("3 Train") + 3, row))
+        row = next(y for y, line in enumerate(lines) if "4 Train" in line)
+        await pilot.click(offset=(lines[row].index("4 Train") + 3, row))
         await until(pilot, lambda: app.current_mode == "train")
 
 

@@ -3,24 +3,23 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 
-from tokviz.jobs.split_result import Piece
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
-from tokviz.tui.widgets.splits.gloss import GlossRow, Look, Spans, begins, label_columns
+from tokviz.tui.widgets.splits.gloss import GlossPiece, GlossRow, Look, Spans, begins, label_columns
 
 LOOK = Look(token_palette(True, "truecolor", False))
 MONO = Look(token_palette(True, None, True))
 
 
-def _pieces(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[Piece, ...]:
+def _pieces(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPiece, ...]:
     pieces, start = [], 0
     for index, text in enumerate(texts):
-        pieces.append(Piece(start, start + len(text), index in gaps))
+        pieces.append(GlossPiece(start, start + len(text), index in gaps))
         start += len(text)
     return tuple(pieces)
 
 
-def _drawn(text: str, *rows: tuple[Piece, ...], look: Look = LOOK) -> list[str]:
+def _drawn(text: str, *rows: tuple[GlossPiece, ...], look: Look = LOOK) -> list[str]:
     named = tuple(GlossRow(label, row) for label, row in zip("abc", rows, strict=False))
     layout = lay_out(text, named, 80)
     return [strip.text.rstrip() for strip in stretch_strips(layout, 0, 2, Spans(), look)]
@@ -34,9 +33,16 @@ def test_a_boundary_of_one_row_keeps_its_column_free_in_the_others() -> None:
     ]
 
 
-def test_no_arrow_where_only_the_custom_row_differs() -> None:
+def test_an_arrow_points_wherever_any_row_differs() -> None:
     same = _pieces("ab", "c")
-    assert _drawn("abc", same, same, _pieces("a", "b", "c"))[-1] == ""
+    drawn = _drawn("abc", same, same, _pieces("a", "b", "c"))
+    assert drawn == ["a ▏a‿b▏c", "b ▏a‿b▏c", "c ▏a▌b▏c", "    ▲"]
+
+
+def test_tokens_that_divide_a_character_differ_where_they_divide_it_otherwise() -> None:
+    rows = [(GlossPiece(0, 1, hue=3, inner=inner),) for inner in ((1, 2), (1, 2), (2, 1))]
+    assert _drawn("世", *rows[:2])[-1] == ""
+    assert _drawn("世", *rows)[-1] == "  ▲"
 
 
 def test_a_gap_has_a_sign_and_a_style_of_its_own() -> None:
@@ -97,3 +103,4 @@ def test_labels_take_no_more_than_nine_columns() -> None:
     assert label_columns(["GPT-2", "custom"]) == 7
     assert label_columns(["nanochat"]) == 9
     assert label_columns(["a very long name"]) == 9
+    assert label_columns(["a very long name"], 84) == 14

@@ -38,7 +38,8 @@ from tokviz.cli.inputs import (
 )
 from tokviz.cli.output import print_json
 from tokviz.cli.replay_frames import label
-from tokviz.cli.tables import Row, markdown_table, percent, plain_table, ratio
+from tokviz.cli.tables import plain_table
+from tokviz.compare.figures import HEADS, TableRow, figure_cells, markdown_table
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted, said
@@ -46,8 +47,6 @@ from tokviz.sentences import counted, said
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement
     from tokviz.compare.figures import Figures
-
-HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,16 +89,13 @@ def run(arguments: argparse.Namespace) -> int:
     return for_each_input(sources, compare_one)
 
 
-def table_rows(comparison: Comparison) -> Iterator[Row]:
+def table_rows(comparison: Comparison) -> Iterator[TableRow]:
     """Give the cells of the table, heads first."""
     yield ("", *HEADS)
     figures = comparison.figures
     for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
-        difference = percent(own.difference(figures[0])) if number else ""
-        yield (
-            safe(side.tokenizer.name), f"{own.n_tokens:,}", ratio(own.bytes_per_token),
-            ratio(own.chars_per_token), ratio(own.tokens_per_word), difference,
-        )  # fmt: skip
+        base = figures[0] if number else None
+        yield (safe(side.tokenizer.name), *figure_cells(own, base))
 
 
 def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:

@@ -30,7 +30,8 @@ from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
-from tokviz.cli.tables import Row, markdown_table, percent, plain_table, ratio
+from tokviz.cli.tables import plain_table
+from tokviz.compare.figures import TableRow, markdown_table, percent, ratio
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _with_references(tokenizers: list[Tokenizer]) -> list[Tokenizer]:
 
 
 def _plain(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
-    rows: list[Row] = [("", "tokens", "bytes/token", "difference", "")]
+    rows: list[TableRow] = [("", "tokens", "bytes/token", "difference", "")]
     shares = [0.0]
     for group in groups:
         rows += ((f"  {name}", *cells) for name, *cells in _cells(group))
@@ -107,7 +108,7 @@ def _plain(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]
     yield from _with_bars(table, [0.0, *_shares(costs), 0.0])
 
 
-def _cells(group: Group) -> Iterator[Row]:
+def _cells(group: Group) -> Iterator[TableRow]:
     from tokviz.compare.report import best_of
 
     best = best_of(group)
@@ -135,7 +136,7 @@ def _with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
         yield f"{line:<{width}}{bar}".rstrip()
 
 
-def _languages_title(languages: Sequence[Group]) -> Row:
+def _languages_title(languages: Sequence[Group]) -> TableRow:
     from tokviz.compare.report import PARALLEL_TITLE
 
     english = ", ".join(f"{safe(row.tokenizer)} {row.n_tokens:,}" for row in languages[0])
@@ -147,7 +148,7 @@ def _by_cost(languages: Sequence[Group]) -> list[Group]:
     return sorted(languages, key=lambda group: group[0].n_tokens)
 
 
-def _language_rows(languages: Sequence[Group], base: Group) -> Iterator[Row]:
+def _language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:
     yield ("", "bytes", *(safe(row.tokenizer) for row in base))
     relatives = [[row.relative(one) for row, one in zip(group, base, strict=True)]
                  for group in languages]  # fmt: skip
@@ -158,7 +159,7 @@ def _language_rows(languages: Sequence[Group], base: Group) -> Iterator[Row]:
 
 
 def _markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
-    rows: list[Row] = [("text", "bytes", *(safe(row.tokenizer) for row in groups[0]), "best")]
+    rows: list[TableRow] = [("text", "bytes", *(safe(row.tokenizer) for row in groups[0]), "best")]
     for group in groups:
         cells = [
             f"{tokens} ({', '.join(filter(None, (per_token, difference)))})"

@@ -1,23 +1,15 @@
-"""Tables of names and numbers, aligned or in Markdown."""
+"""Tables of names and numbers, aligned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-Row = tuple[str, ...]
-
-
-def ratio(value: float | None) -> str:
-    """Write a ratio, "–" where there is none."""
-    return "–" if value is None else f"{value:.2f}"
+if TYPE_CHECKING:
+    from tokviz.compare.figures import TableRow
 
 
-def percent(value: float | None) -> str:
-    """Write a difference in per cent, "–" where there is none."""
-    return "–" if value is None else f"{value:+.1%}"
-
-
-def plain_table(rows: Sequence[Row]) -> Iterator[str]:
+def plain_table(rows: Sequence[TableRow]) -> Iterator[str]:
     """Align a table whose first row are heads: names to the left, numbers to the right."""
     sizes = [[_n_columns(cell) for cell in row] for row in rows]
     widths = list(map(max, zip(*sizes, strict=True)))
@@ -34,11 +26,3 @@ def _n_columns(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Write a table whose first row are heads as Markdown."""
-    for number, row in enumerate(rows):
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-        if not number:
-            yield f"|---|{'---:|' * (len(row) - 1)}"

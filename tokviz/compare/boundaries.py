@@ -129,35 +129,27 @@ class Comparison:
     @cached_property
     def spans(self) -> Int64s:
         """The byte spans of the disagreements, ascending; shape (n, 2)."""
-        import numpy as np
-
-        if not self.sides:
-            return np.empty((0, 2), np.int64)
-        shared = self.sides[0].borders
-        for side in self.sides[1:]:
-            shared = np.intersect1d(shared, side.borders, assume_unique=True)
-        stretches = np.stack([shared[:-1], shared[1:]], axis=1)
-        differ = np.zeros(len(stretches), bool)
-        for side in self.sides[1:]:
-            differ |= ~self.sides[0].same_in(stretches, side)
-        found: Int64s = stretches[differ]
-        return found
+        return differing(self.sides)[1]
 
     @cached_property
     def disagreements(self) -> tuple[Disagreement, ...]:
         """Every stretch of which they do not all make the same tokens."""
+        return self.disagreements_in(self.spans)
+
+    def disagreements_in(self, spans: Int64s) -> tuple[Disagreement, ...]:
+        """Describe some of the disagreements, given by their `spans`; shape (n, 2)."""
         first, *others = self.sides or (None,)
         if first is None:
             return ()
-        reasons = [[Reason()] * len(self.spans)]
+        reasons = [[Reason()] * len(spans)]
         for other in others:
-            found = reasons_of(self.text, self.spans, first, other, allowed=self._allowed)
+            found = reasons_of(self.text, spans, first, other, allowed=self._allowed)
             reasons.append(found)
-        ids = [side.ids_in(self.spans) for side in self.sides]
+        ids = [side.ids_in(spans) for side in self.sides]
         rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)
         return tuple(
             Disagreement((start, end), own_ids, own_reasons, self)
-            for (start, end), (own_ids, own_reasons) in zip(self.spans.tolist(), rows, strict=True)
+            for (start, end), (own_ids, own_reasons) in zip(spans.tolist(), rows, strict=True)
         )
 
     def why(
@@ -166,6 +158,27 @@ class Comparison:
         """Say why the first tokenizer and another one differ in a disagreement."""
         sides = self.sides[0], self.sides[other]
         return tuple(why_other(self.data, byte_span, *sides, cause) for cause in causes)
+
+
+def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
+    """Find where tokenizers disagree, as far as all sides reach.
+
+    Returns:
+        The places that are borders of tokens in all of them, shape (n,), and the byte spans of the
+        disagreements, shape (m, 2); both ascending.
+    """
+    import numpy as np
+
+    if not sides:
+        return np.empty(0, np.int64), np.empty((0, 2), np.int64)
+    shared = sides[0].borders
+    for side in sides[1:]:
+        shared = np.intersect1d(shared, side.borders, assume_unique=True)
+    stretches = np.stack([shared[:-1], shared[1:]], axis=1)
+    differ = np.zeros(len(stretches), bool)
+    for side in sides[1:]:
+        differ |= ~sides[0].same_in(stretches, side)
+    return shared, stretches[differ]
 
 
 def compare(

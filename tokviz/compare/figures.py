@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +11,13 @@ from tokviz.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
 
 if TYPE_CHECKING:
     from tokviz.compare.side import Side
+
+HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
+"""Of the columns of a table of figures, behind the names."""
+NONE = "–"
+"""What stands for a number that there is not."""
+TableRow = tuple[str, ...]
+"""The cells of a row, its name first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,57 @@ class Figures:
 def figures_of(text: str, n_tokens: int, n_bytes: int) -> Figures:
     """Count the units of byte text."""
     return Figures(n_tokens, n_bytes, len(text), len(text.split()))
+
+
+class WordCounter:
+    """Counts the words of a text in parts, of which few are new each time it has changed."""
+
+    def __init__(self) -> None:
+        """Begin without a text."""
+        self._known: dict[str, tuple[int, bool, bool]] = {}
+
+    def count(self, texts: Iterable[str]) -> int:
+        """Count the words of byte text that is given in parts; a word may reach across several."""
+        before, self._known = self._known, {}
+        n_words, open_word = 0, False
+        for text in texts:
+            if not text:
+                continue
+            found = self._known.get(text) or before.get(text)
+            if found is None:
+                found = len(text.split()), not text[0].isspace(), not text[-1].isspace()
+            self._known[text] = found
+            number, begins_inside, ends_inside = found
+            n_words += number - (open_word and begins_inside)
+            open_word = ends_inside
+        return n_words
+
+
+def figure_cells(figures: Figures, base: Figures | None) -> TableRow:
+    """Write figures under `HEADS`; `base` is what they are compared with, None for nothing."""
+    return (
+        f"{figures.n_tokens:,}",
+        *map(ratio, (figures.bytes_per_token, figures.chars_per_token, figures.tokens_per_word)),
+        "" if base is None else percent(figures.difference(base)),
+    )
+
+
+def ratio(value: float | None) -> str:
+    """Write a ratio, “–” where there is none."""
+    return NONE if value is None else f"{value:.2f}"
+
+
+def percent(value: float | None) -> str:
+    """Write a difference in per cent, “–” where there is none."""
+    return NONE if value is None else f"{value:+.1%}"
+
+
+def markdown_table(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Write a table whose first row are heads as Markdown."""
+    for number, row in enumerate(rows):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        if not number:
+            yield f"|---|{'---:|' * (len(row) - 1)}"
 
 
 class ScriptFigures(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,13 +54,7 @@ class Side:
         told = np.ones_like(story.special) if altered else story.special
         numbers = np.flatnonzero(told).tolist()
         data = bytetext.to_bytes(text) if numbers else b""
-        marks = set()
-        for number in numbers:
-            start, end = story.byte_spans[number].tolist()
-            token = tokenizer.token_bytes(story.ids[number])
-            special = bool(story.special[number])
-            if special or token != data[start:end]:
-                marks.add((max(end, 1), special, token))
+        marks = marks_of(tokenizer, numbers, story.ids, story.byte_spans, story.special, data)
         piece_ends = story.pieces[:, 1]
         return cls(tokenizer, story.ids, ends, borders, piece_ends, frozenset(marks))
 
@@ -128,6 +123,35 @@ class Side:
             same &= np.isin(stretches[:, end], other.borders)
         unlike = sorted({place for place, _, _ in self.marks ^ other.marks})
         return same & _none_in(stretches, np.array(unlike, np.int64))
+
+
+def marks_of(
+    tokenizer: Tokenizer,
+    numbers: Iterable[int],
+    ids: Sequence[int] | Int64s,
+    spans: Int64s,
+    special: Bools,
+    data: bytes,
+    at: int = 0,
+) -> set[tuple[int, bool, bytes]]:
+    """Make the marks of some tokens; see `Side.marks`.
+
+    Args:
+        tokenizer: The tokenizer.
+        numbers: Which of the tokens to look at.
+        ids: The token ids, n of them.
+        spans: The byte spans of the tokens; shape (n, 2).
+        special: Whether each is special; shape (n,).
+        data: The bytes of the text.
+        at: The byte at which `data` starts.
+    """
+    marks = set()
+    for number in numbers:
+        start, end = spans[number].tolist()
+        token = tokenizer.token_bytes(int(ids[number]))
+        if special[number] or token != data[start - at : end - at]:
+            marks.add((max(end, 1), bool(special[number]), token))
+    return marks
 
 
 def _none_in(stretches: Int64s, places: Int64s) -> Bools:

@@ -117,6 +117,11 @@ class ChunkedText:
         """Give the text in parts; a part that did not change stays the same object."""
         return [part.text for chunk in self._chunks for part in chunk.parts]
 
+    def chunks(self) -> list[Chunk]:
+        """Give the chunks as they are now, for another thread to look at, never to change."""
+        self._take_finished()
+        return list(self._chunks)
+
     def text_in(self, lo: int, hi: int) -> str:
         """Give the characters lo to hi; its cost does not grow with the text."""
         lo, hi = max(lo, 0), min(hi, self.n_chars)

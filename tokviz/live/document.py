@@ -245,6 +245,15 @@ class LiveDocument(ChunkedText):
         local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
         return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
 
+    def char_offset(self, byte: int) -> int:
+        """Give the character that a byte is part of; the number of characters for the end."""
+        if byte >= self.n_bytes:
+            return self.n_chars
+        place = self._chunks.locate(BYTES, byte)
+        chunk = self._chunks.item(place)
+        local = chunk.char_of_byte(byte - self._chunks.start(place, BYTES))
+        return self._chunks.start(place, CHARS) + local
+
     def line_start(self, row: int) -> int:
         """Give the offset at which a line starts; of the last line if there are not so many."""
         number = min(row, self.n_lines - 1) - 1

@@ -381,6 +381,7 @@ class TokvizApp(App[None]):
                 help=kind.help,
                 call=f"show_screen('{kind.id}')",
                 footer=kind.title,
+                words=kind.words,
             )
             for number, kind in enumerate(SCREENS, 1)
         )

@@ -68,8 +68,11 @@ async def pick(pilot: Pilot[None], query: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("query", "title"),
     [
+        ("compare", "Compare screen"),
+        ("versus", "Compare screen"),
+        ("diff", "Compare screen"),
         ("compare", "Splits panel"),
-        ("compare", "Replay: Compare with another"),
+        ("compare with", "Replay: Compare with another"),
         ("explain", "Token panel"),
         ("tutorial", "Help"),
         ("settings", "Dark or light"),

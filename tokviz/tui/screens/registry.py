@@ -16,16 +16,25 @@ class ScreenKind(NamedTuple):
         title: Its tab.
         help: A sentence that says what it is for.
         keys: Its keys, as in `tokviz.tui.actions`; the number of its tab is one besides.
+        words: What people call it besides, for the command palette.
     """
 
     id: str
     title: str
     help: str
     keys: tuple[str, ...]
+    words: str = ""
 
 
 SCREENS: tuple[ScreenKind, ...] = (
     ScreenKind("tokens", "Tokens", "Type a text and see its tokens.", ("alt+k",)),
+    ScreenKind(
+        "compare",
+        "Compare",
+        "See your text in several tokenizers, where they disagree, and why.",
+        ("alt+q",),
+        "versus vs diff difference side by side tokenizers",
+    ),
     ScreenKind(
         "chat",
         "Chat",

@@ -49,7 +49,13 @@ class Filter(NamedTuple):
     value: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | Filter
+class Do(NamedTuple):
+    """Do one of the screen's actions; `call` is its call."""
+
+    call: str
+
+
+Action = Copy | GoTo | Step | ToMerge | ToToken | Filter | Do
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
     "bar", "good", "left", "right", "result",

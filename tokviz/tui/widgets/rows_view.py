@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
-from tokviz.tui.widgets.flow import Action, Copy, Role, Row
+from tokviz.tui.widgets.flow import Action, Copy, Do, Role, Row
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
@@ -189,10 +189,12 @@ class RowsView(QuietScroll):
             self.follow(link.action)
 
     def follow(self, action: Action) -> None:
-        """Copy, or tell the screen what was picked."""
+        """Copy, do an action, or tell the screen what was picked."""
         match action:
             case Copy(text, what):
                 self.post_message(CopyRequested(text, what))
+            case Do(call):
+                self.call_later(self.app.run_action, call, self.screen)
             case _:
                 self.post_message(self.Picked(action))
 

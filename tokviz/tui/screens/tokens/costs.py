@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.errors import TokvizError
-from tokviz.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
+from tokviz.prices import ModelPrice, cost_text, load_prices, model_for, prices_path
 from tokviz.sentences import why
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
@@ -67,12 +67,8 @@ class Costs(Controller):
 
     def _model(self) -> ModelPrice | None:
         """Give the model that was chosen, else the first that goes with the tokenizer."""
-        if not self.models:
-            return None
-        models = models_for(self.models, self.session.tokenizer.name)
-        wanted = self.settings.price_model
-        chosen = (model for model in models if model.name == wanted)
-        return next(chosen, models[0] if models else None)
+        name, wanted = self.session.tokenizer.name, self.settings.price_model
+        return model_for(self.models, name, wanted)
 
     @on(PricesAsked)
     def _asked(self, message: PricesAsked) -> None:

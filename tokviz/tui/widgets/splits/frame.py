@@ -14,9 +14,9 @@ from itertools import islice
 
 from textual.strip import Strip
 
-from tokviz.jobs.split_result import Piece
 from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.splits.gloss import (
+    GlossPiece,
     GlossRow,
     Look,
     Spans,
@@ -41,7 +41,7 @@ class Layout:
     shared: frozenset[int]
     """Characters at which a piece begins in every row."""
     differing: frozenset[int]
-    """Characters at which a piece begins in one of the named rows only."""
+    """Characters at which rows differ."""
 
 
 @lru_cache(maxsize=256)
@@ -130,7 +130,7 @@ class Gloss:
         """Take the document, the rows and the columns to fill, labels included."""
         self._live = live
         self._rows = rows
-        self.label_width = label_columns([row.title for row in rows])
+        self.label_width = label_columns([row.title for row in rows], width)
         self._text_width = max(1, width - self.label_width)
         self._blocks: dict[int, GlossBlock] = {}
 
@@ -162,9 +162,10 @@ class Gloss:
 
     @staticmethod
     def _row(row: Row, start: int, end: int) -> GlossRow:
-        pieces = row.pieces_in(start, end)
+        pieces = (GlossPiece(*piece) for piece in row.pieces_in(start, end))
         return GlossRow(
-            row.title, tuple(Piece(first - start, last - start, gap) for first, last, gap in pieces)
+            row.title,
+            tuple(one._replace(start=one.start - start, end=one.end - start) for one in pieces),
         )
 
     def stretch_at(self, offset: int) -> Located:

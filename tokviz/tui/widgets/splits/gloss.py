@@ -1,8 +1,8 @@
-"""Draw a stretch of text once for every way to split it, one below the other.
+"""Draw a stretch of text once for every way to cut it, one below the other.
 
-All patterns share the columns: wherever any of them begins a piece, a column is kept free for the
-mark, in every row. So the same text stands at the same columns in each row, and a boundary that
-one pattern has and another lacks is seen at once.
+All rows share the columns: wherever any of them begins a piece (or a token), a column is kept free
+for the mark, in every row. So the same text stands at the same columns in each row, and a boundary
+that one row has and another lacks is seen at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tokviz.glyphs import SHOWN, display
-from tokviz.jobs.split_result import Piece
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit
 
@@ -31,9 +30,28 @@ GAP_MARK = "×"
 JOINT = "‿"
 """Where a piece goes on while one of another row begins."""
 DIFFERENCE = "▲"
-"""Below a boundary that the two named patterns do not share."""
+"""Below a boundary that the rows do not share."""
 
-MOST_LABEL_COLUMNS = 9
+LABEL_COLUMNS = 9
+"""Columns that labels may take however narrow the view is; a wide one leaves a sixth to them."""
+
+
+class GlossPiece(NamedTuple):
+    """A piece, or a token, as a row shows it.
+
+    Attributes:
+        start: Its first character.
+        end: The character behind it.
+        gap: Whether it is text that a regex does not match.
+        hue: Its hue, -1 for one of two in turn.
+        inner: If tokens divide a character, so that they stand here as one: the bytes of each.
+    """
+
+    start: int
+    end: int
+    gap: bool = False
+    hue: int = -1
+    inner: tuple[int, ...] = ()
 
 
 class Cell(NamedTuple):
@@ -125,29 +143,33 @@ def _cells(
 
 
 class Look:
-    """The styles of the gloss, derived from the palette for tokens: two hues and the accents.
+    """The styles of the gloss, derived from the palette for tokens: its hues and the accents.
 
     Attributes:
         base: Beside the text.
         label: For the name of a row.
-        tints: For the pieces in turn.
-        glyphs: For glyphs that stand for other characters, on each tint.
+        hues: For pieces and tokens.
+        glyphs: For glyphs that stand for other characters, on each hue.
+        split: For characters that several tokens divide, on each hue.
+        turns: The two hues of pieces that have none.
         pending: For text whose pieces are not known.
         gap: For text that the regex does not match.
         mark: Over a boundary of every row.
         lone_mark: Over any other boundary.
-        difference: For what points at boundaries that the named patterns do not share.
+        difference: For what points at boundaries that the rows do not share.
         hover: Over the token under the pointer.
         pin: Over the token at the cursor.
     """
 
     def __init__(self, palette: TokenPalette) -> None:
         """Choose the styles."""
-        first, second = (0, 1) if palette.mono else (0, 2)
+        self.turns = (0, 1) if palette.mono else (0, 2)
         self.base = palette.base
         self.label = self.pending = palette.pending
-        self.tints = (palette.hues[first], palette.hues[second])
-        self.glyphs = (self.tints[0] + palette.dim[first], self.tints[1] + palette.dim[second])
+        on = tuple(zip(palette.hues, palette.dim, palette.split, strict=True))
+        self.hues = palette.hues
+        self.glyphs = tuple(hue + dim for hue, dim, _ in on)
+        self.split = tuple(hue + split for hue, _, split in on)
         self.gap = palette.gap
         self.mark = Style(color=palette.pending.color, dim=palette.mono)
         self.lone_mark = Style(color=palette.pin.bgcolor, bold=True)
@@ -184,7 +206,7 @@ class GlossRow:
     """One row of the gloss: the pieces that touch a block of text, counted from its start."""
 
     label: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[GlossPiece, ...]
 
     def piece_of(self, char: int) -> int | None:
         """Find the piece a character is in; None if that is not known."""
@@ -200,24 +222,28 @@ def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], 
     A row that does not know about a character has no say about it.
 
     Returns:
-        The characters at which a piece begins in any row, those in every row, and those in one of
-        the first two rows but not in the other.
+        The characters at which a piece begins in any row, those in every row, and those at which
+        rows differ.
     """
-    starts = [{piece.start for piece in row.pieces if 0 <= piece.start < n_chars} for row in rows]
+    starts = [
+        {piece.start: piece.inner for piece in row.pieces if 0 <= piece.start < n_chars}
+        for row in rows
+    ]
     anywhere: set[int] = set().union(*starts)
     lacking = [
-        {char for char in anywhere - found if row.piece_of(char) is not None}
+        {char for char in anywhere.difference(found) if row.piece_of(char) is not None}
         for row, found in zip(rows, starts, strict=True)
     ]
-    differing: set[int] = set()
-    if len(rows) > 1:
-        differing = (starts[0] & lacking[1]) | (starts[1] & lacking[0])
-    return anywhere, anywhere.difference(*lacking), differing
+    divided = {char for found in starts for char, inner in found.items() if inner}
+    otherwise = {
+        char for char in divided if len({found[char] for found in starts if char in found}) > 1
+    }
+    return anywhere, anywhere.difference(*lacking), otherwise.union(*lacking)
 
 
-def label_columns(labels: Sequence[str]) -> int:
-    """Return how many columns the labels take, with a blank behind them."""
-    return min(MOST_LABEL_COLUMNS, max(map(len, labels), default=0) + 1)
+def label_columns(labels: Sequence[str], width: int = 0) -> int:
+    """Return how many columns of the width the labels take, with a blank behind them."""
+    return min(max(LABEL_COLUMNS, width // 6), max(map(len, labels), default=0) + 1)
 
 
 def row_strip(
@@ -256,7 +282,8 @@ def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, loo
     elif piece.gap:
         ground = faint = look.gap
     else:
-        ground, faint = look.tints[index % 2], look.glyphs[index % 2]
+        hue = piece.hue if piece.hue >= 0 else look.turns[index % 2]
+        ground, faint = (look.split if piece.inner else look.hues)[hue], look.glyphs[hue]
     if cell.glyph:
         style = faint if cell.glyph in _STAND_INS else ground
         overlay = spans.style(cell.char, look)
@@ -275,7 +302,7 @@ def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, loo
 def difference_strip(
     stretch: Stretch, differing: Collection[int], label_width: int, look: Look
 ) -> Strip:
-    """Draw the row below a stretch: it points at the boundaries that the patterns do not share."""
+    """Draw the row below a stretch: it points at the boundaries that the rows do not share."""
     columns = {cell.column for cell in stretch.cells if not cell.glyph and cell.char in differing}
     if not columns:
         return Strip([])

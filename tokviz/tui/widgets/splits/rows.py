@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
+from tokviz.live.spans import BEGINS_INSIDE
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tui.widgets.splits.gloss import GlossPiece
 from tokviz.tui.widgets.splits.pieces import NO_CHANGE, KnownPieces, pieces_near
 
 TITLES = {
@@ -36,8 +38,30 @@ class Row(Protocol):
     title: str
     """The label beside the row."""
 
-    def pieces_in(self, lo: int, hi: int) -> list[Piece]:
+    def pieces_in(self, lo: int, hi: int) -> Sequence[Piece | GlossPiece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
+
+
+class TokenRow:
+    """The tokens of a document."""
+
+    def __init__(self, title: str, document: LiveDocument) -> None:
+        """Take what to call it, and the document."""
+        self.title = title
+        self._document = document
+
+    def pieces_in(self, lo: int, hi: int) -> list[GlossPiece]:
+        """List the tokens that touch some characters; those that divide a character are one."""
+        tokenizer, found = self._document.tokenizer, list[GlossPiece]()
+        for start, end, _, token_id, hue, split in self._document.tokens_in(lo, hi):
+            if token_id < 0 or tokenizer is None:
+                continue
+            inner = (len(tokenizer.token_bytes(token_id)),) if split else ()
+            if split & BEGINS_INSIDE and found and found[-1].end > start:
+                found[-1] = found[-1]._replace(end=end, inner=found[-1].inner + inner)
+            else:
+                found.append(GlossPiece(start, end, hue=hue, inner=inner))
+        return found
 
 
 class NamedRow:

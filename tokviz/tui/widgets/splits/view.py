@@ -1,4 +1,4 @@
-"""The scrolling part of the Splits panel."""
+"""Rows of pieces, or of tokens, over the same text: they scroll together."""
 
 from __future__ import annotations
 
@@ -47,9 +47,16 @@ class GlossView(Widget, can_focus=True):
         Binding("end", "end", "End", show=False),
     ]
 
-    def __init__(self, live: LiveDocument, rows: Sequence[Row], palette: TokenPalette) -> None:
+    def __init__(
+        self,
+        live: LiveDocument,
+        rows: Sequence[Row],
+        palette: TokenPalette,
+        *,
+        id: str | None = None,
+    ) -> None:
         """Take the document, the rows to stack and the colours."""
-        super().__init__()
+        super().__init__(id=id)
         self._live = live
         self._rows = rows
         self._look = Look(palette)
@@ -104,6 +111,11 @@ class GlossView(Widget, can_focus=True):
             return
         above = 0 if offset < first else self._stretches_in_view() // 2
         self.action_go(gloss.step(offset, -above))
+
+    @property
+    def top(self) -> int:
+        """Offset of a character of the first stretch in view."""
+        return self._anchor
 
     @property
     def end(self) -> int:

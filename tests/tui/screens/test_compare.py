@@ -1,0 +1,341 @@
+"""The Compare screen, used as a user does, with real tokenizers."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.compare.boundaries import Comparison
+from tokviz.compare.figures import figures_by_script
+from tokviz.prices import ModelPrice
+from tokviz.session import Opened, Session
+from tokviz.settings import Settings
+from tokviz.tui import clipboard
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.clipboard import CopyResult
+from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.screens.compare import CompareScreen
+from tokviz.tui.screens.compare.choosing import Compared
+from tokviz.tui.screens.compare.state import Other
+
+TEXT = "I paid 12345 for the unbelievable 🙂 thing.\n\nHELLO SolidGold\n"
+SIZES = [(80, 24), (120, 40), (40, 12), (200, 60)]
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+def make_app(text: str = TEXT, compared: tuple[str, ...] = ("gpt2",), **choices: str) -> TokvizApp:
+    settings = Settings(compared=compared, **choices)  # type: ignore[arg-type]
+    return TokvizApp(Session(Opened(text), tokviz.load("gpt-4"), settings, remember=False))
+
+
+async def show(pilot: Pilot[None]) -> CompareScreen:
+    await settle(pilot)
+    await pilot.press("alt+q")
+    screen = pilot.app.screen
+    assert isinstance(screen, CompareScreen)
+    await settle(pilot)
+    return screen
+
+
+def lines(app: TokvizApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+def shown(app: TokvizApp) -> str:
+    return "\n".join(lines(app))
+
+
+def said(app: TokvizApp) -> str:
+    return " ".join(notice.message for notice in app._notifications)
+
+
+def card(screen: CompareScreen) -> str:
+    return " ".join("".join(span.text for span in row) for row in screen.card.rows)
+
+
+async def click(pilot: Pilot[None], words: str) -> None:
+    """Click on words where they stand last."""
+    for y, line in reversed([*enumerate(lines(pilot.app))]):  # type: ignore[arg-type]
+        if words in line:
+            await pilot.click(offset=(line.index(words), y))
+            await settle(pilot)
+            return
+    raise AssertionError(f"{words} is not shown")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_text_stands_once_in_every_tokenizer(size: tuple[int, int]) -> None:
+    app = make_app(theme="tokviz-light")
+    async with app.run_test(size=size) as pilot:
+        await show(pilot)
+        rows = [line for line in lines(app) if "paid" in line]
+        assert len(rows) == 2
+        assert rows[0].index("paid") == rows[1].index("paid"), "they are aligned"
+        if size[0] > 40:
+            assert "cl100k_base" in rows[0] and "gpt2" in rows[1]
+            assert "▏I▏·paid▏·▌123▏45▏·for" in rows[0]
+            assert "▏I▏·paid▏·‿123▏45▏·for" in rows[1]
+
+
+async def test_what_is_typed_on_the_tokens_screen_is_compared() -> None:
+    app = make_app("")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        assert "Your text is empty" in shown(app)
+        for typed in ("H", "ello 1234"):
+            await pilot.press("ctrl+e")
+            await until(pilot, lambda: app.current_mode == "tokens")
+            app.screen.query_one(TextArea).insert(typed)
+            await settle(pilot)
+            await pilot.press("alt+q")
+            await settle(pilot)
+        assert "Your text is empty" not in shown(app)
+        assert "▏Hello▏·‿12▌3‿4" in shown(app)
+        counts = Comparison("Hello 1234", [tokviz.load("gpt-4"), tokviz.load("gpt2")]).counts
+        assert [line.figures and line.figures.n_tokens for line in screen.figures.lines()] == [
+            *counts
+        ]
+
+
+async def test_next_and_previous_go_through_every_disagreement_and_name_its_cause() -> None:
+    app = make_app(compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        tokenizers = [tokviz.load(name) for name in ("gpt-4", "gpt2", "o200k_base")]
+        found = Comparison(TEXT, tokenizers).disagreements
+        spans = []
+        for one in found:
+            await pilot.press("n")
+            await settle(pilot)
+            spans.append(screen.disagreements.span)
+            causes = [cause for reason in one.reasons for cause in reason.causes]
+            assert all(f"{cause}:" in card(screen) for cause in causes)
+        assert spans == [one.byte_span for one in found]
+        await pilot.press("n")
+        await settle(pilot)
+        assert "They agree on all of the text below." in said(app)
+        await pilot.press("p")
+        await settle(pilot)
+        assert screen.disagreements.span == spans[-2]
+        # Quicker than the answers come.
+        await pilot.press("n", "p", "p")
+        await settle(pilot)
+        assert screen.disagreements.span == spans[-3]
+
+
+async def test_the_table_shows_what_drawing_has_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compared, "_encode", lambda self: None)
+    app = make_app(compared=())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: screen._poll and not screen._poll._active.is_set())
+        screen.compared._add(Other("gpt2"))
+        count = Comparison(TEXT, [tokviz.load("gpt2")]).counts[0]
+        await until(pilot, lambda: re.search(rf"gpt2 +{count} ", shown(app)))
+
+
+async def test_a_click_on_a_token_shows_the_disagreement_there() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await click(pilot, "123▏45▏·for")
+        assert screen.disagreements.span == (6, 10)
+        assert "pattern gpt2" in card(screen)
+        assert screen.gloss._spans.hover == range(6, 10)
+        await click(pilot, "I▏·paid")
+        assert "They agree on this token." in said(app)
+
+
+async def test_the_way_to_the_text_leads_to_the_disagreement() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot)
+        await pilot.press("n", "enter")
+        await until(pilot, lambda: app.current_mode == "tokens")
+        await settle(pilot)
+        assert app.screen.query_one(TextArea).selected_text in (" ", "")
+
+
+async def test_a_tokenizer_is_added_by_the_picker_and_removed_and_remembered() -> None:
+    app = make_app(compared=())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("n")
+        assert "Add a tokenizer (a)." in said(app)
+        for name in ("gpt2", "o200k_base", "qwen2"):
+            await click(pilot, "+ add a tokenizer")
+            assert isinstance(app.screen, TokenizerPicker)
+            await pilot.press(*name, "enter")
+            await until(pilot, lambda: app.screen is screen)
+            await settle(pilot)
+        assert list(app.session.settings.compared) == ["gpt2", "o200k_base", "qwen2"]
+        assert "+ add" not in shown(app)
+        await pilot.press("a")
+        assert "4 tokenizers is the most" in said(app)
+        await click(pilot, "o200k_base")
+        assert screen.state.base == 2
+        table = next(line for line in lines(app) if "▸ o200k_base" in line)
+        assert "×" in table
+        await pilot.click(offset=(table.rindex("×"), lines(app).index(table)))
+        await settle(pilot)
+        assert list(app.session.settings.compared) == ["gpt2", "qwen2"]
+        assert screen.state.base == 0, "the base has gone"
+        await pilot.press("x")
+        await settle(pilot)
+        assert list(app.session.settings.compared) == ["gpt2"]
+
+
+async def test_one_that_is_compared_already_is_not_added_again() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("a", *"gpt2", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        assert "gpt2 is compared already." in said(app)
+
+
+async def test_one_that_cannot_be_loaded_says_so_in_its_row_and_others_go_on() -> None:
+    app = make_app(compared=("/no/such.json", "gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        row = next(line for line in lines(app) if "such.json" in line)
+        assert "no" in row and "×" in row
+        assert len([line for line in lines(app) if "paid" in line]) == 2
+        await pilot.press("n")
+        await settle(pilot)
+        assert screen.disagreements.span == (6, 10)
+
+
+async def test_another_tokenizer_in_use_is_the_first_row() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        app.session.use_tokenizer(tokviz.load("o200k_base"), "o200k_base")
+        await settle(pilot)
+        assert screen.state.names == ["o200k_base", "gpt2"]
+        assert "o200k_base" in next(line for line in lines(app) if "paid" in line)
+
+
+async def test_the_table_is_copied_as_markdown_and_tsv(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+
+    async def copy(app: object, text: str) -> CopyResult:
+        copied.append(text)
+        return CopyResult("clipboard", "")
+
+    monkeypatch.setattr(clipboard, "copy", copy)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.figures._models = (ModelPrice("any", window=100, price=Decimal(1000)),)
+        await pilot.press("f4", "shift+f4")
+        await settle(pilot)
+        markdown, tsv = copied
+        counts = Comparison(TEXT, [tokviz.load("gpt-4"), tokviz.load("gpt2")]).counts
+        assert markdown.startswith("| tokenizer | tokens | bytes/token |")
+        assert re.findall(r"\| (?:cl100k_base|gpt2) \| (\d+) ", markdown) == [*map(str, counts)]
+        assert tsv.splitlines()[1].split("\t")[-2:] == [f"0.0{counts[0]} USD", f"{counts[0]} %"]
+
+
+@pytest.mark.parametrize("theme", ["tokviz-dark", "tokviz-light"])
+async def test_without_colours_marks_tell_the_rows_apart(
+    theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = make_app(theme=theme)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await show(pilot)
+        await pilot.press("n")
+        await settle(pilot)
+        assert "▌123▏45" in shown(app) and "‿123▏45" in shown(app)
+        assert any(set(line.split()) == {"▲"} for line in lines(app))
+
+
+async def test_a_view_tells_what_each_script_takes() -> None:
+    text = "the cat 12\nПривет мир\n世界"
+    app = make_app(text, compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show(pilot)
+        await pilot.press("f2")
+        await until(pilot, lambda: "Cyrillic" in shown(app))
+        names = ("gpt-4", "gpt2", "o200k_base")
+        sides = Comparison(text, [tokviz.load(name) for name in names]).sides
+        for script, n_chars, _, n_tokens in figures_by_script(text, sides):
+            row = next(line for line in lines(app) if script in line)
+            assert row.split()[2:-1] == [str(n_chars), *(f"{n_chars / n:.2f}" for n in n_tokens)]
+
+
+async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
+    app = make_app(compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("f2", "f2")
+        await settle(pilot)
+        one, other = (tokviz.load(name).vocab for name in ("gpt-4", "gpt2"))
+        both = set(one.values()) & set(other.values())
+        found = screen.vocabularies.difference
+        assert found is not None
+        assert abs(len(found.in_a) - len(both)) <= 1, "a special token may be plain in the other"
+        words = " ".join(shown(app).split())
+        counts = (len(found.only_in_a), len(found.in_a), len(found.only_in_b))
+        assert " ".join(["tokens", *(f"{count:,}" for count in counts)]) in words
+        assert "Script" in words and "Latin" in words
+        await pilot.press("v")
+        await settle(pilot)
+        assert screen.vocabularies.difference is not found
+        assert "only o200k_base" in shown(app)
+        await pilot.press("b")
+        await settle(pilot)
+        assert "only gpt2" in shown(app)
+        await pilot.press("b", "b")
+        await settle(pilot)
+        screen.vocabulary_rows.focus()
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: app.current_mode == "vocabulary")
+        await pilot.press("alt+q", "n")
+        await settle(pilot)
+        assert screen.views.front == "tokens"
+        assert screen.disagreements.span == (6, 10)
+
+
+async def test_the_vocabulary_view_says_what_it_needs() -> None:
+    app = make_app(compared=())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await show(pilot)
+        await click(pilot, "Vocabularies")
+        assert "Add a tokenizer (a) to see" in shown(app)
+
+
+async def test_a_lane_that_fails_says_so_and_the_others_go_on(tmp_path: Path) -> None:
+    hf = pytest.importorskip("tokenizers")
+    vocab = {word: number for number, word in enumerate(["the", "cat", "[UNK]"])}
+    made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
+    made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
+    content = json.loads(made.to_str())
+    bomb = {"type": "Replace", "pattern": {"String": "q"}, "content": "q" * 100_000}
+    content["normalizer"] = {"type": "Sequence", "normalizers": [bomb, bomb]}
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(content))
+    app = make_app("the cat 12345 qqqqqq", compared=(str(path), "gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: screen.figures.lines()[1].note not in ("", "loading…"))
+        assert screen.figures.lines()[1].note[:20] in " ".join(shown(app).split())
+        rows = [line for line in lines(app) if "12345" in line or "123" in line]
+        assert len(rows) == 3
+        await pilot.press("n")
+        await settle(pilot)
+        assert "not known yet" in said(app)

@@ -1,0 +1,239 @@
+"""The same edited text in several tokenizers: documents that follow another, and where they differ.
+
+What a `LiveDocument` holds may be looked through by another thread as a `Track`: the chunks that it
+has now, whose text and tokens never change.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokviz import bytetext
+from tokviz.compare.boundaries import Comparison, Disagreement, differing
+from tokviz.compare.side import Side, marks_of
+from tokviz.live.changes import Change
+from tokviz.live.document import LiveDocument
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
+
+_MOST_FOLLOWED = 64 * 1024
+"""A change of more characters than this is better taken up by a new document, in a thread."""
+_FIRST_LOOK, _LAST_LOOK = 4096, 1024 * 1024
+"""Bytes that are searched in one go: at first, and at most."""
+_MOST_WINDOW = 4 * 1024 * 1024
+"""Bytes around a disagreement that are tokenized again, at most, to find its cause."""
+
+
+class Lane:
+    """A text that is edited elsewhere, in another tokenizer.
+
+    Attributes:
+        document: The text with its tokens.
+    """
+
+    def __init__(
+        self, texts: Sequence[str], tokenizer: Tokenizer, parse_specials: bool, revision: int
+    ) -> None:
+        """Take the text, as it is at a revision. For any thread."""
+        self.document = LiveDocument("".join(texts), tokenizer, parse_specials=parse_specials)
+        self._revision = revision
+
+    def follow(self, live: LiveDocument) -> bool:
+        """Make the edits that have been made in another document.
+
+        Returns:
+            False if another lane has to be made, since so much has changed.
+        """
+        change = live.changes.since(self._revision)
+        if change is None or live.parse_specials != self.document.parse_specials:
+            return False
+        start, old_end, new_end = change
+        if max(old_end, new_end) - start > _MOST_FOLLOWED:
+            return False
+        if change != Change(0, 0, 0):
+            self.document.edit(start, old_end - start, live.text_in(start, new_end))
+        self._revision = live.revision
+        return True
+
+
+class Track:
+    """What a document holds now, for any thread.
+
+    Attributes:
+        tokenizer: Its tokenizer.
+        n_bytes: Bytes of the text.
+    """
+
+    def __init__(self, document: LiveDocument) -> None:
+        """Take a document; for the thread that edits it."""
+        assert document.tokenizer is not None
+        self.tokenizer = document.tokenizer
+        self.parse_specials = document.parse_specials
+        self._chunks = document.chunks()
+        self.n_bytes = document.n_bytes
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate((chunk.n_bytes for chunk in self._chunks), initial=0))
+
+    def _chunks_in(self, start: int, end: int) -> range:
+        first = max(bisect_right(self._starts, start, 0, len(self._chunks)) - 1, 0)
+        last = min(bisect_left(self._starts, end), len(self._chunks))
+        return range(first, max(last, first + 1))
+
+    def text_around(self, start: int, end: int) -> tuple[int, str]:
+        """Give the text of whole chunks that holds some bytes, and the byte at which it starts."""
+        numbers = self._chunks_in(start, end)
+        return self._starts[numbers[0]], "".join(self._chunks[n].text for n in numbers)
+
+    def side(self, start: int, end: int) -> Side | None:
+        """Give the tokens of at least the bytes from `start` to `end`; None if some are unknown.
+
+        All places in it are those in the whole text. It knows no pieces.
+        """
+        import numpy as np
+
+        tokenizer = self.tokenizer
+        specials = np.fromiter(tokenizer.special_tokens.values(), np.int64)
+        ids: list[int] = []
+        ends = [np.empty(0, np.int64)]
+        marks: set[tuple[int, bool, bytes]] = set()
+        numbers = self._chunks_in(start, end)
+        for number in numbers:
+            chunk = self._chunks[number]
+            tokens = chunk.tokens
+            if tokens is None and not chunk.n_bytes:
+                continue
+            if tokens is None:
+                return None
+            at = self._starts[number]
+            borders = np.array(tokens.borders, np.int64) + at
+            own = np.array(tokens.ids, np.int64)
+            special = np.isin(own, specials)
+            told = np.ones_like(special) if tokens.changed else special
+            if told.any():
+                data = bytetext.to_bytes(chunk.text)
+                spans = np.stack([borders[:-1], borders[1:]], axis=1)
+                listed = np.flatnonzero(told).tolist()
+                marks |= marks_of(tokenizer, listed, own, spans, special, data, at)
+            ids += tokens.ids
+            ends.append(borders[1:])
+        joined = np.concatenate(ends)
+        edges = [self._starts[numbers[0]]], joined, [self._starts[numbers[-1] + 1]]
+        borders = np.unique(np.concatenate(edges))
+        return Side(tokenizer, ids, joined, borders, np.empty(0, np.int64), frozenset(marks))
+
+
+class Found(NamedTuple):
+    """What a search came to.
+
+    Attributes:
+        span: The bytes of a disagreement, None if there is none.
+        waits: Whether the search had to end at text whose tokens are not known yet.
+    """
+
+    span: tuple[int, int] | None
+    waits: bool = False
+
+
+def _spans_in(tracks: Sequence[Track], start: int, end: int) -> tuple[list[list[int]], int, int]:
+    """List the disagreements in some bytes, and between which bytes they are all that there are.
+
+    Raises:
+        _Unknown: If some tokens are not known.
+    """
+    sides = []
+    for track in tracks:
+        side = track.side(start, end)
+        if side is None:
+            raise _Unknown
+        sides.append(side)
+    shared, spans = differing(sides)
+    if not len(shared):
+        return [], start, start
+    return spans.tolist(), int(shared[0]), int(shared[-1])
+
+
+class _Unknown(Exception):
+    """Tokens are not known yet."""
+
+
+def next_span(
+    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
+) -> Found:
+    """Find the first disagreement that starts at a byte or behind it. For any thread."""
+    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
+    while at < n_bytes and not cancelled():
+        try:
+            spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
+        except _Unknown:
+            return Found(None, waits=True)
+        found = next((span for span in spans if span[0] >= byte), None)
+        if found is not None:
+            return Found((found[0], found[1]))
+        # Where a stretch without a shared border is longer than what was looked at, look at more.
+        at, look = max(at, last), min(look * 4, _LAST_LOOK) if last > at else look * 4
+    return Found(None)
+
+
+def previous_span(
+    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
+) -> Found:
+    """Find the last disagreement that starts before a byte. For any thread."""
+    behind, look = min(byte + _FIRST_LOOK, tracks[0].n_bytes), 2 * _FIRST_LOOK
+    while behind > 0 and not cancelled():
+        try:
+            spans, first, _ = _spans_in(tracks, max(behind - look, 0), behind)
+        except _Unknown:
+            return Found(None, waits=True)
+        found = next((span for span in reversed(spans) if span[0] < byte), None)
+        if found is not None:
+            return Found((found[0], found[1]))
+        if behind - look <= 0:
+            break
+        nearer = first < behind
+        behind, look = min(behind, first), min(look * 4, _LAST_LOOK) if nearer else look * 4
+    return Found(None)
+
+
+def span_at(tracks: Sequence[Track], byte: int) -> Found:
+    """Find the disagreement that a byte is in. For any thread."""
+    found = previous_span(tracks, byte + 1)
+    if found.span is not None and not found.span[0] <= byte < found.span[1]:
+        return Found(None)
+    return found
+
+
+def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | None:
+    """Work out the causes of a disagreement from the text around it. For any thread.
+
+    So much of the text is tokenized again that the tokens of the disagreement are those that they
+    are in the whole text; the span of what is returned counts from the start of that.
+
+    Returns:
+        None if that would take too much text, or if some tokens are not known any more.
+    """
+    import numpy as np
+
+    start, end = span
+    margin = _FIRST_LOOK
+    sides = [track.side(start, end) for track in tracks]
+    ids = [side.ids_in(np.array([span]))[0] for side in sides if side is not None]
+    tokenizers = [track.tokenizer for track in tracks]
+    while len(ids) == len(tracks):
+        at, text = tracks[0].text_around(start - margin, end + margin)
+        comparison = Comparison(text, tokenizers, tracks[0].parse_specials)
+        inner = (start - at, end - at)
+        if list(inner) in comparison.spans.tolist():
+            found = comparison.disagreements_in(np.array([inner]))[0]
+            if list(found.ids) == ids:
+                return found
+        if margin > _MOST_WINDOW or (margin > start and end + margin > tracks[0].n_bytes):
+            break
+        margin *= 16
+    return None

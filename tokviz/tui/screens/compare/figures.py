@@ -1,0 +1,109 @@
+"""The table of the Compare screen: what the text comes to in every tokenizer, as it gets known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.compare.figures import Figures, WordCounter, markdown_table
+from tokviz.errors import TokvizError
+from tokviz.prices import ModelPrice, load_prices, model_for
+from tokviz.sentences import why
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
+from tokviz.tui.screens.compare.state import MOST_OTHERS, CompareState
+from tokviz.tui.screens.copying import Copying
+from tokviz.tui.widgets.rows_view import RowsView
+
+
+class Table(Copying):
+    """Shows, compares and copies the figures."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        rows: RowsView,
+        based: Callable[[], object],
+    ) -> None:
+        """Take the state, what shows the table, and what hears of another base."""
+        super().__init__(screen)
+        self._based = based
+        self._state, self._rows = state, rows
+        self._words = WordCounter()
+        self._counted_for = -1
+        self._models: tuple[ModelPrice, ...] = ()
+
+    def read_prices(self) -> None:
+        """Read the user's price table in a thread."""
+
+        def failed(error: TokvizError) -> None:
+            self.say(why("Your price table is not used", error), "warning")
+            take(())
+
+        def take(models: tuple[ModelPrice, ...]) -> None:
+            if models != self._models:
+                self._models = models
+                self.show()
+
+        if self.session.remember:
+            self.in_thread("prices", lambda task: load_prices(), take, failed=failed)
+
+    def show(self) -> None:
+        """Show what is known now; words are counted in a thread."""
+        state, live = self._state, self._state.live
+        lines = self.lines()
+        can_add = len(state.others) < MOST_OTHERS
+        self._rows.show(lambda width: table_rows(lines, state.base, can_add, width))
+        if self._counted_for != live.revision:
+            self._counted_for = live.revision
+            texts = live.chunk_texts()
+            self.in_thread("words", lambda task: self._words.count(texts), self._take_words)
+
+    def _take_words(self, n_words: int) -> None:
+        self._state.n_words = n_words
+        self.show()
+
+    def lines(self) -> list[Line]:
+        """Give what the table says of every tokenizer."""
+        state = self._state
+        notes = ["", *(other.error or "loading…" for other in state.others)]
+        lines = []
+        for name, document, note, tokenizer in zip(
+            state.names, state.documents, notes, state.tokenizers, strict=True
+        ):
+            if document is None or tokenizer is None:
+                lines.append(Line(name, None, note=note))
+                continue
+            figures = Figures(
+                document.n_tokens, document.n_bytes, document.n_chars, state.n_words or 0
+            )
+            model = model_for(self._models, tokenizer.name, self.settings.price_model)
+            complete = document.complete and state.n_words is not None
+            failure = "" if document.failure is None else str(document.failure)
+            lines.append(Line(name, figures, complete, failure, model))
+        return lines
+
+    @action("Differences to the next tokenizer", "b", section="Table", footer="base",
+            call="use_base(-1)", words="difference percent")  # fmt: skip
+    def use_base(self, number: int) -> None:
+        """Differences in the table are to this one. A click on a name chooses it too."""
+        n_lines = len(self._state.names)
+        self._state.base = (self._state.base + 1) % n_lines if number < 0 else number
+        self.show()
+        self._based()
+
+    @action("Copy the table as Markdown", "f4", section="Table", words="export")
+    def copy_markdown(self) -> None:
+        """Copy the numbers of all tokenizers."""
+        rows = markdown_table(self._cells())
+        self.copy("".join(f"{row}\n" for row in rows), "the table as Markdown")
+
+    @action("Copy the table with tabs (TSV)", "shift+f4", section="Table", words="export excel")
+    def copy_tsv(self) -> None:
+        """Copy the numbers so that they can be pasted into a spreadsheet."""
+        rows = self._cells()
+        self.copy("".join("\t".join(row) + "\n" for row in rows), "the table as TSV")
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return cells_of(self.lines(), self._state.base)

@@ -1,0 +1,148 @@
+"""Going from one disagreement to the next, and saying what causes it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from textual import on
+
+from tokviz.compare.boundaries import Disagreement
+from tokviz.compare.lanes import Found, Track, explained, next_span, previous_span, span_at
+from tokviz.session import GoToToken, ShowScreen
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.compare.rows import Told, card_rows
+from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.splits.gloss import Spans
+from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
+
+_WAITING = "The tokens there are not known yet. Try again when they are counted."
+
+
+class Disagreements(Controller):
+    """Knows the place that the user looks at. Searches and explains in threads."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        gloss: GlossView,
+        card: RowsView,
+        reveal: Callable[[], object],
+    ) -> None:
+        """Take the state, what shows the text, the card, and what brings the text into view."""
+        super().__init__(screen)
+        self._reveal = reveal
+        self._state, self._gloss, self._card = state, gloss, card
+        self._steps: deque[int] = deque()
+        self._is_searching = False
+        self._char: int | None = None
+        self.span: tuple[int, int] | None = None
+        """The bytes of the disagreement that is shown, None if none is."""
+
+    def forget(self) -> None:
+        """Show none: the text or the tokenizers are others."""
+        self._steps.clear()
+        self.span = self._char = None
+        self._gloss.set_spans(Spans())
+        self._tell(Told(()))
+
+    @action("Next disagreement", "n", "f3", section="Disagreements", footer="next",
+            words="compare diff difference versus")  # fmt: skip
+    def next_disagreement(self) -> None:
+        """Go to the next stretch of which the tokenizers do not all make the same tokens."""
+        self._step(1)
+
+    @action("Previous disagreement", "p", "shift+f3", section="Disagreements", footer="previous")
+    def previous_disagreement(self) -> None:
+        """Go to the one before."""
+        self._step(-1)
+
+    @action("Go to this place in the text", "ctrl+e", "enter", section="Disagreements",
+            footer="edit text", priority=False, words="type write")  # fmt: skip
+    def edit_text(self) -> None:
+        """Type on the Tokens screen, where the disagreement is. What you type shows up here."""
+        char = self._gloss.top if self._char is None else self._char
+        index = self._state.live.token_index_at(char)
+        self.session.ask(ShowScreen("tokens") if index is None else GoToToken(index))
+
+    @on(PieceClicked)
+    def _clicked(self, message: PieceClicked) -> None:
+        message.stop()
+        self._steps.clear()
+        self._char = message.offset
+        byte = self._state.live.byte_offset(message.offset)
+        self._search(lambda tracks, task: span_at(tracks, byte), "They agree on this token.")
+
+    # -- searching
+
+    def _step(self, step: int) -> None:
+        self._reveal()
+        if len(self._state.rows()) < 2:
+            self.say("There is nothing to compare with. Add a tokenizer (a).")
+            return
+        # Keys come quicker than answers: each goes on from the answer before.
+        self._steps.append(step)
+        if not self._is_searching:
+            self._next_step()
+
+    def _next_step(self) -> None:
+        if not self._steps:
+            return
+        step = self._steps.popleft()
+        if self.span is not None:
+            byte = self.span[0] + (step > 0)
+        else:
+            char = self._gloss.top if self._char is None else self._char
+            byte = self._state.live.byte_offset(char)
+        find = next_span if step > 0 else previous_span
+        where = "below" if step > 0 else "above"
+        self._search(
+            lambda tracks, task: find(tracks, byte, lambda: task.cancelled),
+            f"They agree on all of the text {where}.",
+        )
+
+    def _search(self, find: Callable[[list[Track], Task], Found], nothing: str) -> None:
+        tracks, revision = self._state.tracks(), self._state.live.revision
+        self._is_searching = True
+
+        def take(found: Found) -> None:
+            self._is_searching = False
+            if revision != self._state.live.revision:
+                return
+            if found.span is None:
+                self._steps.clear()
+                self.say(_WAITING if found.waits else nothing)
+            else:
+                self._show(found.span, tracks)
+                self._next_step()
+
+        self.in_thread("search", lambda task: find(tracks, task), take)
+
+    # -- showing
+
+    def _show(self, span: tuple[int, int], tracks: list[Track]) -> None:
+        live, names, revision = self._state.live, self._state.row_names, self._state.live.revision
+        first, last = live.char_offset(span[0]), live.char_offset(span[1] - 1) + 1
+        self.span, self._char = span, first
+        self._gloss.set_spans(Spans(hover=range(first, last)))
+        self._gloss.show(first)
+        row, column = live.location(first)
+        place = f"Line {row + 1:,}, column {column + 1:,}:"
+        self._tell(Told(names, place, note="working out why…"))
+
+        def work(task: Task) -> Disagreement | None:
+            return explained(tracks, span)
+
+        def take(found: Disagreement | None) -> None:
+            if self.span == span and revision == live.revision:
+                note = "" if found else "it would take too much text to work out why."
+                self._tell(Told(names, place, found, note))
+
+        self.in_thread("cause", work, take)
+
+    def _tell(self, told: Told) -> None:
+        self._card.show(lambda width: card_rows(told, width), from_top=True)

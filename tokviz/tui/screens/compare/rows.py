@@ -1,0 +1,157 @@
+"""What the table and the card of the Compare screen say: rows of words, by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+
+from tokviz.compare.figures import HEADS, NONE, Figures, figure_cells
+from tokviz.glyphs import safe
+from tokviz.prices import ModelPrice, percent, short_cost
+from tokviz.tui.widgets.card_rows import label_of, sentence_words
+from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.flow import Do, Role, Row, Span, Word, flow, words_of
+
+if TYPE_CHECKING:
+    from tokviz.compare.boundaries import Disagreement
+
+_LONGEST_NAME = 24
+_MOST_TOKENS = 40
+_MOST_LABEL = 40
+_ORDER = (1, 5, 2, 4, 3, 6, 7)
+"""The columns behind the name, the most telling first: others go first where there is no room."""
+
+
+class Line(NamedTuple):
+    """A tokenizer in the table.
+
+    Attributes:
+        name: What to call it.
+        figures: Its numbers, None if there are none yet.
+        complete: Whether all tokens are counted.
+        note: What there is to say instead of numbers, or besides.
+        model: What of the user's price table goes with it, if anything.
+    """
+
+    name: str
+    figures: Figures | None
+    complete: bool = True
+    note: str = ""
+    model: ModelPrice | None = None
+
+
+def cells_of(lines: Sequence[Line], base: int) -> list[tuple[str, ...]]:
+    """Write the table as cells, heads first; also to be copied."""
+    priced = any(line.model is not None for line in lines)
+    rows: list[tuple[str, ...]] = [("tokenizer", *HEADS, *(("cost", "window") if priced else ()))]
+    base_figures = lines[base].figures if lines[base].complete else None
+    for number, line in enumerate(lines):
+        if line.figures is None:
+            rows.append((line.name, *[""] * (len(rows[0]) - 1)))
+            continue
+        n_tokens = line.figures.n_tokens
+        cells = figure_cells(line.figures, None if number == base else base_figures)
+        if not line.complete:
+            cells = (f"{n_tokens:,}…", *["…"] * (len(cells) - 1))
+        model = line.model
+        cost = None if model is None else model.cost(n_tokens)
+        share = None if model is None else model.share(n_tokens)
+        costs = (
+            NONE if cost is None or model is None else f"{short_cost(cost)} {model.currency}",
+            NONE if share is None else percent(share),
+        )
+        rows.append((line.name, *cells, *(costs if priced else ())))
+    return rows
+
+
+def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> list[Row]:
+    """Draw the table: a row a tokenizer, which a click makes the base of the differences."""
+    cells = cells_of(lines, base)
+    widths = [max(map(cell_len, own)) for own in zip(*cells, strict=True)]
+    widths[0] = min(widths[0], max(8, min(_LONGEST_NAME, width // 3)))
+    room, shown = width - widths[0] - 4, list[int]()
+    for number in (number for number in _ORDER if number < len(widths)):
+        if widths[number] + 2 <= room:
+            shown.append(number)
+            room -= widths[number] + 2
+    rows: list[Row] = []
+    for number, (row, line) in enumerate(zip(cells, (None, *lines), strict=True)):
+        head = line is None
+        is_base = number == base + 1
+        pick = None if head else Do(f"use_base({number - 1})")
+        role: Role = "dim" if head else "heading" if is_base else "link"
+        spans = [Span("▸ " if is_base else "  ", role, pick)]
+        spans.append(Span(column(row[0], widths[0]), role, pick))
+        if line is not None and line.figures is None:
+            spans.append(Span(fit(f"  {line.note}", max(0, width - widths[0] - 4)), "warning"))
+        else:
+            for at in sorted(shown):
+                plain: Role = "dim" if head else "text"
+                spans.append(Span(f"  {' ' * (widths[at] - cell_len(row[at]))}{row[at]}", plain))
+        if number > 1:
+            spans += [Span(" ", "text"), Span("×", "link", Do(f"remove_tokenizer({number - 1})"))]
+        rows.append(tuple(spans))
+        if line is not None and line.figures is not None and line.note:
+            rows += flow(words_of(line.note, "warning"), width, (Span("  "),))
+    if can_add:
+        rows.append((Span("  + add a tokenizer (a)", "link", Do("add_tokenizer")),))
+    return rows
+
+
+HINT = (
+    "n goes to the next disagreement, p to the one before. A click on a token shows the one there."
+)
+
+
+class Told(NamedTuple):
+    """What the card says of a disagreement.
+
+    Attributes:
+        names: What to call the tokenizers.
+        place: Where it is, in words.
+        found: The disagreement with its causes; None while they are worked out, or if they cannot.
+        note: What there is to say instead.
+    """
+
+    names: Sequence[str]
+    place: str = ""
+    found: Disagreement | None = None
+    note: str = ""
+
+
+def card_rows(told: Told, width: int) -> list[Row]:
+    """Draw a disagreement: what each tokenizer makes of the text there, and why."""
+    if told.found is None:
+        return flow(words_of(" ".join(filter(None, (told.place, told.note or HINT))), "dim"), width)
+    found = told.found
+    rows = [*flow(words_of(told.place, "dim"), width)]
+    label_width = min(max(map(cell_len, told.names)) + 1, max(8, width // 3))
+    for number, name in enumerate(told.names):
+        label = (Span(column(fit(name, label_width - 1), label_width), "label"),)
+        rows += flow(_chips(found, number), width, label)
+    for number, name in enumerate(told.names):
+        causes = found.reasons[number].causes
+        for cause, sentence in zip(causes, found.sentences(number), strict=True):
+            lead: list[Word] = [(Span(f"{cause}:", "heading"),)]
+            if len(told.names) > 2:
+                lead.insert(0, (Span(name, "label"),))
+            rows += flow([*lead, *sentence_words(_safe(sentence))], width)
+    return rows
+
+
+def _safe(sentence: Sequence[str | bytes]) -> Iterator[str | bytes]:
+    # Names of tokenizers and patterns come from files.
+    return (safe(part) if isinstance(part, str) else part for part in sentence)
+
+
+def _chips(found: Disagreement, number: int) -> list[Word]:
+    tokens = found.tokens(number)
+    words: list[Word] = [
+        (Span(fit(label_of(token), _MOST_LABEL), "token", None, at % 2),)
+        for at, token in enumerate(tokens[:_MOST_TOKENS])
+    ]
+    if len(tokens) > _MOST_TOKENS:
+        words += words_of(f"… {len(tokens) - _MOST_TOKENS:,} more", "dim")
+    return words

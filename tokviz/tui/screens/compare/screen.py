@@ -1,0 +1,177 @@
+"""The Compare screen: rows of tokens over the same text, a table, and a card of a disagreement."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tokviz.session import ShowToken
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import Gesture
+from tokviz.tui.palette import palette_of
+from tokviz.tui.screens.bars import tokenizer_item
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.compare.choosing import Compared
+from tokviz.tui.screens.compare.figures import Table
+from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.scripts import Scripts
+from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.screens.compare.views import Views
+from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.widgets.bar import BarItem
+from tokviz.tui.widgets.flow import ToToken
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.splits.view import GlossView
+
+POLL_SECONDS = 0.2
+"""How often it is looked whether more tokens are known."""
+
+_EMPTY = "Your text is empty. Ctrl+E goes to the Tokens screen, where you type, paste or open one."
+
+
+class CompareScreen(TokvizScreen):
+    """See the text at hand in several tokenizers, where they disagree, and why."""
+
+    SCREEN_ID = "compare"
+    CSS_PATH = "screen.tcss"
+    AUTO_FOCUS = "#gloss"
+    CONTROLLERS = (Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice)
+    GESTURES = (
+        Gesture("Click a token", "Shows the disagreement there, and its cause."),
+        Gesture("Wheel", "Scrolls all rows together."),
+        Gesture("Click a name in the table", "Differences are to this tokenizer then."),
+        Gesture("Click “Vocabularies”", "Shows what two vocabularies share."),
+        Gesture("Click a token there", "Shows it on the Vocabulary screen."),
+        Gesture("Click ×", "Removes the tokenizer."),
+        Gesture("Click the tokenizer", "Opens the list of tokenizers: it changes the first row."),
+    )
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        self.fit(self.app.size)
+        palette = palette_of(self.app)
+        self.state = state = CompareState(self.session)
+        self.gloss = GlossView(self.session.live, state.rows(), palette, id="gloss")
+        self.table = LinkRows(palette, id="table")
+        self.card = LinkRows(palette, id="card")
+        self.vocabulary_rows = LinkRows(palette, id="vocabularies")
+        self.script_rows = LinkRows(palette, id="scripts")
+        empty = Static(_EMPTY, id="empty")
+        frame = Container(self.gloss, empty, self.script_rows, self.vocabulary_rows, id="lanes")
+        views = {
+            "tokens": self.gloss,
+            "scripts": self.script_rows,
+            "vocabularies": self.vocabulary_rows,
+        }
+        self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
+        self.compared = Compared(self, state, self._show_others, self._show_tokens)
+        self.figures = Table(self, state, self.table, self._show_view)
+        self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
+        self.scripts = Scripts(self, state, self.script_rows)
+        self.views = Views(self, frame, views, self._show_view)
+        self.answer_with(
+            self.disagreements,
+            self.compared,
+            self.figures,
+            self.vocabularies,
+            self.views,
+            TokenizerChoice(self),
+        )
+        self.views.show_view("tokens")
+        self._revision = self.session.live.revision
+        self._poll: Timer | None = None
+        yield self.title_bar
+        with Container(id="work"):
+            yield frame
+            yield Container(self.card, self.table, id="below")
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Load what was compared last."""
+        self.disagreements.forget()
+        self.compared.begin()
+        self.figures.read_prices()
+        self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
+        self.call_after_refresh(self.begin_answering)
+
+    def on_screen_resume(self) -> None:
+        """Take up what has become of the text on the Tokens screen."""
+        self._take_up()
+
+    def on_screen_suspend(self) -> None:
+        """Do nothing while another screen is shown."""
+        self.compared.rest()
+        if self._poll is not None:
+            self._poll.pause()
+
+    def on_unmount(self) -> None:
+        """Let go of the other tokenizers."""
+        self.compared.end()
+
+    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
+        """Show another tokenizer in the first row."""
+        self._take_up()
+
+    def _take_up(self) -> None:
+        live = self.session.live
+        self.compared.follow()
+        if live.revision != self._revision:
+            self._revision = live.revision
+            self.disagreements.forget()
+        self._show_rows()
+
+    def _look(self) -> None:
+        """Show more tokens: the Tokens screen encodes its own, and drawing what is seen."""
+        settled = all(one is None or one.settled for one in self.state.documents)
+        self._show_tokens()
+        if settled and self._poll is not None:
+            self._poll.pause()
+
+    def _show_others(self) -> None:
+        """Show other tokenizers."""
+        self.disagreements.forget()
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        self.set_class(self.session.live.n_chars == 0, "-empty")
+        self.gloss.set_rows(self.state.rows())
+        self.figures.show()
+        self._show_view()
+        self.show_keys()
+        if self._poll is not None and self.is_current:
+            self._poll.resume()
+
+    def _show_view(self) -> None:
+        """Show what is new in the view at the front, where it is not shown all the time."""
+        front = self.views.front
+        self.set_class(front != "tokens", "-other")
+        if front == "vocabularies":
+            self.vocabularies.show()
+        elif front == "scripts":
+            self.scripts.show()
+
+    def _reveal_tokens(self) -> None:
+        if self.views.front != "tokens":
+            self.views.show_view("tokens")
+
+    @on(RowsView.Picked)
+    def _picked(self, event: RowsView.Picked) -> None:
+        event.stop()
+        if isinstance(event.action, ToToken):
+            self.session.ask(ShowToken(event.action.token_id))
+
+    def _show_tokens(self) -> None:
+        """Show tokens that have become known."""
+        self.gloss.sync()
+        self.figures.show()
+        self._show_view()
+
+    # -- the lines above and below
+
+    def title_items(self) -> list[BarItem]:
+        """Name the tokenizer in use."""
+        return [tokenizer_item(self.session.tokenizer)]

@@ -1,0 +1,93 @@
+"""What the controllers of the Compare screen work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.compare.lanes import Track
+from tokviz.places import place_words, short_name
+from tokviz.tui.widgets.splits.rows import TokenRow
+
+if TYPE_CHECKING:
+    from tokviz.compare.lanes import Lane
+    from tokviz.live.document import LiveDocument
+    from tokviz.session import Session
+    from tokviz.tokenizer import Tokenizer
+
+MOST_OTHERS = 3
+"""So many tokenizers are compared with the one in use."""
+
+
+@dataclass(eq=False)
+class Other:
+    """A tokenizer that is compared with the one in use.
+
+    Attributes:
+        source: What loads it.
+        tokenizer: The tokenizer, None until it is loaded.
+        lane: The text in it, None until that is made.
+        error: Why it cannot be loaded.
+        asked: Counts the lanes that were asked for: the last one counts.
+    """
+
+    source: str
+    tokenizer: Tokenizer | None = None
+    lane: Lane | None = None
+    error: str = ""
+    asked: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call it, safe to show."""
+        tokenizer = self.tokenizer
+        return place_words(self.source)[0] if tokenizer is None else short_name(tokenizer.name)
+
+
+class CompareState:
+    """The tokenizers in order; the one in use is number 0 and has the text at hand."""
+
+    def __init__(self, session: Session) -> None:
+        """Take the session."""
+        self.session = session
+        self.others: list[Other] = []
+        self.base = 0
+        """The number of the tokenizer that the table compares with."""
+        self.n_words: int | None = None
+        """Words of the text, None until they are counted."""
+
+    @property
+    def live(self) -> LiveDocument:
+        """The text at hand."""
+        return self.session.live
+
+    @property
+    def names(self) -> list[str]:
+        """What to call every tokenizer."""
+        return [short_name(self.session.tokenizer.name), *(other.name for other in self.others)]
+
+    @property
+    def documents(self) -> list[LiveDocument | None]:
+        """The text in every tokenizer, None where it is not there yet."""
+        lanes = (other.lane for other in self.others)
+        return [self.live, *(None if lane is None else lane.document for lane in lanes)]
+
+    @property
+    def tokenizers(self) -> list[Tokenizer | None]:
+        """All of them, None for those that are not loaded."""
+        return [self.session.tokenizer, *(other.tokenizer for other in self.others)]
+
+    def rows(self) -> list[TokenRow]:
+        """Give the rows to stack, those that there are."""
+        pairs = zip(self.names, self.documents, strict=True)
+        return [TokenRow(name, document) for name, document in pairs if document is not None]
+
+    def tracks(self) -> list[Track]:
+        """Give what all of them hold now, for a thread to search."""
+        return [Track(document) for document in self.documents if document is not None]
+
+    @property
+    def row_names(self) -> list[str]:
+        """What to call the tokenizers that `rows` and `tracks` are of."""
+        pairs = zip(self.names, self.documents, strict=True)
+        return [name for name, document in pairs if document is not None]
