@@ -35,6 +35,7 @@ REQUESTS: dict[str, Request] = {
     "tokens": ShowScreen("tokens"),
     "chat": ShowConversation(CONVERSATION),
     "replay": ReplayRequest("gpt2", at=300),
+    "compare": ShowScreen("compare"),
     "vocabulary": ShowScreen("vocabulary"),
 }
 

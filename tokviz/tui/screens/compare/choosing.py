@@ -88,7 +88,7 @@ class Compared(Controller):
 
         self.ask(picker, picked)
 
-    @action("Remove the last tokenizer", "x", "delete", section="Tokenizers", footer="remove",
+    @action("Remove the last tokenizer", "x", "delete", section="Tokenizers",
             when=lambda self: bool(self._state.others), call="remove_tokenizer(0)")  # fmt: skip
     def remove_tokenizer(self, number: int) -> None:
         """Compare with one less. The × in the table removes another one."""

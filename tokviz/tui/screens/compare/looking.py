@@ -43,6 +43,11 @@ class Disagreements(Controller):
         self.span: tuple[int, int] | None = None
         """The bytes of the disagreement that is shown, None if none is."""
 
+    @property
+    def char(self) -> int:
+        """The character that the user looks at."""
+        return self._gloss.top if self._char is None else self._char
+
     def forget(self) -> None:
         """Show none: the text or the tokenizers are others."""
         self._steps.clear()
@@ -65,8 +70,7 @@ class Disagreements(Controller):
             footer="edit text", priority=False, words="type write")  # fmt: skip
     def edit_text(self) -> None:
         """Type on the Tokens screen, where the disagreement is. What you type shows up here."""
-        char = self._gloss.top if self._char is None else self._char
-        index = self._state.live.token_index_at(char)
+        index = self._state.live.token_index_at(self.char)
         self.session.ask(ShowScreen("tokens") if index is None else GoToToken(index))
 
     @on(PieceClicked)
@@ -96,8 +100,7 @@ class Disagreements(Controller):
         if self.span is not None:
             byte = self.span[0] + (step > 0)
         else:
-            char = self._gloss.top if self._char is None else self._char
-            byte = self._state.live.byte_offset(char)
+            byte = self._state.live.byte_offset(self.char)
         find = next_span if step > 0 else previous_span
         where = "below" if step > 0 else "above"
         self._search(

@@ -22,6 +22,7 @@ from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
@@ -39,9 +40,12 @@ class CompareScreen(TokvizScreen):
     SCREEN_ID = "compare"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
-    CONTROLLERS = (Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice)
+    CONTROLLERS = (
+        Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice, Explaining
+    )  # fmt: skip
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
+        RIGHT_CLICK,
         Gesture("Wheel", "Scrolls all rows together."),
         Gesture("Click a name in the table", "Differences are to this tokenizer then."),
         Gesture("Click “Vocabularies”", "Shows what two vocabularies share."),
@@ -80,6 +84,7 @@ class CompareScreen(TokvizScreen):
             self.vocabularies,
             self.views,
             TokenizerChoice(self),
+            Explaining(self, self._asked_why),
         )
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
@@ -89,6 +94,15 @@ class CompareScreen(TokvizScreen):
             yield frame
             yield Container(self.card, self.table, id="below")
         yield self.keys
+
+    def _asked_why(self) -> Asked | str:
+        """Mean the token of the first row where the user looks."""
+        live = self.session.live
+        return (
+            asked_at(live, self.disagreements.char, self.session.tokenizer)
+            if live.n_chars
+            else NO_TOKEN
+        )
 
     def on_mount(self) -> None:
         """Load what was compared last."""
