@@ -11,7 +11,6 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 
 from _report import Report, Target, arguments
 from _terminal import PROJECT
@@ -101,7 +100,7 @@ def main() -> None:
             columns, wanted = measure(name, label, text, options.runs)
             rows.append([name, label, *columns])
             targets += wanted
-    Report(f"bulk (tiktoken {version('tiktoken')})", COLUMNS, rows, targets).show(options.json)
+    Report("bulk", COLUMNS, rows, targets).show(options.json)
 
 
 if __name__ == "__main__":

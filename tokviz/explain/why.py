@@ -529,7 +529,7 @@ def character_words(character: str) -> str:
     if not character:
         return "nothing"
     if bytetext.has_raw_bytes(character):
-        return "a byte that is no part of a character"
+        return "a byte that is not part of a character"
     if character in _SPACES:
         return _SPACES[character]
     if character.isspace():

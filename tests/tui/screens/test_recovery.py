@@ -170,7 +170,7 @@ async def test_the_first_screen_says_that_a_conversation_was_not_saved_and_leads
         assert isinstance(screen, TokensScreen)
         await until(pilot, lambda: "Unsaved conversation" in bar_of(screen))
         assert "Later" in bar_of(screen)
-        await click(pilot, screen, "^L 2")
+        await click(pilot, screen, "^L 3")
         chat = app.screen
         assert isinstance(chat, ChatScreen)
         await until(pilot, lambda: chat.recovery.leftovers)

@@ -84,7 +84,7 @@ class ActionPalette(CommandPalette, Modal[None]):
         try:
             await _GATHER(self, search_value)
         except (NoMatches, KeyError):
-            if not self._is_over and self.is_current:
+            if not self._is_over and self.is_current and self.query(CommandList):
                 raise
 
     def _cancel_gather_commands(self) -> None:
