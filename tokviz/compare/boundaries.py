@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.compare.causes import Cause, Reason, reasons_of
 from tokviz.compare.figures import Figures, figures_of
-from tokviz.compare.side import Side
+from tokviz.compare.side import Side, shared_stretches
 from tokviz.compare.why_other import why_other
 from tokviz.encoding.specials import AllowedSpecial
 from tokviz.sentences import Sentence, said
@@ -171,10 +171,7 @@ def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
 
     if not sides:
         return np.empty(0, np.int64), np.empty((0, 2), np.int64)
-    shared = sides[0].borders
-    for side in sides[1:]:
-        shared = np.intersect1d(shared, side.borders, assume_unique=True)
-    stretches = np.stack([shared[:-1], shared[1:]], axis=1)
+    shared, stretches = shared_stretches([side.borders for side in sides])
     differ = np.zeros(len(stretches), bool)
     for side in sides[1:]:
         differ |= ~sides[0].same_in(stretches, side)

@@ -117,12 +117,12 @@ class Side:
         """
         import numpy as np
 
-        same = _none_in(stretches, np.setxor1d(self.borders, other.borders, assume_unique=True))
+        same = none_in(stretches, np.setxor1d(self.borders, other.borders, assume_unique=True))
         for end in (0, 1):
             same &= np.isin(stretches[:, end], self.borders)
             same &= np.isin(stretches[:, end], other.borders)
         unlike = sorted({place for place, _, _ in self.marks ^ other.marks})
-        return same & _none_in(stretches, np.array(unlike, np.int64))
+        return same & none_in(stretches, np.array(unlike, np.int64))
 
 
 def marks_of(
@@ -154,7 +154,24 @@ def marks_of(
     return marks
 
 
-def _none_in(stretches: Int64s, places: Int64s) -> Bools:
+def shared_stretches(borders: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
+    """Find the places that are borders of tokens in all tokenizers.
+
+    Args:
+        borders: Of each tokenizer, each place once, ascending.
+
+    Returns:
+        The places, shape (n,), and the stretches between neighbours, shape (n - 1, 2).
+    """
+    import numpy as np
+
+    shared = borders[0]
+    for others in borders[1:]:
+        shared = np.intersect1d(shared, others, assume_unique=True)
+    return shared, np.stack([shared[:-1], shared[1:]], axis=1)
+
+
+def none_in(stretches: Int64s, places: Int64s) -> Bools:
     """Tell for each stretch whether no place is behind its start and not behind its end."""
     import numpy as np
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokviz.compare.side import none_in, shared_stretches
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -61,14 +63,10 @@ def text_effect(a: Replay, b: Replay, text: str, parse_specials: bool = True) ->
     in_a, in_b = (
         replay.text(text, parse_specials).at(replay.n_merges).byte_ends for replay in (a, b)
     )
-    shared = np.intersect1d(in_a, in_b, assume_unique=True)
-    starts = np.concatenate([np.zeros(1, np.int64), shared[:-1]]) if len(shared) else shared
-    n_inside = [
-        np.searchsorted(ends, shared) - np.searchsorted(ends, starts, side="right")
-        for ends in (in_a, in_b)
-    ]
-    differ = (n_inside[0] > 0) | (n_inside[1] > 0)
-    spans = np.stack([starts[differ], shared[differ]], axis=1)
+    borders_a, borders_b = (np.concatenate([np.zeros(1, np.int64), ends]) for ends in (in_a, in_b))
+    _, stretches = shared_stretches([borders_a, borders_b])
+    only_in_one = np.setxor1d(borders_a, borders_b, assume_unique=True)
+    spans = stretches[~none_in(stretches, only_in_one)]
     return TextEffect(text.encode("utf-8", "surrogateescape"), in_a, in_b, spans)
 
 
