@@ -46,7 +46,7 @@ class GreetingScreen(TokvizScreen):
     CONTROLLERS = (Greeting,)
 
     def compose(self):
-        self.answer_with(Greeting(self))
+        Greeting(self)
         yield self.title_bar
         yield Static("Here one is greeted.")
         yield self.keys

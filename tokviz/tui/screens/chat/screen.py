@@ -36,6 +36,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -57,6 +58,7 @@ class ChatScreen(TokvizScreen):
         Files,
         Messages,
         Templates,
+        TokenizerChoice,
         Looking,
         GoTo,
         Rows,
@@ -113,18 +115,11 @@ class ChatScreen(TokvizScreen):
         self.templates = Templates(self, chat, self.rendered.refresh)
         one_part = OnePart(self, self.views, "-short")
         self.looking = Looking(self, chat, self.rendered, left, self.views, one_part)
-        self.answer_with(
-            self.files,
-            Messages(self, chat),
-            self.templates,
-            self.looking,
-            one_part,
-            GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token),
-            self.rows,
-            CopyConversation(self, chat, self.rendered),
-            self.recovery,
-            Explaining(self, self._asked_why),
-        )
+        Messages(self, chat)
+        TokenizerChoice(self)
+        GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
+        CopyConversation(self, chat, self.rendered)
+        Explaining(self, self._asked_why)
         yield self.title_bar
         yield self.recovery.bar
         with Container(id="work"):

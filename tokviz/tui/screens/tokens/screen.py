@@ -140,26 +140,16 @@ class TokensScreen(TokvizScreen):
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
-        self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
         self._pasted_edits = 0
-        self.answer_with(
-            self.files,
-            self.choice,
-            Reading(self, text, self.choice),
-            self.costs,
-            self.side,
-            one_part,
-            self.finding,
-            CopyTokens(self, text),
-            Editing(self, text),
-            self.decoding,
-            self.recovery,
-            Dropped(self, self.choice, self._take_back_paste),
-            Explaining(self, self._asked_why),
-        )
+        Finding(self, text)
+        Reading(self, text, self.choice)
+        CopyTokens(self, text)
+        Editing(self, text)
+        Dropped(self, self.choice, self._take_back_paste)
+        Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 
     def on_mount(self) -> None:
