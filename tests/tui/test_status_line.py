@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
+from textual.screen import Screen
 
-from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.widgets.status_line import (
     IdsNote,
     SelectionCounts,
@@ -140,16 +140,19 @@ def test_the_line_never_overflows(state: StatusState, width: int) -> None:
     assert segments[0].role == "count"
 
 
-class StatusApp(App[None]):
-    def __init__(self) -> None:
-        super().__init__()
-        self.toggled = 0
+class StatusScreen(Screen[None]):
+    toggled = 0
 
     def compose(self) -> ComposeResult:
         yield StatusLine()
 
-    def on_specials_toggled(self, event: SpecialsToggled) -> None:
+    def action_toggle_specials(self) -> None:
         self.toggled += 1
+
+
+class StatusApp(App[None]):
+    def get_default_screen(self) -> StatusScreen:
+        return StatusScreen()
 
 
 async def test_a_click_on_specials_asks_to_toggle_them() -> None:
@@ -162,7 +165,8 @@ async def test_a_click_on_specials_asks_to_toggle_them() -> None:
         await pilot.click(StatusLine, offset=(x, 0))
         await pilot.click(StatusLine, offset=(x + 3, 0))
         await pilot.click(StatusLine, offset=(3, 0))
-        assert app.toggled == 2
+        screen = app.screen
+        assert isinstance(screen, StatusScreen) and screen.toggled == 2
 
 
 async def test_the_same_numbers_draw_nothing() -> None:

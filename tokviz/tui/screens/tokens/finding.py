@@ -5,11 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from tokviz.session import ShowToken
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.messages import SlowPieceWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
@@ -63,11 +60,6 @@ class Finding(Controller):
             start = live.line_start(row)
             end = live.line_start(row + 1) - 1 if row + 1 < live.n_lines else live.n_chars
             go_to(min(start + target.column - 1, end))
-
-    @on(SlowPieceWanted)
-    def _slow_piece_wanted(self, message: SlowPieceWanted) -> None:
-        message.stop()
-        self.next_slow_piece()
 
     @action("Next slow piece", "alt+g", f"{LEADER} g", section="Find", words="regex pattern gap")
     def next_slow_piece(self) -> None:
