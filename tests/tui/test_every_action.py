@@ -375,7 +375,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "join_parts": second_message,
         "undo": done("delete_message"),
         "redo": done("delete_message", "undo"),
-        "view_tokens": done("show_view('ids')"),
+        "show_tokens": done("show_view('ids')"),
         "show_rows": dataset,
         "next_row": dataset,
         "previous_row": second_row,

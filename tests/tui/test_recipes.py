@@ -96,7 +96,7 @@ def _length(live, palette):
     '''How long the text is.'''
     return LengthPanel(live)
 
-panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", "alt+x", _length))
+panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", ("alt+x",), _length))
 importlib.reload(side)
 tokens.SCREEN = importlib.reload(screen).TokensScreen
 """

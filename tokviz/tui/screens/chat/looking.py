@@ -7,7 +7,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
-from tokviz.tui.actions import action, actions
+from tokviz.tui.actions import action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -59,20 +59,7 @@ class Looking(Controller):
         if not is_away:
             self._views.step(by)
 
-    @actions(
-        *(
-            action(
-                f"View: {kind.id}",
-                *kind.keys,
-                section="View",
-                id=f"view_{kind.id}",
-                help=kind.help,
-                call=f"show_view('{kind.id}')",
-                words="explain why",
-            )
-            for kind in VIEWS
-        )
-    )
+    @action_each(VIEWS, "{} view", call="show_view", section="View", words="explain why")
     def show_view(self, view: str) -> None:
         """Show the tokens in one of the ways there are."""
         self._show_side()

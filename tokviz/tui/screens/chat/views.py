@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
@@ -15,6 +15,7 @@ from textual.widgets import Static
 from tokviz.chat.lint import Finding
 from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
+from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.chat.findings import FindingList
 from tokviz.tui.widgets.mask.base import MaskView
@@ -24,28 +25,18 @@ from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 from tokviz.tui.widgets.turns import Turn, Turns
 
-
-class ViewKind(NamedTuple):
-    """A view: its id, its tab, its help and its keys."""
-
-    id: str
-    title: str
-    help: str
-    keys: tuple[str, ...] = ()
-
-
-VIEWS: tuple[ViewKind, ...] = (
-    ViewKind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
-    ViewKind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
-    ViewKind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
-    ViewKind(
+VIEWS = (
+    Kind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
+    Kind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
+    Kind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
+    Kind(
         "targets",
         "Targets",
         "What each position predicts, and which predictions are learned.",
         ("alt+t",),
     ),
-    ViewKind("roles", "Roles", "How many tokens each role has, and how many are learned."),
-    ViewKind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
+    Kind("roles", "Roles", "How many tokens each role has, and how many are learned."),
+    Kind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
 
