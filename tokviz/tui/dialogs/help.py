@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.tui.actions import Action, Gesture, keys_label
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint, ScrollDialog
 
 _KEYS_WIDTH = 19
 _TITLE_WIDTH = 34
@@ -114,7 +114,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(8, width))
 
 
-class HelpDialog(Dialog[None]):
+class HelpDialog(ScrollDialog):
     """Shows the keys, panels and mouse of a screen."""
 
     DEFAULT_CSS = """
@@ -125,15 +125,7 @@ class HelpDialog(Dialog[None]):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,question_mark,f1,enter", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,f1", "cancel", show=False)]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
         """Take what can be done, by keys and by the mouse."""
@@ -144,8 +136,8 @@ class HelpDialog(Dialog[None]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the page."""
-        with VerticalScroll(id="page", can_focus=False):
-            yield Static(id="help-text")
+        self.scrolled = VerticalScroll(Static(id="help-text"), id="page", can_focus=False)
+        yield self.scrolled
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -166,21 +158,7 @@ class HelpDialog(Dialog[None]):
         self.call_after_refresh(self._lay_out)
 
     def _lay_out(self) -> None:
-        width = self.query_one("#page").scrollable_content_region.width - 2
+        width = self.scrolled.scrollable_content_region.width - 2
         if width > 0 and width != self._width:
             self._width = width
             self.query_one("#help-text", Static).update(help_content(self._sections, width))
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by lines."""
-        self.query_one("#page").scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        page = self.query_one("#page")
-        page.scroll_relative(y=step * max(1, page.size.height - 1), animate=False)
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        page = self.query_one("#page")
-        page.scroll_to(y=0 if side < 0 else page.max_scroll_y, animate=False)

@@ -16,7 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint, ScrollDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
@@ -28,7 +28,7 @@ Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(Dialog[None]):
+class WhyDialog(ScrollDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -42,13 +42,7 @@ class WhyDialog(Dialog[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,w,shift+f1", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
+        Binding("w,shift+f1", "cancel", show=False),
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
@@ -85,7 +79,7 @@ class WhyDialog(Dialog[None]):
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.view = RowsView(id="why")
+        self.scrolled = self.view = RowsView(id="why")
 
     def compose_body(self) -> ComposeResult:
         """Yield the rows."""
@@ -185,15 +179,3 @@ class WhyDialog(Dialog[None]):
     def _copy_requested(self, message: CopyRequested) -> None:
         message.stop()
         self._copy(message.text, message.what)
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
-        self.view.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.action_scroll(step * max(1, self.view.size.height - 1))
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.session import (
     GoToToken,
     Request,
@@ -305,7 +306,9 @@ class TokensScreen(TokvizScreen):
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
+                notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
+                if live.n_raw_bytes
+                else (),
                 tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
@@ -330,7 +333,3 @@ def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
     if not pieces:
         return None
     return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)
-
-
-def _raw_note(n_bytes: int) -> str:
-    return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"

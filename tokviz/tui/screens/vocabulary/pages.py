@@ -12,7 +12,6 @@ from tokviz.formats.report import FileFinding, Report
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.vocabulary.columns import shown_label
 from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
 from tokviz.tui.screens.vocabulary.overview import overview_rows
@@ -20,6 +19,7 @@ from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.lists import RowList
@@ -227,7 +227,7 @@ class Pages(Controller):
         if not self._trail:
             return []
         before = self._trail[-2] if len(self._trail) > 1 else self._table.token_id
-        label = "" if before is None else shown_label(index.tokenizer.token_bytes(before))
+        label = "" if before is None else label_of(index.tokenizer.token_bytes(before))
         back = Step(-1)
         return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
 

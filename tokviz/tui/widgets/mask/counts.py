@@ -9,6 +9,7 @@ from textual.content import Content
 
 from tokviz.chat.render import Rendering
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS
@@ -188,9 +189,7 @@ def message_note(counts: PartCounts, message: int) -> str:
     count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
     if count is None:
         return "no tokens"
-    parts = (
-        [f"{count.tokens:,} token{'s' * (count.tokens != 1)}"] if count.tokens or not cut else []
-    )
+    parts = [counted(count.tokens, "token")] if count.tokens or not cut else []
     if count.learned:
         parts.append(f"{count.learned:,} learned")
     if cut:
