@@ -838,7 +838,7 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
             ("51", "The rows go from 1 to 50."),
             ("m3", "The messages go from 1 to 2."),
             ("#9999", "The tokens go from 0 to"),
-            ("x", "Type 12 for a row (1 to 50)"),
+            ("x", "Type 12 for a row"),
         ):
             await go_to(typed)
             assert said in screen_text(app)
