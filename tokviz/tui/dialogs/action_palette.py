@@ -20,7 +20,6 @@ from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import doable, key_label
-from tokviz.tui.dialogs.base import field_row, rule
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
@@ -122,10 +121,7 @@ class ActionPalette(ListDialog[Offer, Offer]):
     """Its result is what is to be done."""
 
     DEFAULT_CSS = """
-    ActionPalette {
-        #about { height: 3; color: $text-muted; }
-        &.-short #about { display: none; }
-    }
+    ActionPalette #about { height: 2; }
     """
 
     dialog_title = "All actions"
@@ -139,10 +135,7 @@ class ActionPalette(ListDialog[Offer, Offer]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and what the highlighted offer does."""
-        yield field_row(Field(placeholder="Action, tokenizer or training"))
-        yield rule()
-        yield self.rows
-        yield rule()
+        yield from self.compose_search(Field(placeholder="Action, tokenizer or training"))
         yield About(id="about")
 
     def on_mount(self) -> None:
