@@ -301,8 +301,8 @@ async def test_the_list_of_findings_is_walked_by_keys_and_leads_to_the_messages(
         places = [finding.message_index for finding in screen.rendered.findings]
         await pilot.press("alt+g", "f5")
         assert screen.views.findings.has_focus
-        for index in (0, 1):
-            await pilot.press("down", "enter")
+        for index, keys in enumerate((["enter"], ["down", "enter"])):
+            await pilot.press(*keys)
             await settle(pilot)
             assert screen.chat.place == PartPlace(places[index] or 0)
             assert screen.messages.editor.has_focus

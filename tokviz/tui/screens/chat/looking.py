@@ -16,9 +16,10 @@ from tokviz.tui.screens.chat.views import VIEWS, ChatViews
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.flow import ToFinding
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.turns import Turns
 
 
@@ -112,10 +113,11 @@ class Looking(Controller):
         self._go_to_finding(index)
         self.say(findings[index].message, "warning")
 
-    @on(RowList.Picked, "#view-findings")
-    def _finding_picked(self, message: RowList.Picked) -> None:
+    @on(RowsView.Picked)
+    def _finding_picked(self, message: RowsView.Picked) -> None:
         message.stop()
-        self._go_to_finding(message.row.number)
+        if isinstance(message.action, ToFinding):
+            self._go_to_finding(message.action.number)
 
     def _go_to_finding(self, index: int) -> None:
         findings = self._rendered.findings

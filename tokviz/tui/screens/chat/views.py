@@ -17,12 +17,13 @@ from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.chat.findings import FindingList
+from tokviz.tui.screens.chat.findings import finding_rows
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
+from tokviz.tui.widgets.rows_view import LinkRows
 from tokviz.tui.widgets.turns import Turn, Turns
 
 VIEWS = (
@@ -64,12 +65,12 @@ class ChatViews(Container):
         self.pin: int | None = None
         self._roles: Sequence[str] = ()
         self._counts = NOTHING
-        self._findings: Sequence[Finding] = ()
+        self._findings = self._listed = list[Finding]()
         self._said = ("", "")
         self._table_rows = 0
         self._explained: object = None
         self._roles_table = Static(id="roles-table")
-        self.findings = FindingList(id="view-findings")
+        self.findings = LinkRows(id="view-findings")
         makers: dict[str, Callable[[], Widget]] = {
             "tokens": partial(self._make_flow, "text", "view-tokens"),
             "ids": partial(self._make_flow, "ids", "view-ids"),
@@ -143,7 +144,7 @@ class ChatViews(Container):
         counts: PartCounts,
         problem: str,
         waiting: str,
-        findings: Sequence[Finding],
+        findings: list[Finding],
         pin: int | None,
     ) -> None:
         """Show other tokens.
@@ -180,7 +181,9 @@ class ChatViews(Container):
         elif view is self.findings:
             # A problem is a finding too, which comes a moment later.
             problem, waiting = self._said
-            self.findings.show_findings(self._findings, "Checking…" if problem else waiting)
+            rows = partial(finding_rows, self._findings, "Checking…" if problem else waiting)
+            is_other, self._listed = self._findings is not self._listed, self._findings
+            self.findings.show(rows, from_top=is_other)
         elif self.turns.shown == "roles":
             self._show_roles()
 
