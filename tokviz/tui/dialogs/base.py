@@ -16,7 +16,6 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.style import Style
-from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
@@ -252,32 +251,3 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         line = self.query_one(".error", Static)
         line.update(Content(safe(message)))
         line.display = bool(message)
-
-
-class ScrollDialog(Dialog[None]):
-    """A dialog to read, which scrolls by any key that readers of long texts know."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
-    ]
-
-    scrolled: Widget
-    """What scrolls."""
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
-        self.scrolled.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.action_scroll(step * max(1, self.scrolled.size.height - 1))
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        self.scrolled.scroll_to(y=0 if side < 0 else self.scrolled.max_scroll_y, animate=False)

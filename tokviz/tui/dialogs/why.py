@@ -8,20 +8,18 @@ from functools import partial
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Hint, ScrollDialog
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.scroll_dialog import ScrollDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.flow import Row, flow, words_of
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.why_rows import why_rows
 
 Pick = Callable[[Callable[[str], object]], object]
@@ -38,7 +36,6 @@ class WhyDialog(ScrollDialog):
     WhyDialog {
         #dialog { width: 76; }
         &.-two #dialog { width: 150; }
-        #why { height: 1fr; background: transparent; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,12 +76,6 @@ class WhyDialog(ScrollDialog):
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.scrolled = self.view = RowsView(id="why")
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
-        yield Static(classes="error")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -133,10 +124,8 @@ class WhyDialog(ScrollDialog):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        self._second = ""
-        self.remove_class("-two")
+        self._show_beside("")
         self.show_error(why("The second tokenizer cannot be loaded", error))
-        self.show_hints()
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
@@ -156,18 +145,20 @@ class WhyDialog(ScrollDialog):
 
     def _take_second(self, source: str) -> None:
         self.show_error("")
-        self._second = source
-        self.set_class(True, "-two")
-        self.show_hints()
+        self._show_beside(source)
         self._work_out()
+
+    def _show_beside(self, source: str) -> None:
+        """Make room for a second tokenizer, or for none."""
+        self._second = source
+        self.set_class(bool(source), "-two")
+        self.show_hints()
 
     def action_alone(self) -> None:
         """Show no second tokenizer any more."""
         if self._second:
-            self._second = ""
             self._alone()
-            self.remove_class("-two")
-            self.show_hints()
+            self._show_beside("")
             self._take(self.answers[:1])
 
     def action_copy(self) -> None:
