@@ -7,10 +7,10 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from tokviz.errors import PatternError
 from tokviz.tui.widgets.status_line import (
     IdsNote,
     SelectionCounts,
-    SlowNote,
     StatusLine,
     StatusState,
     duration,
@@ -67,12 +67,15 @@ def test_the_selection_has_counts_of_its_own() -> None:
     assert line(state, 60).endswith(" · 3 selected")
 
 
+SLOW = PatternError("(a|a)+", "takes too long", place=1234, piece="'zzz'…")
+
+
 def test_the_slow_piece_is_named_where_there_is_room_and_told_where_there_is_none() -> None:
-    state = USUAL._replace(slow=SlowNote(1, 1234, "'zzz'…"))
+    state = USUAL._replace(slow=[SLOW])
     assert "⚠ slow piece at character 1,234: 'zzz'…" in line(state, 200)
     assert "⚠ slow piece" in line(state, 80)
     assert "⚠ slow" in line(state, 40)
-    several = state._replace(slow=SlowNote(3, 1234, "'zzz'…"))
+    several = state._replace(slow=[SLOW] * 3)
     assert "⚠ 3 slow pieces, the first at character 1,234: 'zzz'…" in line(several, 200)
 
 

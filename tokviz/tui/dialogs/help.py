@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 
 from tokviz.tui.actions import Action, Gesture, keys_label
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.scroll_dialog import ScrollDialog
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.widgets.flow import Row, Span
 
 _KEYS_WIDTH = 19
@@ -104,7 +104,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(8, width))
 
 
-class HelpDialog(ScrollDialog):
+class HelpDialog(PageDialog):
     """Shows the keys, panels and mouse of a screen."""
 
     DEFAULT_CSS = """

@@ -15,7 +15,7 @@ from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.scroll_dialog import ScrollDialog
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
@@ -26,7 +26,7 @@ Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(ScrollDialog):
+class WhyDialog(PageDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.

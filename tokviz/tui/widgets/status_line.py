@@ -10,6 +10,7 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
@@ -53,16 +54,6 @@ class CostNote(NamedTuple):
     """Whether the text does not fit into the context window."""
 
 
-class SlowNote(NamedTuple):
-    """The pieces on which the split pattern takes too long."""
-
-    n_pieces: int
-    place: int
-    """The character at which the first begins."""
-    piece: str
-    """How it begins."""
-
-
 class IdsNote(NamedTuple):
     """That the text is nothing but token ids."""
 
@@ -94,7 +85,8 @@ class StatusState(NamedTuple):
     """False until the vocabulary is loaded: no token can be counted before."""
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
-    slow: SlowNote | None = None
+    slow: Sequence[PatternError] = ()
+    """The pieces on which the split pattern takes too long."""
     ids: IdsNote | None = None
 
 
@@ -160,7 +152,7 @@ def _parts(state: StatusState) -> Iterator[_Part]:
         yield _progress(state)
     elif state.seconds is not None:
         yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
-    if state.slow is not None:
+    if state.slow:
         yield _slow(state.slow)
     if state.ids is not None:
         yield _ids(state.ids)
@@ -196,14 +188,14 @@ def _cost(note: CostNote) -> _Part:
     )  # fmt: skip
 
 
-def _slow(note: SlowNote) -> _Part:
-    many = note.n_pieces > 1
-    short = f"⚠ {counted(note.n_pieces, 'slow piece')}" if many else "⚠ slow piece"
+def _slow(pieces: Sequence[PatternError]) -> _Part:
+    many = len(pieces) > 1
+    short = f"⚠ {counted(len(pieces), 'slow piece')}" if many else "⚠ slow piece"
     first = ", the first" if many else ""
-    where = f"at character {note.place:,}"
+    where = f"at character {pieces[0].place or 0:,}"
     return _Part(
         "slow",
-        [(0, f"{short}{first} {where}: {safe(note.piece)}"), (2, f"{short}{first} {where}"),
+        [(0, f"{short}{first} {where}: {safe(pieces[0].piece)}"), (2, f"{short}{first} {where}"),
          (5, short), (12, "⚠ slow"), (15, "")],
     )  # fmt: skip
 

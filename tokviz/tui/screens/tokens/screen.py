@@ -47,10 +47,9 @@ from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
+from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
-    from tokviz.errors import PatternError
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
@@ -313,7 +312,7 @@ class TokensScreen(TokvizScreen):
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
-                slow=_slow_note(live.slow_pieces()),
+                slow=live.slow_pieces(),
                 ids=self.decoding.note,
             )
         )
@@ -327,9 +326,3 @@ class TokensScreen(TokvizScreen):
     def fitted(self) -> None:
         """Show in the panels what there is room for now."""
         self.side.sync()
-
-
-def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
-    if not pieces:
-        return None
-    return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)

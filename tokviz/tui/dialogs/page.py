@@ -12,7 +12,7 @@ from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.widgets.rows_view import RowsView
 
 
-class ScrollDialog(Dialog[None]):
+class PageDialog(Dialog[None]):
     """A dialog to read, which scrolls by any key that readers of long texts know."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -26,7 +26,7 @@ class ScrollDialog(Dialog[None]):
     ]
 
     DEFAULT_CSS = """
-    ScrollDialog RowsView { height: 1fr; background: transparent; }
+    PageDialog RowsView { height: 1fr; background: transparent; }
     """
 
     def __init__(self) -> None:
