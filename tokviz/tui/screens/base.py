@@ -72,7 +72,7 @@ class TokvizScreen(Screen[None]):
         self._owners: dict[str, tuple[Action, object]] = {
             found.method: (found, self) for found in declared_by(type(self))
         }
-        self._handlers: list[tuple[Handler, Controller]] = []
+        self._controllers: list[Controller] = []
         self.has_begun = False
         """Whether it shows what it begins with, and can take input."""
         self._answers = False
@@ -102,7 +102,7 @@ class TokvizScreen(Screen[None]):
         for found in declared_by(type(controller)):
             self._owners[found.method] = found, controller
             setattr(self, PREFIX + found.method, getattr(controller, found.method))
-        self._handlers += [(handler, controller) for handler in controller.handlers]
+        self._controllers.append(controller)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what makes no sense now."""
@@ -113,12 +113,13 @@ class TokvizScreen(Screen[None]):
         self, method_name: str, message: Message
     ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
         yield from super()._get_dispatch_methods(method_name, message)
-        for (kind, selectors, name), controller in self._handlers:
-            if isinstance(message, kind) and all(
-                match(selector, getattr(message, attribute))
-                for attribute, selector in selectors.items()
-            ):
-                yield type(self), getattr(controller, name)
+        for controller in self._controllers:
+            for kind, selectors, name in controller.handlers:
+                if isinstance(message, kind) and all(
+                    match(selector, getattr(message, attribute))
+                    for attribute, selector in selectors.items()
+                ):
+                    yield type(self), getattr(controller, name)
 
     # -- what every screen does
 
@@ -143,9 +144,11 @@ class TokvizScreen(Screen[None]):
         self.app.post_message(Begun())
 
     def on_unmount(self) -> None:
-        """Hear of nothing any more."""
+        """Hear of nothing any more, and end what runs in the background."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
+        for controller in self._controllers:
+            controller.end()
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""
@@ -216,8 +219,8 @@ class TokvizScreen(Screen[None]):
     # -- what would be lost
 
     def unsaved(self) -> list[str]:
-        """Name what the end of the app would lose; by default there is nothing."""
-        return []
+        """Name what the end of the app would lose."""
+        return [name for controller in self._controllers for name in controller.unsaved()]
 
     def ask_to_end(self, go_on: Callable[[], object]) -> Screen[Any] | None:
         """Ask about what goes on and would end with the app; by default nothing does.
@@ -231,7 +234,9 @@ class TokvizScreen(Screen[None]):
         return None
 
     def keep(self) -> None:
-        """Write down what the end of the app would lose; by default there is nothing."""
+        """Write down what the end of the app would lose."""
+        for controller in self._controllers:
+            controller.keep()
 
     # -- requests
 
@@ -327,6 +332,16 @@ class Controller:
     def settings(self) -> Settings:
         """The remembered choices."""
         return self.session.settings
+
+    def unsaved(self) -> list[str]:
+        """Name what the end of the app would lose; by default there is nothing."""
+        return []
+
+    def keep(self) -> None:
+        """Write that down; by default there is nothing."""
+
+    def end(self) -> None:
+        """End what runs in the background, since the screen goes; by default nothing does."""
 
     def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
         """Show a dialog, and take the answer unless the user gave none."""

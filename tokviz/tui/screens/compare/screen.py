@@ -115,10 +115,6 @@ class CompareScreen(TokvizScreen):
         if self._poll is not None:
             self._poll.pause()
 
-    def on_unmount(self) -> None:
-        """Let go of the other tokenizers."""
-        self.compared.end()
-
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer in the first row."""
         self._take_up()

@@ -172,20 +172,6 @@ class TokensScreen(TokvizScreen):
         self.costs.read()
         self.begin_answering()
 
-    def unsaved(self) -> list[str]:
-        """Name what is not saved."""
-        return self.files.safe.names()
-
-    def keep(self) -> None:
-        """Write down what is not saved."""
-        self.files.safe.keep()
-
-    def on_unmount(self) -> None:
-        """End what runs in the background."""
-        self.encoding.end()
-        self.files.safe.end()
-        self.recovery.end()
-
     # -- the document has changed
 
     def _edited(self) -> None:

@@ -78,11 +78,6 @@ class TrainScreen(TokvizScreen):
         """Ask what becomes of a training that goes on."""
         return self.training.ask_to_stop(go_on, ", then quit")
 
-    def on_unmount(self) -> None:
-        """End the children."""
-        self.compiling.end()
-        self.training.end()
-
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Name another tokenizer."""
         self.show_title()
