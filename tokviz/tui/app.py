@@ -573,7 +573,7 @@ def explained_on(screen_id: str) -> list[Action]:
 
 def gestures_on(screen_id: str) -> list[Gesture]:
     """List what the mouse does on a screen."""
-    return [*screen_class(screen_id).gestures(), *GESTURES]
+    return [*screen_class(screen_id).GESTURES, *GESTURES]
 
 
 _SAFE = SafeLineFilter()

@@ -30,7 +30,7 @@ from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
-from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
+from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
@@ -52,6 +52,7 @@ class TokvizScreen(Screen[None]):
     """Its name: the app's mode, the class that `Request.screen` names."""
     CONTROLLERS: ClassVar[tuple[type[Controller], ...]] = ()
     GESTURES: ClassVar[tuple[Gesture, ...]] = ()
+    """What the mouse does, for the help page."""
     LOW_LINES: ClassVar[int] = 30
     """A terminal of fewer lines is "-low"."""
     BROAD_COLUMNS: ClassVar[int] = 150
@@ -91,11 +92,6 @@ class TokvizScreen(Screen[None]):
     def parts(cls) -> Sequence[type[Widget]]:
         """Name the widgets that declare actions of their own, for the help; by default none."""
         return ()
-
-    @classmethod
-    def gestures(cls) -> Sequence[Gesture]:
-        """List what the mouse does, for the help page."""
-        return cls.GESTURES
 
     def answer_with(self, controller: Controller) -> None:
         """Let a controller do its actions and receive its messages from now on."""
@@ -160,8 +156,8 @@ class TokvizScreen(Screen[None]):
             self.show_title()
 
     def title_items(self) -> Sequence[BarItem]:
-        """Give the right end of the title bar; by default there is nothing to say."""
-        return ()
+        """Give the right end of the title bar: by default the tokenizer at hand."""
+        return [tokenizer_item(self.session.tokenizer)]
 
     def show_keys(self) -> None:
         """Show the keys of what has the keyboard, of the screen and of the app."""
@@ -211,6 +207,7 @@ class TokvizScreen(Screen[None]):
         tokenizer = self.session.tokenizer
         if self.is_current and self.is_mounted and tokenizer is not self._tokenizer:
             self._tokenizer = tokenizer
+            self.show_title()
             self.tokenizer_changed(tokenizer)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:

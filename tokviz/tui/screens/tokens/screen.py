@@ -28,7 +28,6 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
 from tokviz.tui.screens.one_part import OnePart
@@ -45,7 +44,6 @@ from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
-from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
@@ -195,7 +193,6 @@ class TokensScreen(TokvizScreen):
         self.decoding.look()
         self._show_tokens()
         self._show_name()
-        self.show_title()
         self.encoding.start()
 
     def _show_tokens(self) -> None:
@@ -268,10 +265,6 @@ class TokensScreen(TokvizScreen):
         self.text.replace_all(message.text)
 
     # -- the lines above and below
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer."""
-        return [tokenizer_item(self.live.tokenizer)]
 
     def _show_name(self) -> None:
         session = self.session

@@ -9,9 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
-from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.scaling import Scaling
@@ -23,7 +21,6 @@ from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Compiling, Training
-from tokviz.tui.widgets.bar import BarItem
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
@@ -77,14 +74,6 @@ class TrainScreen(TokvizScreen):
     def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
         """Ask what becomes of a training that goes on."""
         return self.training.ask_to_stop(go_on, ", then quit")
-
-    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        """Name another tokenizer."""
-        self.show_title()
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer at hand."""
-        return [tokenizer_item(self.session.tokenizer)]
 
     def fitted(self) -> None:
         """Set the words for the width there is."""
