@@ -34,9 +34,9 @@ def test_every_token_is_found_and_no_other(
     path.write_bytes(pack(tokens))
     packed = PackedRanks(path)
     assert packed.tokens() == tokens
-    assert [packed.get(token) for token in tokens] == list(range(len(tokens)))
+    assert [packed.id_of(token) for token in tokens] == list(range(len(tokens)))
     assert [packed.token(rank) for rank in range(len(tokens))] == tokens
-    assert packed.get(other) == (tokens.index(other) if other in tokens else None)
+    assert packed.id_of(other) == (tokens.index(other) if other in tokens else None)
 
 
 def test_tiktoken_form_round_trips() -> None:

@@ -22,7 +22,7 @@ tokens = st.lists(
 def by_ranks(extra):
     ranks = BASE | {token: 256 + number for number, token in enumerate(extra)}
     packed = pack_ranks((rank, token) for token, rank in ranks.items())
-    return tokviz.Tokenizer.from_ranks(packed, split_pattern="none"), ranks
+    return tokviz.Tokenizer.of(packed, split_pattern="none"), ranks
 
 
 @given(tokens, st.lists(words, min_size=1, max_size=8))

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from tokviz.encoding.encoded import Bulk
-from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.encoding.encoded import Columns
 
 Merge = tuple[bytes, bytes]
 """The left and the right token of a merge."""
 
 
-class Model(Protocol):
-    """A vocabulary without its special tokens, and how pieces of text become its tokens."""
+class Tables(Protocol):
+    """A vocabulary without its special tokens, and what merges its tokens.
 
-    source: Any
-    """What looks up its tokens and merges: a `RankSource` or a `MergeSource`."""
+    Attributes:
+        by_ranks: Whether any two neighbours merge whose concatenation has a rank; a token's id is
+            its rank then. Otherwise two neighbours merge if this very pair is listed.
+    """
 
-    bulk: Bulk
-    """Its compiled encoder, if there is one."""
+    by_ranks: bool
+
+    def ids(self) -> Sequence[int]:
+        """List every id, ascending."""
+        ...
+
+    def tokens(self) -> list[bytes]:
+        """List the tokens of these ids."""
+        ...
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -27,10 +35,6 @@ class Model(Protocol):
 
     def id_of(self, token: bytes) -> int | None:
         """Give a token's id, None if there is no such token."""
-        ...
-
-    def ids(self) -> Sequence[int]:
-        """List every id, ascending."""
         ...
 
     def rank(self, token_id: int) -> int | None:
@@ -53,14 +57,6 @@ class Model(Protocol):
         """List all merges, lowest rank first."""
         ...
 
-    def encode(self, text: str) -> list[int]:
-        """Encode byte text that holds no special token."""
-        ...
-
-    def prepare(self) -> None:
-        """Do now what would otherwise delay the first long text."""
-        ...
-
-    def with_pattern(self, split_pattern: SplitPattern) -> Model:
-        """Make a model of the same vocabulary and merges that cuts text by another pattern."""
+    def columns(self) -> Columns:
+        """Give the tokens and merges as compiled code takes them."""
         ...

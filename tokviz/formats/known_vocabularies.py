@@ -120,7 +120,7 @@ def known_by_content(tokens: Sequence[bytes]) -> Known | None:
     """Find whose vocabulary the tokens are, by rank, for certain."""
     for name, known in _BY_TOKENS.items():
         ranks = PackedRanks(asset_path(f"vocab/{name}"))
-        if ranks.n_tokens == len(tokens) and ranks.tokens() == tokens:
+        if len(ranks.ids()) == len(tokens) and ranks.tokens() == tokens:
             return known
     return None
 

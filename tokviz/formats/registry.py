@@ -50,7 +50,7 @@ class BuiltinTokenizer(NamedTuple):
 
     def load(self) -> Tokenizer:
         """Make the tokenizer; its tables are built when first needed."""
-        tokenizer = Tokenizer.from_ranks(
+        tokenizer = Tokenizer.of(
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
             split_pattern=self.split_pattern,
