@@ -146,11 +146,6 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
             before = role
 
 
-def roles_are_wrong(conversation: Conversation) -> bool:
-    """Tell whether the roles are out of order."""
-    return any(True for _ in _roles_out_of_order(conversation, frozenset()))
-
-
 def _wrong_place(role: str, before: str, index: int) -> str | None:
     first = before in ("", "system", "developer")
     if role in ("system", "developer"):
@@ -174,7 +169,7 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
 
 
 def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
-    search = search_of(specials)
+    search = _search_of(specials)
     for index, message in enumerate(conversation.messages):
         for part in message.parts:
             found = search(part.text)
@@ -189,7 +184,7 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
 
 
 @lru_cache(maxsize=32)
-def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
+def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
     """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
     pattern = pattern_of_specials(specials)
     if pattern is None:
@@ -218,7 +213,7 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
         return finding
     index = finding.message_index
     specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    found = search_of(specials)(conversation.messages[index].text)
+    found = _search_of(specials)(conversation.messages[index].text)
     first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
     tokens = [
         token
