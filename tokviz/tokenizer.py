@@ -414,7 +414,7 @@ class Tokenizer:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
         """
         listed = list(ids)
-        known = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
+        known = {token_id: self.bytes_of(token_id) for token_id in set(listed)}
         tokens = {token_id: token for token_id, token in known.items() if token is not None}
         if len(tokens) < len(known):
             index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
@@ -527,7 +527,7 @@ class Tokenizer:
         Raises:
             TokenIdError: If the id is not in the vocabulary.
         """
-        token = self._bytes_of(token_id)
+        token = self.bytes_of(token_id)
         if token is None:
             raise TokenIdError(token_id, self.name, self.n_vocab)
         return token
@@ -563,10 +563,11 @@ class Tokenizer:
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does."""
-        is_ordinary = self._bytes_of(token_id) is not None and not self.is_special(token_id)
+        is_ordinary = self.bytes_of(token_id) is not None and not self.is_special(token_id)
         return self.tables.merge_of(token_id) if is_ordinary else None
 
-    def _bytes_of(self, token_id: int) -> bytes | None:
+    def bytes_of(self, token_id: int) -> bytes | None:
+        """Give a token's bytes, None if the id is not in the vocabulary."""
         special = self._special_bytes.get(token_id)
         return self.tables.token(token_id) if special is None else special
 

@@ -15,6 +15,7 @@ from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.encoding.specials import pattern_of_specials
 from tokviz.formats.report import SEVERITIES, Severity
+from tokviz.listing import common_beginning
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
@@ -190,7 +191,7 @@ def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
     if pattern is None:
         return lambda text: None
     # Looking for what they all begin with is a hundred times as fast.
-    prefix = _common_prefix(min(specials), max(specials))
+    prefix = common_beginning(specials)
 
     def search(text: str) -> str | None:
         if prefix not in text:
@@ -199,12 +200,6 @@ def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
         return None if match is None else match.group()
 
     return search
-
-
-def _common_prefix(first: str, last: str) -> str:
-    """Give what two texts, and all that sort between them, begin with."""
-    n = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-    return first if n is None else first[:n]
 
 
 def _with_token(finding: Finding, conversation: Conversation, rendering: Rendering) -> Finding:
