@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokviz import bytetext
 from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merge_list import ListedMerges
-from tokviz.encoding.model import Merge, Tables
+from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
+from tokviz.encoding.packed import Tables
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes

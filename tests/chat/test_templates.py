@@ -17,7 +17,7 @@ from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationE
 from tokviz.chat.lint import lint
 from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
 

@@ -20,8 +20,7 @@ from tokviz.encoding.bulk import BulkEncoder
 from tokviz.encoding.encoded import Encoded
 from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merge_list import ListedMerges
-from tokviz.encoding.merging import merge_piece
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge, merge_piece
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 

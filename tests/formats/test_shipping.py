@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tokviz.encoding.packed import pack_ranks
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.packed import pack_ranks
 from tokviz.formats.shipping import from_parts, to_parts
 from tokviz.tokenizer import Tokenizer
 

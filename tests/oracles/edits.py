@@ -8,7 +8,7 @@ from functools import cache
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tokviz.assets import asset_path
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer import Tokenizer
 

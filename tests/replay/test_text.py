@@ -15,8 +15,8 @@ from tests.oracles.nasty import byte_texts, texts
 from tests.oracles.replay import encode_by_ranks_below
 from tests.profiles import examples
 from tokviz import bytetext
+from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import VocabularyError
-from tokviz.formats.packed import pack_ranks
 from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.encoding.encoded import Encoded, Segments, piece_ends
 from tokviz.encoding.merging import merge_piece
-from tokviz.encoding.model import Tables
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import split
 
 if TYPE_CHECKING:
     from tokviz.encoding.bulk import BulkEncoder
+    from tokviz.encoding.packed import Tables
 
 SHORT_TEXT = 4096
 """Characters up to which a text is not worth loading compiled code or building tables."""

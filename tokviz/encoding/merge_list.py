@@ -9,8 +9,7 @@ from itertools import accumulate, chain
 from typing import TypeVar
 
 from tokviz.encoding.encoded import Columns
-from tokviz.encoding.merging import PairRank, merge_piece
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge, PairRank, merge_piece
 from tokviz.errors import VocabularyError
 
 Item = TypeVar("Item", bound=Hashable)

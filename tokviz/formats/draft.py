@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from os import fspath
 
 from tokviz import bytetext
-from tokviz.encoding.model import Merge, Tables
+from tokviz.encoding.merging import Merge
+from tokviz.encoding.packed import Tables, pack_merges, pack_ranks
 from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
-from tokviz.formats.packed import pack_merges, pack_ranks
 from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer

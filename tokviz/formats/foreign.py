@@ -16,6 +16,7 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
+from tokviz.encoding.packed import PackedMerges
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
@@ -24,7 +25,6 @@ from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
-from tokviz.formats.packed import PackedMerges
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
 from tokviz.formats.spelling import Spelling

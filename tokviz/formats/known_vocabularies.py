@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import resolve_name
 
 

@@ -11,9 +11,9 @@ from threading import Lock
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
+from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import InputFileError, UnknownTokenizerError
 from tokviz.files import StrPath
-from tokviz.formats.packed import PackedRanks
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 

@@ -8,9 +8,8 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from tokviz.child.protocol import Body, pack, unpack
-from tokviz.encoding.model import Tables
+from tokviz.encoding.packed import PackedMerges, PackedRanks, Tables
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.packed import PackedMerges, PackedRanks
 from tokviz.formats.report import FileFinding, Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer

@@ -27,7 +27,7 @@ from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.child.runner import JobDroppedError
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_builtin

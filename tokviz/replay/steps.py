@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokviz.bpe.history import TrainingHistory
-    from tokviz.encoding.model import Merge
+    from tokviz.encoding.merging import Merge
     from tokviz.tokenizer import Tokenizer
 
 

@@ -26,9 +26,8 @@ from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.encoded import Columns
-from tokviz.encoding.merge_list import applied_rank
-from tokviz.encoding.merging import PairRank, merge_piece
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merge_list import ListedMerges, applied_rank
+from tokviz.encoding.merging import Merge, PairRank, merge_piece
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath
 
@@ -39,6 +38,7 @@ class PackedRanks:
     """A rank vocabulary in its stored form, mapped into memory."""
 
     by_ranks = True
+    """Any two neighbours merge whose concatenation has a rank, and a token's id is its rank."""
 
     def __init__(self, path: StrPath) -> None:
         """Map a `.ranks` file.
@@ -339,3 +339,7 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
 def n_buckets_for(n_tokens: int) -> int:
     """Choose so many that a bucket holds one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
+
+
+Tables = PackedRanks | PackedMerges | ListedMerges
+"""A vocabulary without its special tokens, and what merges its tokens."""

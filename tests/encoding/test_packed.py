@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.assets import asset_path
+from tokviz.encoding.packed import PackedRanks, pack
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.formats.packed import PackedRanks, pack
 
 PUBLISHED = {
     "gpt2": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
