@@ -37,10 +37,6 @@ textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
-textual.command:CommandPalette._cancel_gather_commands
-textual.command:CommandPalette._gather_commands
-textual.command:CommandPalette._placeholder
-textual.command:CommandPalette._stop_no_matches_countdown
 textual.document._document:Document
 textual.document._document:Document._lines
 textual.document._document:Document._newline
@@ -100,10 +96,6 @@ textual.widgets._toast:ToastRack
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
-    "CommandPalette._GATHER_COMMANDS_GROUP": (
-        "textual.command:CommandPalette._GATHER_COMMANDS_GROUP"
-    ),
-    "CommandPalette._gather_commands": "textual.command:CommandPalette._gather_commands",
     "active_app.get()._handle_exception": "textual.app:App._handle_exception",
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",

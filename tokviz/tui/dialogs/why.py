@@ -8,27 +8,25 @@ from functools import partial
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.flow import Row, flow, words_of
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.why_rows import why_rows
 
 Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(Dialog[None]):
+class WhyDialog(PageDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -38,17 +36,10 @@ class WhyDialog(Dialog[None]):
     WhyDialog {
         #dialog { width: 76; }
         &.-two #dialog { width: 150; }
-        #why { height: 1fr; background: transparent; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,w,shift+f1", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
+        Binding("w,shift+f1", "cancel", show=False),
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
@@ -85,12 +76,6 @@ class WhyDialog(Dialog[None]):
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.view = RowsView(id="why")
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
-        yield Static(classes="error")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -139,10 +124,8 @@ class WhyDialog(Dialog[None]):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        self._second = ""
-        self.remove_class("-two")
+        self._show_beside("")
         self.show_error(why("The second tokenizer cannot be loaded", error))
-        self.show_hints()
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
@@ -162,18 +145,20 @@ class WhyDialog(Dialog[None]):
 
     def _take_second(self, source: str) -> None:
         self.show_error("")
-        self._second = source
-        self.set_class(True, "-two")
-        self.show_hints()
+        self._show_beside(source)
         self._work_out()
+
+    def _show_beside(self, source: str) -> None:
+        """Make room for a second tokenizer, or for none."""
+        self._second = source
+        self.set_class(bool(source), "-two")
+        self.show_hints()
 
     def action_alone(self) -> None:
         """Show no second tokenizer any more."""
         if self._second:
-            self._second = ""
             self._alone()
-            self.remove_class("-two")
-            self.show_hints()
+            self._show_beside("")
             self._take(self.answers[:1])
 
     def action_copy(self) -> None:
@@ -185,15 +170,3 @@ class WhyDialog(Dialog[None]):
     def _copy_requested(self, message: CopyRequested) -> None:
         message.stop()
         self._copy(message.text, message.what)
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
-        self.view.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.action_scroll(step * max(1, self.view.size.height - 1))
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)

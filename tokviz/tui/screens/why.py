@@ -15,7 +15,6 @@ from tokviz.tui.actions import LEADER, Gesture, action
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.copying import copy_from
 from tokviz.tui.widgets.editor import TokenEditor
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Explaining(Controller):
             load=self._load,
             pick=self._pick,
             alone=lambda: self.session.change_settings(second_tokenizer=""),
-            copy=lambda text, what: copy_from(self.screen, text, what),
+            copy=self.copy,
         )
         self.app.push_screen(dialog)
 

@@ -77,15 +77,8 @@ class CompareScreen(TokvizScreen):
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
         self.scripts = Scripts(self, state, self.script_rows)
         self.views = Views(self, frame, views, self._show_view)
-        self.answer_with(
-            self.disagreements,
-            self.compared,
-            self.figures,
-            self.vocabularies,
-            self.views,
-            TokenizerChoice(self),
-            Explaining(self, self._asked_why),
-        )
+        TokenizerChoice(self)
+        Explaining(self, self._asked_why)
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.session import (
     GoToToken,
     Request,
@@ -46,10 +47,9 @@ from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
+from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
-    from tokviz.errors import PatternError
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
@@ -140,26 +140,16 @@ class TokensScreen(TokvizScreen):
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
-        self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
         self._pasted_edits = 0
-        self.answer_with(
-            self.files,
-            self.choice,
-            Reading(self, text, self.choice),
-            self.costs,
-            self.side,
-            one_part,
-            self.finding,
-            CopyTokens(self, text),
-            Editing(self, text),
-            self.decoding,
-            self.recovery,
-            Dropped(self, self.choice, self._take_back_paste),
-            Explaining(self, self._asked_why),
-        )
+        Finding(self, text)
+        Reading(self, text, self.choice)
+        CopyTokens(self, text)
+        Editing(self, text)
+        Dropped(self, self.choice, self._take_back_paste)
+        Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 
     def on_mount(self) -> None:
@@ -315,12 +305,14 @@ class TokensScreen(TokvizScreen):
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
+                notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
+                if live.n_raw_bytes
+                else (),
                 tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
-                slow=_slow_note(live.slow_pieces()),
+                slow=live.slow_pieces(),
                 ids=self.decoding.note,
             )
         )
@@ -334,13 +326,3 @@ class TokensScreen(TokvizScreen):
     def fitted(self) -> None:
         """Show in the panels what there is room for now."""
         self.side.sync()
-
-
-def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
-    if not pieces:
-        return None
-    return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)
-
-
-def _raw_note(n_bytes: int) -> str:
-    return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"
