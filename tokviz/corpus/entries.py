@@ -182,9 +182,7 @@ def remarks(entries: Iterable[CorpusEntry], column: str) -> list[str]:
         column: The column of tables that holds the text.
     """
     found = list(entries)
-    tables = [
-        path for entry in found for path, columns in entry.tables if column in columns.binary
-    ]
+    tables = [path for entry in found for path, columns in entry.tables if column in columns.binary]
     kinds = [
         (_left_out_remark, [file for entry in found for file in entry.left_out]),
         (_binary_remark, [*(file for entry in found for file in entry.binary), *tables]),

@@ -79,8 +79,8 @@ class _Table:
             case "texts" | "more":
                 if request["do"] == "texts":
                     self._texts = self._texts_of(request["column"])
-                for texts in self._texts:
-                    yield texts
+                for chunks in self._texts:
+                    yield chunks
                     return
 
     def _claims(self) -> list[Any]:
