@@ -16,7 +16,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.tui.actions import Action, Gesture, keys_label
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 
 _KEYS_WIDTH = 19
 _TITLE_WIDTH = 34
@@ -114,7 +115,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(8, width))
 
 
-class HelpDialog(Dialog[None]):
+class HelpDialog(PageDialog):
     """Shows the keys, panels and mouse of a screen."""
 
     DEFAULT_CSS = """
@@ -127,12 +128,6 @@ class HelpDialog(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,question_mark,f1,enter", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
     ]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
@@ -141,11 +136,11 @@ class HelpDialog(Dialog[None]):
         self.dialog_title = "Help"
         self._sections = help_sections(actions, gestures)
         self._width = 0
+        self.page = VerticalScroll(Static(id="help-text"), id="page", can_focus=False)
 
     def compose_body(self) -> ComposeResult:
         """Yield the page."""
-        with VerticalScroll(id="page", can_focus=False):
-            yield Static(id="help-text")
+        yield self.page
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -166,21 +161,7 @@ class HelpDialog(Dialog[None]):
         self.call_after_refresh(self._lay_out)
 
     def _lay_out(self) -> None:
-        width = self.query_one("#page").scrollable_content_region.width - 2
+        width = self.page.scrollable_content_region.width - 2
         if width > 0 and width != self._width:
             self._width = width
             self.query_one("#help-text", Static).update(help_content(self._sections, width))
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by lines."""
-        self.query_one("#page").scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        page = self.query_one("#page")
-        page.scroll_relative(y=step * max(1, page.size.height - 1), animate=False)
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        page = self.query_one("#page")
-        page.scroll_to(y=0 if side < 0 else page.max_scroll_y, animate=False)

@@ -16,7 +16,8 @@ from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
@@ -28,7 +29,7 @@ Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(Dialog[None]):
+class WhyDialog(PageDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -43,15 +44,10 @@ class WhyDialog(Dialog[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,enter,w,shift+f1", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
+        Binding("i", "inspect", show=False),
     ]
     dialog_title = "Why?"
 
@@ -64,6 +60,7 @@ class WhyDialog(Dialog[None]):
         load: Callable[[str], Tokenizer],
         pick: Pick,
         alone: Callable[[], object],
+        inspect: Callable[[], object],
         copy: Callable[[str, str], object],
     ) -> None:
         """Take what is asked about.
@@ -75,17 +72,19 @@ class WhyDialog(Dialog[None]):
             load: Loads that, in a thread.
             pick: Lets the user choose it.
             alone: Called when the user wants no second one any more.
+            inspect: Shows the characters of the place.
             copy: Copies a text that has a name.
         """
         super().__init__()
         self._tokenizer, self._place = tokenizer, place
         self._second = second
-        self._load, self._pick, self._alone, self._copy = load, pick, alone, copy
+        self._load, self._pick, self._alone = load, pick, alone
+        self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.view = RowsView(id="why")
+        self.page = self.view = RowsView(id="why")
 
     def compose_body(self) -> ComposeResult:
         """Yield the rows."""
@@ -98,6 +97,7 @@ class WhyDialog(Dialog[None]):
             ("Esc", "close", "cancel"),
             ("T", "second tokenizer", "pick"),
             ("C", "copy", "copy"),
+            ("I", "characters", "inspect"),
             ("↑↓", "scroll", "scroll(1)"),
         ]
         return [*hints, ("X", "only one", "alone")] if self._second else hints
@@ -176,6 +176,10 @@ class WhyDialog(Dialog[None]):
             self.show_hints()
             self._take(self.answers[:1])
 
+    def action_inspect(self) -> None:
+        """Show what the characters are, beginning with the first."""
+        self._inspect()
+
     def action_copy(self) -> None:
         """Copy the whole answer as text."""
         if self.answers:
@@ -185,15 +189,3 @@ class WhyDialog(Dialog[None]):
     def _copy_requested(self, message: CopyRequested) -> None:
         message.stop()
         self._copy(message.text, message.what)
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
-        self.view.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.action_scroll(step * max(1, self.view.size.height - 1))
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)
