@@ -86,7 +86,7 @@ def words(dialog: WhyDialog) -> str:
 
 @pytest.mark.parametrize(
     ("keys", "inspecting"),
-    [(("shift+f1",), ("alt+i",)), (("ctrl+l", "w"), ("ctrl+l", "i"))],
+    [(("shift+f1",), ("shift+f7",)), (("ctrl+l", "w"), ("ctrl+l", "i"))],
     ids=["f-key", "chord"],
 )
 @pytest.mark.parametrize("screen", list(REQUESTS))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,7 @@ from tokviz.compare.boundaries import Comparison, Disagreement, differing
 from tokviz.compare.side import Side, marks_of
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
+from tokviz.places import place_words, short_name
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -59,6 +61,35 @@ class Lane:
             self.document.edit(start, old_end - start, live.text_in(start, new_end))
         self._revision = live.revision
         return True
+
+
+MOST_OTHERS = 3
+"""So many tokenizers are compared with the one in use."""
+
+
+@dataclass(eq=False)
+class Other:
+    """A tokenizer that is compared with the one in use.
+
+    Attributes:
+        source: What loads it.
+        tokenizer: The tokenizer, None until it is loaded.
+        lane: The text in it, None until that is made.
+        error: Why it cannot be loaded.
+        asked: Counts the lanes that were asked for: the last one counts.
+    """
+
+    source: str
+    tokenizer: Tokenizer | None = None
+    lane: Lane | None = None
+    error: str = ""
+    asked: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call it, safe to show."""
+        tokenizer = self.tokenizer
+        return place_words(self.source)[0] if tokenizer is None else short_name(tokenizer.name)
 
 
 class Track:

@@ -15,6 +15,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import figures_by_script
+from tokviz.compare.lanes import Other
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
@@ -23,8 +24,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.compare import CompareScreen
-from tokviz.tui.screens.compare.choosing import Compared
-from tokviz.tui.screens.compare.state import Other
+from tokviz.tui.screens.lanes import Lanes
 
 TEXT = "I paid 12345 for the unbelievable 🙂 thing.\n\nHELLO SolidGold\n"
 SIZES = [(80, 24), (120, 40), (40, 12), (200, 60)]
@@ -137,12 +137,12 @@ async def test_next_and_previous_go_through_every_disagreement_and_name_its_caus
 
 
 async def test_the_table_shows_what_drawing_has_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compared, "_encode", lambda self: None)
+    monkeypatch.setattr(Lanes, "_encode", lambda self: None)
     app = make_app(compared=())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await until(pilot, lambda: screen._poll and not screen._poll._active.is_set())
-        screen.compared._add(Other("gpt2"))
+        screen.lanes.add(Other("gpt2"))
         count = Comparison(TEXT, [tokviz.load("gpt2")]).counts[0]
         await until(pilot, lambda: re.search(rf"gpt2 +{count} ", shown(app)))
 

@@ -28,7 +28,7 @@ class CharacterDialog(PageDialog):
 
     DEFAULT_CSS = "CharacterDialog #character { height: 1fr; background: transparent; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,i,alt+i", "cancel", show=False),
+        Binding("q,enter,i,shift+f7", "cancel", show=False),
         Binding("left", "step(-1)", show=False),
         Binding("right", "step(1)", show=False),
         Binding("c", "copy", show=False),

@@ -83,7 +83,7 @@ class Explaining(Controller):
 
     @action(
         "What is this character?",
-        "alt+i",
+        "shift+f7",
         f"{LEADER} i",
         section="Why",
         words="unicode inspect code point name invisible confusable utf-8 nfc normalization",

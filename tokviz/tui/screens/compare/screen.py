@@ -22,6 +22,7 @@ from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.flow import ToToken
@@ -72,14 +73,14 @@ class CompareScreen(TokvizScreen):
             "vocabularies": self.vocabulary_rows,
         }
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
-        self.compared = Compared(self, state, self._show_others, self._show_tokens)
+        self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
         self.scripts = Scripts(self, state, self.script_rows)
         self.views = Views(self, frame, views, self._show_view)
         self.answer_with(
             self.disagreements,
-            self.compared,
+            Compared(self, state, self.lanes),
             self.figures,
             self.vocabularies,
             self.views,
@@ -107,7 +108,7 @@ class CompareScreen(TokvizScreen):
     def on_mount(self) -> None:
         """Load what was compared last."""
         self.disagreements.forget()
-        self.compared.begin()
+        self.lanes.begin()
         self.figures.read_prices()
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
@@ -118,13 +119,13 @@ class CompareScreen(TokvizScreen):
 
     def on_screen_suspend(self) -> None:
         """Do nothing while another screen is shown."""
-        self.compared.rest()
+        self.lanes.rest()
         if self._poll is not None:
             self._poll.pause()
 
     def on_unmount(self) -> None:
         """Let go of the other tokenizers."""
-        self.compared.end()
+        self.lanes.end()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer in the first row."""
@@ -132,7 +133,7 @@ class CompareScreen(TokvizScreen):
 
     def _take_up(self) -> None:
         live = self.session.live
-        self.compared.follow()
+        self.lanes.follow()
         if live.revision != self._revision:
             self._revision = live.revision
             self.disagreements.forget()
