@@ -6,8 +6,9 @@ has now, whose text and tokens never change.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -27,6 +28,8 @@ _MOST_FOLLOWED = 64 * 1024
 """A change of more characters than this is better taken up by a new document, in a thread."""
 _FIRST_LOOK, _LAST_LOOK = 4096, 1024 * 1024
 """Bytes that are searched in one go: at first, and at most."""
+_COUNTED = 256 * 1024
+"""Bytes that are searched in one go where all disagreements are wanted: others have their turn."""
 _MOST_WINDOW = 4 * 1024 * 1024
 """Bytes around a disagreement that are tokenized again, at most, to find its cause."""
 
@@ -194,22 +197,56 @@ class _Unknown(Exception):
     """Tokens are not known yet."""
 
 
+def _spans_from(
+    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool], most: int = _LAST_LOOK
+) -> Iterator[tuple[list[list[int]], int]]:
+    """Give the disagreements that start at a byte or behind it, and up to where they are all.
+
+    Raises:
+        _Unknown: If some tokens are not known.
+    """
+    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
+    while at < n_bytes and not cancelled():
+        spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
+        yield [span for span in spans if span[0] >= at], max(at, last)
+        # Where a stretch without a shared border is longer than what was looked at, look at more.
+        at, look = max(at, last), min(look * 4, most) if last > at else look * 4
+
+
 def next_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
 ) -> Found:
     """Find the first disagreement that starts at a byte or behind it. For any thread."""
-    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
-    while at < n_bytes and not cancelled():
-        try:
-            spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
-        except _Unknown:
-            return Found(None, waits=True)
-        found = next((span for span in spans if span[0] >= byte), None)
-        if found is not None:
-            return Found((found[0], found[1]))
-        # Where a stretch without a shared border is longer than what was looked at, look at more.
-        at, look = max(at, last), min(look * 4, _LAST_LOOK) if last > at else look * 4
+    try:
+        for (start, end), *_ in (
+            spans for spans, _ in _spans_from(tracks, byte, cancelled) if spans
+        ):
+            return Found((start, end))
+    except _Unknown:
+        return Found(None, waits=True)
     return Found(None)
+
+
+def all_starts(
+    tracks: Sequence[Track],
+    cancelled: Callable[[], bool] = lambda: False,
+    told: Callable[[float], object] = lambda share: None,
+) -> array[int] | None:
+    """Find where every disagreement starts, ascending; None if some tokens are not known.
+
+    Args:
+        tracks: What is compared.
+        cancelled: Ends it with what is found by then.
+        told: Is told what share of the text is done, now and then.
+    """
+    starts = array("q")
+    try:
+        for spans, end in _spans_from(tracks, 0, cancelled, _COUNTED):
+            starts.extend(start for start, _ in spans)
+            told(end / tracks[0].n_bytes)
+    except _Unknown:
+        return None
+    return starts
 
 
 def previous_span(

@@ -110,6 +110,26 @@ async def test_what_is_typed_on_the_tokens_screen_is_compared() -> None:
         ]
 
 
+async def test_typing_in_between_leads_back_to_the_same_place_and_counts_anew() -> None:
+    app = make_app("the cat sat\n" * 200 + "I paid 12345\n" + "the cat sat\n" * 200)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: "1 disagreement. n goes" in card(screen))
+        await pilot.press("n")
+        await settle(pilot)
+        assert "Disagreement 1 of 1." in card(screen)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "tokens")
+        await settle(pilot)
+        await pilot.press(*"9876 ")
+        await pilot.press("alt+q")
+        await until(pilot, lambda: "2 disagreements. n goes" in card(screen))
+        assert any("paid" in line for line in lines(app)), "the place is in view"
+        await pilot.press("p")
+        await settle(pilot)
+        assert "Disagreement 1 of 2." in card(screen)
+
+
 async def test_next_and_previous_go_through_every_disagreement_and_name_its_cause() -> None:
     app = make_app(compared=("gpt2", "o200k_base"))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -117,9 +137,11 @@ async def test_next_and_previous_go_through_every_disagreement_and_name_its_caus
         tokenizers = [tokviz.load(name) for name in ("gpt-4", "gpt2", "o200k_base")]
         found = Comparison(TEXT, tokenizers).disagreements
         spans = []
-        for one in found:
+        await until(pilot, lambda: f"{len(found)} disagreements. n goes to" in card(screen))
+        for number, one in enumerate(found, 1):
             await pilot.press("n")
             await settle(pilot)
+            assert f"Disagreement {number} of {len(found)}. Line" in card(screen)
             spans.append(screen.disagreements.span)
             causes = [cause for reason in one.reasons for cause in reason.causes]
             assert all(f"{cause}:" in card(screen) for cause in causes)

@@ -134,10 +134,15 @@ class CompareScreen(TokvizScreen):
     def _take_up(self) -> None:
         live = self.session.live
         self.lanes.follow()
+        change = live.changes.since(self._revision)
+        # Where the user has typed is where the user looks.
+        char = change.new_end if change is not None and any(change) else None
         if live.revision != self._revision:
             self._revision = live.revision
-            self.disagreements.forget()
+            self.disagreements.forget(char)
         self._show_rows()
+        if char is not None:
+            self.gloss.show(char)
 
     def _look(self) -> None:
         """Show more tokens: the Tokens screen encodes its own, and drawing what is seen."""
@@ -155,6 +160,7 @@ class CompareScreen(TokvizScreen):
         self.set_class(self.session.live.n_chars == 0, "-empty")
         self.gloss.set_rows(self.state.rows())
         self.figures.show()
+        self.disagreements.count()
         self._show_view()
         self.show_keys()
         if self._poll is not None and self.is_current:
@@ -183,6 +189,7 @@ class CompareScreen(TokvizScreen):
         """Show tokens that have become known."""
         self.gloss.sync()
         self.figures.show()
+        self.disagreements.count()
         self._show_view()
 
     # -- the lines above and below
