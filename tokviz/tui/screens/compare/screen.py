@@ -18,6 +18,7 @@ from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.compare.choosing import Compared
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.report import Reports
 from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
@@ -42,7 +43,7 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice, Explaining
+        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining
     )  # fmt: skip
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
@@ -65,24 +66,28 @@ class CompareScreen(TokvizScreen):
         self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
         self.script_rows = LinkRows(palette, id="scripts")
+        self.report_rows = LinkRows(palette, id="report")
         empty = Static(_EMPTY, id="empty")
-        frame = Container(self.gloss, empty, self.script_rows, self.vocabulary_rows, id="lanes")
         views = {
             "tokens": self.gloss,
             "scripts": self.script_rows,
             "vocabularies": self.vocabulary_rows,
+            "report": self.report_rows,
         }
+        frame = Container(empty, *views.values(), id="lanes")
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
         self.scripts = Scripts(self, state, self.script_rows)
+        self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
         self.views = Views(self, frame, views, self._show_view)
         self.answer_with(
             self.disagreements,
             Compared(self, state, self.lanes),
             self.figures,
             self.vocabularies,
+            self.reports,
             self.views,
             TokenizerChoice(self),
             Explaining(self, self._asked_why),
@@ -174,6 +179,8 @@ class CompareScreen(TokvizScreen):
             self.vocabularies.show()
         elif front == "scripts":
             self.scripts.show()
+        elif front == "report":
+            self.reports.show()
 
     def _reveal_tokens(self) -> None:
         if self.views.front != "tokens":
