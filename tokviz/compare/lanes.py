@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.compare.boundaries import Comparison, Disagreement, differing
-from tokviz.compare.side import Side, marks_of
+from tokviz.compare.side import Side, borders_of, marks_of
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.places import place_words, short_name
@@ -134,6 +134,7 @@ class Track:
 
         tokenizer = self.tokenizer
         specials = np.fromiter(tokenizer.special_tokens.values(), np.int64)
+        lowest = min(tokenizer.special_tokens.values(), default=1 << 62)
         ids: list[int] = []
         ends = [np.empty(0, np.int64)]
         marks: set[tuple[int, bool, bytes]] = set()
@@ -147,10 +148,10 @@ class Track:
                 return None
             at = self._starts[number]
             borders = np.array(tokens.borders, np.int64) + at
-            own = np.array(tokens.ids, np.int64)
-            special = np.isin(own, specials)
-            told = np.ones_like(special) if tokens.changed else special
-            if told.any():
+            if tokens.changed or max(tokens.ids, default=-1) >= lowest:
+                own = np.array(tokens.ids, np.int64)
+                special = np.isin(own, specials)
+                told = np.ones_like(special) if tokens.changed else special
                 data = bytetext.to_bytes(chunk.text)
                 spans = np.stack([borders[:-1], borders[1:]], axis=1)
                 listed = np.flatnonzero(told).tolist()
@@ -158,8 +159,8 @@ class Track:
             ids += tokens.ids
             ends.append(borders[1:])
         joined = np.concatenate(ends)
-        edges = [self._starts[numbers[0]]], joined, [self._starts[numbers[-1] + 1]]
-        borders = np.unique(np.concatenate(edges))
+        first, last = self._starts[numbers[0]], self._starts[numbers[-1] + 1]
+        borders = borders_of(first, joined, last)
         return Side(tokenizer, ids, joined, borders, np.empty(0, np.int64), frozenset(marks))
 
 
