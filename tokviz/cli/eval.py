@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
     from tokviz.compare.report import measured, report_on
+    from tokviz.compare.report_tables import markdown, record
 
     tokenizers = _with_references(options.load_tokenizers(arguments))
     own: list[Group] = []
@@ -71,9 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     exit_code = for_each_input(arguments.files, measure)
     found = report_on(tokenizers, own)
     if arguments.json:
-        print_json(found.record())
+        print_json(record(*found))
     elif arguments.markdown:
-        print(found.markdown())
+        print(*markdown(*found), sep="\n")
     else:
         print(*_plain(found), sep="\n")
     for row in (row for row in found.texts[-1] if not row.lossless):

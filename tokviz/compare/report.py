@@ -94,18 +94,6 @@ class Report(NamedTuple):
     texts: tuple[Group, ...]
     languages: tuple[Group, ...]
 
-    def markdown(self) -> str:
-        """Write it as two tables in Markdown."""
-        from tokviz.compare.report_tables import markdown
-
-        return "\n".join(markdown(*self))
-
-    def record(self) -> dict[str, object]:
-        """Give it for JSON."""
-        from tokviz.compare.report_tables import record
-
-        return record(*self)
-
 
 def report_on(
     tokenizers: Sequence[Tokenizer],

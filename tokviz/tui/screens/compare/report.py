@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tokviz.compare.report import Group, Report, ReportRow, report_on, totals
-from tokviz.compare.report_tables import by_cost, cells_of, language_rows, languages_title
+from tokviz.compare.report_tables import (
+    by_cost,
+    cells_of,
+    language_rows,
+    languages_title,
+    markdown,
+    record,
+)
 from tokviz.errors import TokvizError
 from tokviz.places import short_name
 from tokviz.sentences import sentence
@@ -105,7 +112,8 @@ class Reports(Copying):
             self.say("There is no report yet: F2 leads to it.")
             return
         found = self._with_own(self._report)
-        text = found.markdown() if form == "Markdown" else json.dumps(found.record(), indent=1)
+        is_json = form == "JSON"
+        text = json.dumps(record(*found), indent=1) if is_json else "\n".join(markdown(*found))
         self.copy(text + "\n", f"the report as {form}")
 
 
