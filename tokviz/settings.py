@@ -46,7 +46,8 @@ class Settings(NamedTuple):
     """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
-
+    strip: bool = False
+    """Whether the counts of the compared tokenizers stand below the text."""
     compared: tuple[str, ...] = ("o200k_base", "gpt2")
     """What loads the tokenizers that the Compare screen shows beside the one in use."""
 

@@ -42,11 +42,13 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        OtherCounts,
         Recovery,
     )
     GESTURES = (
@@ -121,6 +124,7 @@ class TokensScreen(TokvizScreen):
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
+        self.strip = RowsView(id="strip")
         self._make_controllers(right)
         yield self.title_bar
         yield self.recovery.bar
@@ -129,6 +133,7 @@ class TokensScreen(TokvizScreen):
             with right:
                 yield panels
                 yield detail
+        yield self.strip
         yield self.status
         yield self.keys
 
@@ -143,6 +148,7 @@ class TokensScreen(TokvizScreen):
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
+        self.other_counts = OtherCounts(self, self.strip)
         self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)
@@ -167,6 +173,7 @@ class TokensScreen(TokvizScreen):
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
+        self.other_counts.begin()
         self.files.safe.begin()
         self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
@@ -179,6 +186,14 @@ class TokensScreen(TokvizScreen):
     def keep(self) -> None:
         """Write down what is not saved."""
         self.files.safe.keep()
+
+    def on_screen_resume(self) -> None:
+        """Take up which tokenizers the text is compared with now."""
+        self.other_counts.sync()
+
+    def on_screen_suspend(self) -> None:
+        """Let the screen that is shown see to the other tokenizers."""
+        self.other_counts.rest()
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
@@ -200,6 +215,7 @@ class TokensScreen(TokvizScreen):
         self._show_name()
         self.decoding.look()
         self._show_status()
+        self.other_counts.sync()
         self.encoding.start()
 
     def refresh_document(self) -> None:
@@ -219,6 +235,7 @@ class TokensScreen(TokvizScreen):
         self.side.pin_cursor_token()
         self.side.sync()
         self._show_status()
+        self.other_counts.sync()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show the same text with other tokens."""
