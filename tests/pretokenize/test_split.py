@@ -153,7 +153,7 @@ def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
         map(chr, (c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000))
     )
     seen = unicode_classes.as_tiktoken_sees(everything)
-    for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M"):
+    for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "P", "S"):
         ours = [m.start() for m in regex.finditer(rf"\p{{{name}}}", seen)]
         assert [ord(everything[i]) for i in ours] == probe.code_points_of(name)
     ours = [m.start() for m in regex.finditer(r"\s", seen)]
