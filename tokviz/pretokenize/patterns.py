@@ -180,7 +180,7 @@ _DEEPSEEK3_IN_ONE = (
     r"|\s+(?!(?!@)[^\s\p{N}])"
     r"|\s+"
     r"|(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])"
-).replace("@", _DEEPSEEK3[1].removesuffix("+"))
+).replace("@", r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]")
 
 # Characters whose class no Unicode version has ever changed.
 _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"

@@ -41,6 +41,7 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -75,6 +76,7 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        SplitLab,
         Recovery,
     )
     GESTURES = (
@@ -116,7 +118,7 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
-        panels = SidePanels(live, settings.panel)
+        panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
@@ -156,6 +158,7 @@ class TokensScreen(TokvizScreen):
             CopyTokens(self, text),
             Editing(self, text),
             self.decoding,
+            SplitLab(self, self.panels, self.side.show_panel),
             self.recovery,
             Dropped(self, self.choice, self._take_back_paste),
             Explaining(self, self._asked_why),
