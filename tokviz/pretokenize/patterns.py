@@ -208,15 +208,7 @@ def _gpt_like(
     name: str, title: str, regex_text: str, source: str, about: str, *steps: str
 ) -> SplitPattern:
     return SplitPattern(
-        name,
-        regex_text,
-        source,
-        _CUT_GPT,
-        gapless=True,
-        unicode_of_tiktoken=True,
-        title=title,
-        about=about,
-        steps=steps,
+        name, regex_text, source, _CUT_GPT, True, True, title=title, about=about, steps=steps
     )
 
 
@@ -224,82 +216,49 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
     pattern.name: pattern
     for pattern in (
         _gpt_like(
-            "gpt2",
-            "GPT-2",
-            _GPT2,
-            "openai/gpt-2 src/encoder.py",
+            "gpt2", "GPT-2", _GPT2, "openai/gpt-2 src/encoder.py",
             "Words, numbers and punctuation take the space before them; numbers have any length.",
         ),
         _gpt_like(
-            "gpt4",
-            "GPT-4",
-            _GPT4,
-            "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)",
+            "gpt4", "GPT-4", _GPT4, "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)",
             "Three digits at most; contractions in capitals too; line ends go with punctuation.",
         ),
         _gpt_like(
-            "gpt4o",
-            "GPT-4o",
-            _GPT4O,
-            "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)",
+            "gpt4o", "GPT-4o", _GPT4O, "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)",
             "As GPT-4, but camelCase is cut at its capitals, and marks belong to words.",
         ),
         _gpt_like(
-            "llama3",
-            "Llama 3",
-            _GPT4,
-            "meta-llama/llama3 llama/tokenizer.py",
+            "llama3", "Llama 3", _GPT4, "meta-llama/llama3 llama/tokenizer.py",
             "The same regex as GPT-4's.",
         ),
         _gpt_like(
-            "qwen2",
-            "Qwen2",
-            _GPT4.replace("{1,3}", ""),
-            "Qwen2 tokenizer.json",
+            "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
             "As GPT-4, but every digit is a piece of its own.",
         ),
         _gpt_like(
-            "deepseek3",
-            "DeepSeek",
-            _DEEPSEEK3_IN_ONE,
-            "DeepSeek-V3 tokenizer.json, its three regexes in one",
+            "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",
             "Cuts out digits by threes, then Chinese and Japanese, then the words in between.",
             *_DEEPSEEK3,
         ),
         _gpt_like(
-            "nanochat",
-            "",
-            _GPT4.replace("{1,3}", "{1,2}"),
-            "karpathy/nanochat nanochat/tokenizer.py",
+            "nanochat", "", _GPT4.replace("{1,3}", "{1,2}"), "karpathy/nanochat",
             "As GPT-4, but two digits at most: that saves tokens in a small vocabulary.",
         ),
         _gpt_like(
-            "cs336",
-            "CS336",
-            _CS336,
-            "Stanford CS336 assignment 1",
+            "cs336", "CS336", _CS336, "Stanford CS336 assignment 1",
             "As GPT-2, with its contractions written as one group.",
         ),
         SplitPattern(
-            "whitespace",
-            r"\S+|\s+",
-            "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
-            _CUT_WHITESPACE,
-            gapless=True,
-            unicode_of_tiktoken=True,
-            title="words",
+            "whitespace", r"\S+|\s+", "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
+            _CUT_WHITESPACE, gapless=True, unicode_of_tiktoken=True, title="words",
             about="Whatever stands between white space is one piece, and so is the white space.",
         ),
         SplitPattern(
-            "none",
-            r"[\s\S]+",
-            "the whole text is one piece",
-            gapless=True,
-            unicode_of_tiktoken=True,
-            about="Nothing is cut: merges go across words.",
+            "none", r"[\s\S]+", "no split at all", gapless=True, unicode_of_tiktoken=True,
+            about="The whole text is one piece: merges go across words.",
         ),
     )
-}
+}  # fmt: skip
 """Every named split pattern by name."""
 
 STARTERS = (

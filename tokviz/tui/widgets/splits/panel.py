@@ -157,8 +157,7 @@ class SplitsPanel(Vertical):
         """Show another named pattern in a row, or write its regex, or any other, into the field."""
         named = SPLIT_PATTERNS.get(pattern)
         if row == CUSTOM_ROW:
-            title = f"= {title_of(pattern)}" if named else CUSTOM
-            self._heads[row].show(title, pattern if named else None)
+            self._name_custom(named and named.name)
             self._field.use(named.regex if named else pattern)
             return
         self._show_named(row, pattern)
@@ -291,6 +290,7 @@ class SplitsPanel(Vertical):
         row, chunks = self._custom, self._live.chunk_texts()
         near, start = row.text_near(offset), row.result.n_chars
         self._run = self._client.split(self._regex, chunks, near=near, start=start)
+        self._show_progress()
 
     def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str], task: Task) -> None:
         """Count the pieces of a text, in slices, until all are counted or nobody wants them."""
@@ -362,8 +362,9 @@ class SplitsPanel(Vertical):
         self._regex = message.regex
         self._remember(split_regex=message.regex, split_regexes=self._field.typed())
         head = self._heads[CUSTOM_ROW]
-        if head.pattern is not None and SPLIT_PATTERNS[head.pattern].regex != self._regex:
-            head.show(CUSTOM, None)
+        if head.pattern is None or SPLIT_PATTERNS[head.pattern].regex != self._regex:
+            named = (n for n, one in SPLIT_PATTERNS.items() if one.regex == self._regex)
+            self._name_custom(next(named, None))
         self._split_now()
 
     def _is_wanted(self, run: int) -> bool:
@@ -383,7 +384,12 @@ class SplitsPanel(Vertical):
         if part.start <= self._view.end and self._view.top <= result.n_chars:
             self._view.sync()
         self._show_custom_count()
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        """Tell how much of a long text is cut, unless there is an error to tell."""
         if self._live.n_chars > NEAR_CHARS and self._field.regex == self._regex:
+            result = self._custom.result
             is_exact = result.covers(self._view.top, self._view.end)
             self._field.show_progress(result.n_chars / self._live.n_chars, is_exact=is_exact)
 
@@ -427,6 +433,9 @@ class SplitsPanel(Vertical):
         """Show what the arrows of a head have come to."""
         message.stop()
         self.choose(message.row, message.name)
+
+    def _name_custom(self, name: str | None) -> None:
+        self._heads[CUSTOM_ROW].show(f"= {title_of(name)}" if name else CUSTOM, name)
 
     def _show_named(self, row: int, name: str) -> None:
         self._heads[row].show(title_of(name), name)

@@ -243,7 +243,7 @@ class RegexField(Vertical):
 
     def show_progress(self, part: float, *, is_exact: bool) -> None:
         """Tell how much of a long text is cut, and whether what is in view may yet change."""
-        here = "" if is_exact else " · the pieces in view are provisional"
+        here = "" if is_exact else " · provisional in view"
         self._say(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
 
     def blame(self, error: TokvizError, shown: str | None) -> None:
