@@ -56,7 +56,7 @@ def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 
 def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
-    """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
+    """The pieces that two named patterns and your own regex cut from the same text."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     return SplitsPanel(live, palette)

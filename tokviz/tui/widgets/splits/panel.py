@@ -29,7 +29,12 @@ from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
 from tokviz.tui.widgets.splits.heads import PatternChosen, PatternHead, pieces_note
-from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexEdited, RegexField
+from tokviz.tui.widgets.splits.regex_field import (
+    DEFAULT_REGEX,
+    MOST_KEPT_CHARS,
+    RegexEdited,
+    RegexField,
+)
 from tokviz.tui.widgets.splits.rows import CUSTOM, NEAR_CHARS, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView
 
@@ -360,7 +365,8 @@ class SplitsPanel(Vertical):
     def on_regex_edited(self, message: RegexEdited) -> None:
         """Split by another regex; the old pieces stay until it has done so."""
         self._regex = message.regex
-        self._remember(split_regex=message.regex, split_regexes=self._field.typed())
+        kept = self._regex if len(self._regex) <= MOST_KEPT_CHARS else ""
+        self._remember(split_regex=kept, split_regexes=self._field.typed())
         head = self._heads[CUSTOM_ROW]
         if head.pattern is None or SPLIT_PATTERNS[head.pattern].regex != self._regex:
             named = (n for n, one in SPLIT_PATTERNS.items() if one.regex == self._regex)

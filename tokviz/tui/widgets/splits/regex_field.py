@@ -29,6 +29,8 @@ DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
 _HEADING = "In the regex of the Splits panel"
 _MOST_SHOWN = 24
 _MOST_KEPT = 50
+MOST_KEPT_CHARS = 4_000
+"""A longer regex is not remembered."""
 
 DEBOUNCE_SECONDS = 0.12
 """How long the keys must rest before the regex is tried."""
@@ -143,8 +145,9 @@ class RegexInput(Field):
 
     def typed(self) -> tuple[str, ...]:
         """List what is in the history and no named pattern, the oldest first."""
-        named = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
-        return tuple(one for one in self._history.entries if one not in named)[-_MOST_KEPT:]
+        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
+        typed = (one for one in self._history.entries if one not in known)
+        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
 
     def underline(self, place: int | None) -> None:
         """Point at a character, at none if None."""

@@ -111,7 +111,7 @@ class GlossView(Widget, can_focus=True):
             self._anchor = self._awaited = offset
             return
         gloss = self._current_gloss()
-        first = gloss.stretch_at(self._anchor).start
+        first = self._first
         # Behind the last stretch of which all rows are in view.
         whole = (line for line in self._current_lines() if line.row == len(self._rows) - 1)
         last = max((line.place.end for line in whole), default=0)
@@ -124,6 +124,12 @@ class GlossView(Widget, can_focus=True):
     def top(self) -> int:
         """Offset of a character of the first stretch in view."""
         return self._anchor
+
+    @property
+    def _first(self) -> int:
+        """Offset of the first character that is drawn."""
+        lines = self._current_lines()
+        return lines[0].place.start if lines else self._anchor
 
     @property
     def end(self) -> int:
@@ -151,7 +157,6 @@ class GlossView(Widget, can_focus=True):
                 # As far as the text goes, the view is full.
                 last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._stretches_in_view())
                 if last < self._anchor:
-                    self._anchor = last
                     self._lines = frame(gloss, last, height, self._spans, self._look)
         return self._lines
 
@@ -184,7 +189,7 @@ class GlossView(Widget, can_focus=True):
 
     def action_step(self, n_stretches: int) -> None:
         """Scroll by stretches."""
-        self.action_go(self._current_gloss().step(self._anchor, n_stretches))
+        self.action_go(self._current_gloss().step(self._first, n_stretches))
 
     def action_page(self, n_pages: int) -> None:
         """Scroll by views."""
