@@ -75,6 +75,13 @@ class RunAction(NamedTuple):
     call: str
 
 
+class TrainWith(NamedTuple):
+    """Set a training up to split by a pattern: a name or a regex."""
+
+    pattern: str
+    screen: str = "train"
+
+
 class ShowConversation(NamedTuple):
     """Show a conversation that belongs to no file."""
 

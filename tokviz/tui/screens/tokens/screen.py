@@ -42,6 +42,7 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
@@ -77,6 +78,7 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        SplitLab,
         OtherCounts,
         Recovery,
     )
@@ -119,7 +121,7 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
-        panels = SidePanels(live, settings.panel)
+        panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
@@ -154,6 +156,7 @@ class TokensScreen(TokvizScreen):
         Reading(self, text, self.choice)
         CopyTokens(self, text)
         Editing(self, text)
+        SplitLab(self, self.panels, self.side.show_panel)
         Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
         self._update_seconds: float | None = None

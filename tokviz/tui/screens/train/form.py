@@ -199,13 +199,22 @@ class TrainForm(VerticalScroll, can_focus=False):
         about = (
             "a regular expression, slower than a named pattern"
             if pattern == CUSTOM
-            else SPLIT_PATTERNS[pattern].source
+            else f"{SPLIT_PATTERNS[pattern].about} ({SPLIT_PATTERNS[pattern].source})"
         )
         self.query_one("#about-pattern", Static).update(Content(safe(about)))
         rule = TIE_BREAKS[self.query_one("#tie_break", Choices).chosen]
         self.query_one("#about-tie", Static).update(
             Content(safe(f"{rule.title}, like {rule.source}"))
         )
+
+    def use_pattern(self, pattern: str) -> None:
+        """Choose a pattern by its name; what is none is a regex of the user's own."""
+        is_named = pattern in SPLIT_PATTERNS
+        if not is_named:
+            self.query_one("#regex", Field).put(pattern)
+        self.query_one("#pattern", Choices).chosen = pattern if is_named else CUSTOM
+        self._explain()
+        self._changed()
 
     # -- the corpus
 

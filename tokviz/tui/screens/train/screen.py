@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
+from tokviz.session import Request, TrainWith
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.bars import tokenizer_item
@@ -82,6 +83,11 @@ class TrainScreen(TokvizScreen):
         """End the children."""
         self.compiling.end()
         self.training.end()
+
+    def answer(self, request: Request) -> None:
+        """Take a pattern over from the Splits panel."""
+        if isinstance(request, TrainWith):
+            self.form.use_pattern(request.pattern)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Name another tokenizer."""
