@@ -14,6 +14,7 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -35,7 +36,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling)
+    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling, Lessons)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -57,7 +58,7 @@ class TrainScreen(TokvizScreen):
         self.scaling = Scaling(self, self.side.set_scale)
         corpus = Corpus(self, state, self.form)
         choice = TokenizerChoice(self)
-        self.answer_with(corpus, self.training, self.result, choice, self.scaling)
+        self.answer_with(corpus, self.training, self.result, choice, self.scaling, Lessons(self))
         yield self.title_bar
         with Container(id="work"):
             yield self.form
