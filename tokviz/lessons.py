@@ -1,7 +1,7 @@
 """Lessons: tiny trainings to go through merge by merge, with a word on what to look at.
 
-Each is a file in `assets/lessons/`; to add one, add a file. Its first lines say where it comes from,
-and its merges are those that its source has published: a lesson ends by comparing them.
+Each is a file in `assets/lessons/`; to add one, add a file. It says where it
+comes from, and which merges its source has published: a lesson ends by comparing them.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ class Lesson(NamedTuple):
 def lessons() -> dict[str, Lesson]:
     """Read the lessons, by name, in the order of their files."""
     return {
-        lesson.name: lesson
-        for lesson in map(_read, sorted(asset_path("lessons").glob("*.toml")))
+        lesson.name: lesson for lesson in map(_read, sorted(asset_path("lessons").glob("*.toml")))
     }
 
 

@@ -58,12 +58,12 @@ class Term(NamedTuple):
 
     Attributes:
         piece: Its bytes.
-        count: How often it occurs in the corpus.
+        n_pieces: How often it occurs in the corpus.
         n_pairs: How often the pair occurs in it, overlapping occurrences too.
     """
 
     piece: bytes
-    count: int
+    n_pieces: int
     n_pairs: int
 
 
@@ -78,8 +78,8 @@ def arithmetic(total: int, terms: Sequence[Term]) -> Sentence:
     rest = total
     for term in terms:
         inside = f"{term.n_pairs} in " if term.n_pairs > 1 else ""
-        words += [f"{term.count:,} × {inside}", term.piece, " + "]
-        rest -= term.count * term.n_pairs
+        words += [f"{term.n_pieces:,} × {inside}", term.piece, " + "]
+        rest -= term.n_pieces * term.n_pairs
     words[-1] = f" + {rest:,} in other pieces." if rest else "."
     return tuple(words)
 
@@ -93,7 +93,7 @@ def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[S
     """
     for name, pair in others.items():
         if pair[:2] != taken[:2]:
-            yield (f"The rule “{name}” would have taken ", *pair.words, ".")
+            yield (f"The rule “{name}” would have merged ", *pair.words, ".")
 
 
 def in_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:
