@@ -29,7 +29,8 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
         return ()
     why = () if step is None else replay.why(step.k).sentences
     if state.frame is not None and step is not None and state.frame.number == step.k:
-        why = (*state.frame.reasons, *why) if replay.has_counts else state.frame.reasons
+        count, *others = state.frame.reasons or ((),)
+        why = (count, *why, *others) if replay.has_counts else (count,)
     return card_rows(step, why, state.position, replay.n_bytes, width)
 
 
