@@ -61,10 +61,14 @@ class GoToToken(NamedTuple):
 
 
 class UseTokenizer(NamedTuple):
-    """Show the text by another tokenizer, given by what `tokviz.load` takes."""
+    """Show the text by another tokenizer, given by what `tokviz.load` takes.
+
+    On the Chat screen that is the conversation, and a template may come with it.
+    """
 
     source: str
     screen: str = "tokens"
+    template: str = ""
 
 
 class RunAction(NamedTuple):

@@ -16,7 +16,7 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
 from tokviz.sentences import why
-from tokviz.session import Request, ShowConversation
+from tokviz.session import Request, ShowConversation, UseTokenizer
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
@@ -36,6 +36,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -157,6 +158,10 @@ class ChatScreen(TokvizScreen):
                 else:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
+            case UseTokenizer(source, template=template):
+                TokenizerChoice(self).use(source)
+                if template:
+                    self.chat.change(template=template)
             case ShowConversation(conversation):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())

@@ -27,9 +27,9 @@ N_BYTES = 256
 """The tokens that every vocabulary begins with."""
 LARGEST_VOCABULARY = 1_000_000
 CUSTOM = "custom"
+"""Stands for a split pattern that the user types."""
 EMBEDDING_WIDTH = 768
 """GPT-2's: what the weights of an embedding are counted for."""
-"""Stands for a split pattern that the user types."""
 
 _LABEL = 8
 _MOST_REGEX_CHARS = 1_000
