@@ -78,6 +78,14 @@ class RunAction(NamedTuple):
     call: str
 
 
+class TrainWith(NamedTuple):
+    """Set a training up: to split by a pattern (a name or a regex), to learn from these sources."""
+
+    pattern: str = ""
+    sources: tuple[str, ...] = ()
+    screen: str = "train"
+
+
 class ShowConversation(NamedTuple):
     """Show a conversation that belongs to no file."""
 

@@ -20,6 +20,7 @@ from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequ
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -856,3 +857,20 @@ async def test_a_preset_fills_the_form_and_its_run_goes_to_chat_with_its_templat
         await until(pilot, lambda: isinstance(app.screen, ChatScreen))
         await until(pilot, lambda: app.session.tokenizer.name == "chatting")
         assert app.screen.chat.state.template == "nanochat"
+
+
+async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte() -> None:
+    app = make_app("low\r\nl\udcffow")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.screen.has_begun)
+        await app.run_action("screen.train_on_text")
+        await until(pilot, lambda: isinstance(app.screen, TrainScreen))
+        await until(pilot, lambda: len(app.screen.form.values.corpus) == 1)
+        (entry,) = app.screen.form.values.corpus
+        assert Path(entry.source).read_bytes() == b"low\r\nl\xffow"
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, AskDialog))
+        await pilot.press(*"a/b a/b", "enter")
+        await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
+        typed = Path(app.screen.form.values.corpus[1].source)
+        assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")

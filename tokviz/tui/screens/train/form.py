@@ -116,6 +116,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         with Horizontal(classes="row gap"):
             yield _label("Add")
             yield SourceField(placeholder="file, folder or *.txt", id="source")
+            yield PushButton("type…", "screen.type_corpus")
             yield PushButton("browse…", "screen.add_corpus", id="browse")
         like = Choices([Choice(name, name) for name in PRESETS], "", id="like")
         with Vertical(id="like-row", classes="row"):

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
+from tokviz.session import Request, TrainWith
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.bars import tokenizer_item
@@ -84,6 +85,13 @@ class TrainScreen(TokvizScreen):
         """End the children."""
         self.compiling.end()
         self.training.end()
+
+    def answer(self, request: Request) -> None:
+        """Set up what another screen asks for."""
+        if isinstance(request, TrainWith):
+            if self.state.phase == "done":
+                self.training.new_training()
+            self.form.add_sources(request.sources)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Name another tokenizer."""
