@@ -23,6 +23,7 @@ import tokviz
 from tests.tui.waiting import until
 from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
+from tokviz.compare.lanes import Other
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import source_named
@@ -35,7 +36,6 @@ from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
-from tokviz.tui.screens.compare.state import Other
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -343,7 +343,7 @@ async def page_gone_to(stage: Stage) -> None:
 async def prepare_compare(stage: Stage) -> None:
     others = stage.screen.state.others
     while len(others) < 2:
-        stage.screen.compared._add(Other("cl100k_base" if others else "o200k_base"))
+        stage.screen.lanes.add(Other("cl100k_base" if others else "o200k_base"))
         await settle(stage.pilot)
     stage.screen.disagreements.forget()
     stage.screen.figures.use_base(0)

@@ -11,11 +11,16 @@ import importlib
 import inspect
 import pkgutil
 import textwrap
+import weakref
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
+from textual._styles_cache import StylesCache
+from textual.color import Color
+
 import tokviz.tui
+import tokviz.tui.compositor
 
 PRIVATE = """
 textual._callback:invoke
@@ -29,6 +34,7 @@ textual._parser:Parser._awaiting
 textual._parser:Parser._gen
 textual._parser:Parser._timeout_time
 textual._parser:Parser._tokens
+textual._styles_cache:StylesCache
 textual._xterm_parser:XTermParser
 textual.app:App._css_update_count
 textual.app:App._exit
@@ -221,3 +227,11 @@ def test_a_private_part_that_is_gone_is_named() -> None:
 
 def test_the_list_is_whole() -> None:
     assert used() == {*PRIVATE.split(), *ELSEWHERE}
+
+
+def test_what_was_drawn_of_a_widget_goes_with_it() -> None:
+    cache = StylesCache()
+    cache.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
+    gone = weakref.ref(cache)
+    del cache
+    assert gone() is None

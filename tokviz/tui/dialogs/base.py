@@ -158,7 +158,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
     DEFAULT_CSS = """
     Dialog {
         align: center middle;
-        background: $background 70%;
+        background: $veil;
 
         #dialog {
             width: 76;

@@ -83,6 +83,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         recent: Sequence[str] = (),
         remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
         renamed: Callable[[str, str], object] = lambda old, new: None,
+        prepare: Callable[[Tokenizer], object] = lambda tokenizer: tokenizer.prepare(),
     ) -> None:
         """Take what there is to choose from.
 
@@ -94,6 +95,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             recent: The places that were loaded last, the newest first.
             remember: Called with them when they have changed.
             renamed: Called with the old and the new folder of a training.
+            prepare: Does what is long about using a tokenizer, in a thread.
         """
         super().__init__(self._paint, "tokenizers")
         self.dialog_title = title
@@ -107,6 +109,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._recent = list(recent)
         self._remember_places = remember
         self._renamed = renamed
+        self._prepare = prepare
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -232,7 +235,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
         def work(task: Task) -> Tokenizer:
             tokenizer = load(source)
-            tokenizer.prepare()
+            self._prepare(tokenizer)
             if task.cancelled:
                 tokenizer.close()
             return tokenizer

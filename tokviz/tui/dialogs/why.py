@@ -43,6 +43,7 @@ class WhyDialog(PageDialog):
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
+        Binding("i", "inspect", show=False),
     ]
     dialog_title = "Why?"
 
@@ -55,6 +56,7 @@ class WhyDialog(PageDialog):
         load: Callable[[str], Tokenizer],
         pick: Pick,
         alone: Callable[[], object],
+        inspect: Callable[[], object],
         copy: Callable[[str, str], object],
     ) -> None:
         """Take what is asked about.
@@ -66,12 +68,14 @@ class WhyDialog(PageDialog):
             load: Loads that, in a thread.
             pick: Lets the user choose it.
             alone: Called when the user wants no second one any more.
+            inspect: Shows the characters of the place.
             copy: Copies a text that has a name.
         """
         super().__init__()
         self._tokenizer, self._place = tokenizer, place
         self._second = second
-        self._load, self._pick, self._alone, self._copy = load, pick, alone, copy
+        self._load, self._pick, self._alone = load, pick, alone
+        self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
@@ -83,6 +87,7 @@ class WhyDialog(PageDialog):
             ("Esc", "close", "cancel"),
             ("T", "second tokenizer", "pick"),
             ("C", "copy", "copy"),
+            ("I", "characters", "inspect"),
             ("↑↓", "scroll", "scroll(1)"),
         ]
         return [*hints, ("X", "only one", "alone")] if self._second else hints
@@ -160,6 +165,10 @@ class WhyDialog(PageDialog):
             self._alone()
             self._show_beside("")
             self._take(self.answers[:1])
+
+    def action_inspect(self) -> None:
+        """Show what the characters are, beginning with the first."""
+        self._inspect()
 
     def action_copy(self) -> None:
         """Copy the whole answer as text."""

@@ -23,20 +23,43 @@ class Finding(Controller):
         super().__init__(screen)
         self._text = text
         self._query: FindQuery | None = None
+        self._put = ""
 
     @action("Find text", "ctrl+f", section="Find", footer="find", words="search regex")
     def find(self) -> None:
         """Search the text for words or a regular expression."""
+        self._open(False)
+
+    @action("Replace text", f"{LEADER} r", section="Find", words="substitute change")
+    def replace(self) -> None:
+        r"""Search the text and replace what is found, one by one or all; \1 is a regex's group."""
+        self._open(True)
+
+    def _open(self, replacing: bool) -> None:
         from tokviz.tui.dialogs.find import FindDialog
 
         text = self._text
         start, _ = text.selected_range()
-        dialog = FindDialog(text.live.text, start, self._query, text.go_to)
+
+        def change(first: int, last: int, new: str) -> str:
+            text.put(first, last, new)
+            return text.live.text
+
+        dialog = FindDialog(
+            text.live.text,
+            start,
+            self._query,
+            text.go_to,
+            change,
+            prepare=text.editor.prepare,
+            put=self._put,
+            replacing=replacing,
+        )
         self.app.push_screen(dialog, self._found)
 
     def _found(self, result: FindResult | None) -> None:
         if result is not None:
-            self._query = result.query
+            self._query, self._put = result.query, result.put
         self._text.editor.focus()
 
     @action("Go to…", "ctrl+g", section="Find")

@@ -41,10 +41,13 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.split_lab import SplitLab
+from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
@@ -73,6 +76,8 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        SplitLab,
+        OtherCounts,
         Recovery,
     )
     GESTURES = (
@@ -114,11 +119,12 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
-        panels = SidePanels(live, settings.panel)
+        panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
+        self.strip = RowsView(id="strip")
         self._make_controllers(right)
         yield self.title_bar
         yield self.recovery.bar
@@ -127,6 +133,7 @@ class TokensScreen(TokvizScreen):
             with right:
                 yield panels
                 yield detail
+        yield self.strip
         yield self.status
         yield self.keys
 
@@ -141,11 +148,13 @@ class TokensScreen(TokvizScreen):
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
+        self.other_counts = OtherCounts(self, self.strip)
         self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)
         CopyTokens(self, text)
         Editing(self, text)
+        SplitLab(self, self.panels, self.side.show_panel)
         Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
@@ -165,10 +174,19 @@ class TokensScreen(TokvizScreen):
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
+        self.other_counts.begin()
         self.files.safe.begin()
         self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
         self.begin_answering()
+
+    def on_screen_resume(self) -> None:
+        """Take up which tokenizers the text is compared with now."""
+        self.other_counts.sync()
+
+    def on_screen_suspend(self) -> None:
+        """Let the screen that is shown see to the other tokenizers."""
+        self.other_counts.rest()
 
     # -- the document has changed
 
@@ -184,6 +202,7 @@ class TokensScreen(TokvizScreen):
         self._show_name()
         self.decoding.look()
         self._show_status()
+        self.other_counts.sync()
         self.encoding.start()
 
     def refresh_document(self) -> None:
@@ -202,6 +221,7 @@ class TokensScreen(TokvizScreen):
         self.side.pin_cursor_token()
         self.side.sync()
         self._show_status()
+        self.other_counts.sync()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show the same text with other tokens."""

@@ -9,9 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
+from tokviz.session import Request, TrainWith
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -32,7 +34,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling)
+    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling, Lessons)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -54,6 +56,7 @@ class TrainScreen(TokvizScreen):
         self.scaling = Scaling(self, self.side.set_scale)
         Corpus(self, state, self.form)
         TokenizerChoice(self)
+        Lessons(self)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -74,6 +77,15 @@ class TrainScreen(TokvizScreen):
     def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
         """Ask what becomes of a training that goes on."""
         return self.training.ask_to_stop(go_on, ", then quit")
+
+    def answer(self, request: Request) -> None:
+        """Set up what another screen asks for."""
+        if isinstance(request, TrainWith):
+            if self.state.phase == "done":
+                self.training.new_training()
+            if request.pattern:
+                self.form.use_pattern(request.pattern)
+            self.form.add_sources(request.sources)
 
     def fitted(self) -> None:
         """Set the words for the width there is."""
