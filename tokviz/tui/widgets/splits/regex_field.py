@@ -137,17 +137,11 @@ class RegexInput(Field):
             value, placeholder="a regex", select_on_focus=False, highlighter=self._error
         )
         named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
-        self._history = RegexHistory([*reversed(named), *typed, value])
+        self.history = RegexHistory([*reversed(named), *typed, value])
 
     def remember(self) -> None:
         """Keep the regex in the history."""
-        self._history.add(self.value)
-
-    def typed(self) -> tuple[str, ...]:
-        """List what is in the history and no named pattern, the oldest first."""
-        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
-        typed = (one for one in self._history.entries if one not in known)
-        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
+        self.history.add(self.value)
 
     def underline(self, place: int | None) -> None:
         """Point at a character, at none if None."""
@@ -161,13 +155,13 @@ class RegexInput(Field):
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
         """Write the regex before into the field: those you tried, then the named patterns."""
-        self.value = self._history.older(self.value)
+        self.value = self.history.older(self.value)
         self.cursor_position = len(self.value)
 
     @action("Newer regex", "down", section=_HEADING, priority=False)
     def action_newer(self) -> None:
         """Write the regex that came after it into the field."""
-        self.value = self._history.newer(self.value)
+        self.value = self.history.newer(self.value)
         self.cursor_position = len(self.value)
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
@@ -236,9 +230,12 @@ class RegexField(Vertical):
         self._input.value = regex
         self._input.remember()
 
+    @property
     def typed(self) -> tuple[str, ...]:
-        """List the regexes that were typed, the oldest first."""
-        return self._input.typed()
+        """The regexes that were typed, the oldest first; no named one, and none that is long."""
+        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
+        typed = (one for one in self._input.history.entries if one not in known)
+        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
 
     def praise(self, result: SplitResult) -> None:
         """Tell how a regex did."""
