@@ -24,6 +24,7 @@ from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.conversation import Conversation
+    from tokviz.compare.lanes import Other
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -104,6 +105,10 @@ class TokenizerChanged(NamedTuple):
     tokenizer: Tokenizer
 
 
+class OthersChanged(NamedTuple):
+    """The text is compared with other tokenizers, or more is known of them."""
+
+
 class SettingsChanged(NamedTuple):
     """A choice is to be remembered; `Session.write_settings` does it."""
 
@@ -160,6 +165,7 @@ class Session:
         settings: The remembered choices; `change_settings` changes them.
         remember: Whether settings and unsaved text are written to the user's folders.
         notes: Sentences for the user about what was opened, to be shown once.
+        others: The tokenizers that the text is compared with.
         progress: By the id of a screen, how far its work in the background is, in a word.
     """
 
@@ -192,6 +198,7 @@ class Session:
         self.settings = self._written = settings or Settings()
         self._writing = Lock()
         self.remember = remember
+        self.others: list[Other] = []
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
         self._moved: dict[str, str] = {}

@@ -234,3 +234,14 @@ def test_the_caps_limit_what_is_read(tokviz, tmp_path):
         *("--max-doc-chars", 2),
     )
     assert records_of(result)[-1]["n_bytes"] == 4
+
+
+def test_a_table_without_text_is_named_before_anything_is_read(tokviz, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"text": [1, 2]}), tmp_path / "z.parquet")
+    (tmp_path / "a.txt").write_text("a a a")
+    result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 300, "--json")
+    assert (result.code, result.out) == (1, b"")
+    assert result.err == "tokviz: z.parquet: its column 'text' is not text\n"
+    assert not (tmp_path / "run").exists()

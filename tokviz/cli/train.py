@@ -35,6 +35,7 @@ from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
+from tokviz.errors import TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
@@ -204,10 +205,13 @@ def _train(
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    from tokviz.corpus.entries import look_at_all, remarks
+    from tokviz.corpus.entries import look_at_all, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source)]
-    for remark in remarks(look_at_all(files, interrupted.is_set)):
+    entries = [*look_at_all(files, interrupted.is_set)]
+    for problem in table_problems(entries, request.field):
+        raise TokvizError(problem.removesuffix("."))
+    for remark in remarks(entries, request.field):
         report(f"note: {remark}")
     training.learn()
     if interrupted.is_set() and not len(training.learned.history):

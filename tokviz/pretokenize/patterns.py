@@ -76,6 +76,12 @@ class SplitPattern(NamedTuple):
         return compiled_regex(self.regex)
 
 
+def run_without_cut(safe_cut: str, text: str, start: int, end: int) -> int:
+    """Give a place up to which no safe cut matches behind a start, at most `end`."""
+    run = compiled_cut(_UNCUT).match(text, start, end) if safe_cut in _CUTS else None
+    return start + 1 if run is None else run.end()
+
+
 @lru_cache(maxsize=32)
 def compiled_cut(safe_cut: str) -> re.Pattern[str]:
     """Compile a safe cut when it is first needed: that takes longer than searching short text."""
@@ -201,7 +207,10 @@ _CUT_GPT = (
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
     ")"
 )
+_UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
+"""Inside such a run no safe cut matches; one finds its end in a tenth of the time."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
+_CUTS = (_CUT_GPT, _CUT_WHITESPACE)
 
 
 def _gpt_like(

@@ -27,7 +27,7 @@ from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import get_tie_break
 from tokviz.child.runner import JobDroppedError
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_builtin
@@ -74,7 +74,6 @@ class Replay:
         tokenizer: The tokenizer.
         n_merges: The number of merges; they are numbered from 1.
         run: The training; None for a vocabulary without one.
-        is_ranked: Whether the merges are those of ranks: then they follow from the tokens alone.
     """
 
     def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
@@ -92,14 +91,12 @@ class Replay:
                 f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
                 "choose a training, or a tokenizer with which tokviz itself encodes"
             )
-        by_rank = tokenizer.tokens_by_rank()
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
-        elif by_rank is not None:
-            self._steps = RankedSteps(tokenizer, by_rank)
+        elif tokenizer.by_ranks:
+            self._steps = RankedSteps(tokenizer)
         else:
             self._steps = ListedSteps(tokenizer)
-        self.is_ranked = by_rank is not None
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None

@@ -12,7 +12,6 @@ from tokviz.replay.replay import Replay
 from tokviz.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.card import (
     card_rows,
-    lineage_rows,
     merge_text,
     paint_candidate,
     paint_merge,
@@ -30,6 +29,7 @@ from tokviz.tui.screens.replay.position import (
     frame_on,
 )
 from tokviz.tui.screens.replay.transport import status_items, transport_items
+from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.flow import Row
 
 
@@ -216,7 +216,7 @@ def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
 def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
     from tokviz.explain.trace import lineage
 
-    rows = texts(lineage_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40))
+    rows = texts(list(tree_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40)))
     assert rows == ["abab 257", "└─ ab twice 256", "   ├─ a 97", "   └─ b 98"]
 
 

@@ -387,7 +387,7 @@ async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book:
         trainers[0].on_report(1, REPORT)
         await pilot.pause()
         text = shown(app)
-        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 times"):
+        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99×"):
             assert said in text
 
 

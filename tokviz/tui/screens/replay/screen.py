@@ -119,12 +119,9 @@ class ReplayScreen(TokvizScreen):
         self.your_text = YourText(
             self, state, self.own, self.transport, self.views, self._text_changed
         )
-        search = MergeSearch(self, state, self.merges, self.views, self.transport)
+        MergeSearch(self, state, self.merges, self.views, self.transport)
         self.scaling = Scaling(self, self._draw_on)
-        self.answer_with(
-            self.transport, search, self.opening, self.comparing, self.your_text, self.views,
-            self.scaling, Explaining(self, self._asked_why),
-        )  # fmt: skip
+        Explaining(self, self._asked_why)
 
     def on_mount(self) -> None:
         """Begin without a comparison."""

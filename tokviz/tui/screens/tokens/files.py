@@ -84,12 +84,11 @@ class Files(Controller):
         self._put(sample_text(), is_sample=True)
 
     def _put(self, text: str, *, is_sample: bool) -> None:
-        def put() -> None:
-            self._text.replace_all(text)
+        def noted() -> None:
             self.session.note_text(None, is_sample=is_sample)
             self._text.refresh()
 
-        self.unless_unsaved(put)
+        self.unless_unsaved(lambda: self._text.replace_all(text, noted))
 
     def _folder(self) -> Path | None:
         path = self.session.path
@@ -131,6 +130,9 @@ class Files(Controller):
 
     def restore(self, text: str, path: Path | None) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""
-        self._text.replace_all(text)
-        self.session.path, self.session.is_sample = path, False
-        self._text.refresh()
+
+        def restored() -> None:
+            self.session.path, self.session.is_sample = path, False
+            self._text.refresh()
+
+        self._text.replace_all(text, restored)

@@ -82,23 +82,28 @@ class PanelKind(NamedTuple):
     Attributes:
         id: Its name in settings and actions.
         title: Its tab.
-        key: Its key.
+        keys: Its keys.
         make: Makes the widget when it is first shown; its docstring is the help.
         words: What people call it besides, for the command palette.
     """
 
     id: str
     title: str
-    key: str
+    keys: tuple[str, ...]
     make: Callable[[LiveDocument, TokenPalette], Widget]
     words: str = ""
 
+    @property
+    def help(self) -> str:
+        """What it shows."""
+        return self.make.__doc__ or ""
+
 
 PANELS = (
-    PanelKind("ids", "IDs", "alt+i", _ids, "numbers list"),
-    PanelKind("splits", "Splits", "alt+s", _splits, "patterns regex compare pre-tokens pieces"),
-    PanelKind("token", "Token", "alt+t", _token, "explain why lineage merges bytes"),
-    PanelKind("mask", "Mask", "alt+m", _mask, "explain chat template training targets"),
+    PanelKind("ids", "IDs", ("alt+i",), _ids, "numbers list"),
+    PanelKind("splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens pieces"),
+    PanelKind("token", "Token", ("alt+t",), _token, "explain why lineage merges bytes"),
+    PanelKind("mask", "Mask", ("alt+m",), _mask, "explain chat template training targets"),
 )
 """Every side panel of the Tokens screen, in the order of the tabs."""
 

@@ -56,9 +56,8 @@ class TrainScreen(TokvizScreen):
         self.result = Result(self, state, self.side)
         self.training = Training(self, state, self.form, self.side, self.result.show)
         self.scaling = Scaling(self, self.side.set_scale)
-        corpus = Corpus(self, state, self.form)
-        choice = TokenizerChoice(self)
-        self.answer_with(corpus, self.training, self.result, choice, self.scaling)
+        Corpus(self, state, self.form)
+        TokenizerChoice(self)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
