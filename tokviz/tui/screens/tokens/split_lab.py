@@ -17,8 +17,7 @@ from tokviz.pretokenize.patterns import (
 from tokviz.session import TrainWith
 from tokviz.tui.actions import LEADER, action, declared_by
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets.splits.heads import PatternsWanted
 from tokviz.tui.widgets.splits.panel import CUSTOM_ROW, SplitsPanel
@@ -26,7 +25,7 @@ from tokviz.tui.widgets.splits.panel import CUSTOM_ROW, SplitsPanel
 _SECTION = "Splits panel"
 
 
-class SplitLab(Copying):
+class SplitLab(Controller):
     """Chooses patterns from the library, and hands the custom one to others."""
 
     def __init__(
