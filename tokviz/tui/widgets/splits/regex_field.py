@@ -94,25 +94,16 @@ class RegexHistory:
             self.entries = [old for old in self.entries if old != entry] + [entry]
         self._place = len(self.entries)
 
-    def older(self, current: str) -> str:
-        """Step back; what was being written is kept in front of the list."""
+    def step(self, by: int, current: str) -> str:
+        """Give the entry so many places on; what was being written is kept behind the newest."""
         if self._place == len(self.entries):
             self._draft = current
-            if self.entries and self.entries[-1] == current:
-                self._place -= 1
-        if self._place > 0:
-            self._place -= 1
-            return self.entries[self._place]
-        return current
-
-    def newer(self, current: str) -> str:
-        """Step forward, at last to what was being written."""
-        if self._place >= len(self.entries):
-            return current
-        self._place += 1
-        if self._place == len(self.entries):
-            return self._draft
-        return self.entries[self._place]
+        entries = [*self.entries, self._draft]
+        place = self._place + by
+        if by < 0 < place and entries[place] == current:
+            place += by
+        self._place = max(0, min(place, len(self.entries)))
+        return entries[self._place]
 
 
 class _Underlined(Highlighter):
@@ -155,14 +146,12 @@ class RegexInput(Field):
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
         """Write the regex before into the field: those you tried, then the named patterns."""
-        self.value = self.history.older(self.value)
-        self.cursor_position = len(self.value)
+        self.put(self.history.step(-1, self.value))
 
     @action("Newer regex", "down", section=_HEADING, priority=False)
     def action_newer(self) -> None:
         """Write the regex that came after it into the field."""
-        self.value = self.history.newer(self.value)
-        self.cursor_position = len(self.value)
+        self.put(self.history.step(1, self.value))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
