@@ -62,10 +62,14 @@ class GoToToken(NamedTuple):
 
 
 class UseTokenizer(NamedTuple):
-    """Show the text by another tokenizer, given by what `tokviz.load` takes."""
+    """Show the text by another tokenizer, given by what `tokviz.load` takes.
+
+    On the Chat screen that is the conversation, and a template may come with it.
+    """
 
     source: str
     screen: str = "tokens"
+    template: str = ""
 
 
 class RunAction(NamedTuple):
@@ -76,9 +80,10 @@ class RunAction(NamedTuple):
 
 
 class TrainWith(NamedTuple):
-    """Set a training up to split by a pattern: a name or a regex."""
+    """Set a training up: to split by a pattern (a name or a regex), to learn from these sources."""
 
-    pattern: str
+    pattern: str = ""
+    sources: tuple[str, ...] = ()
     screen: str = "train"
 
 

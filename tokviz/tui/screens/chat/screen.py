@@ -15,7 +15,7 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
 from tokviz.sentences import why
-from tokviz.session import Request, ShowConversation
+from tokviz.session import Request, ShowConversation, UseTokenizer
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
@@ -115,7 +115,7 @@ class ChatScreen(TokvizScreen):
         one_part = OnePart(self, self.views, "-short")
         self.looking = Looking(self, chat, self.rendered, left, self.views, one_part)
         Messages(self, chat)
-        TokenizerChoice(self)
+        self.choice = TokenizerChoice(self)
         GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
         CopyConversation(self, chat, self.rendered)
         Explaining(self, self._asked_why)
@@ -151,6 +151,10 @@ class ChatScreen(TokvizScreen):
                 else:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
+            case UseTokenizer(source, template=template):
+                self.choice.use(source)
+                if template:
+                    self.chat.change(template=template)
             case ShowConversation(conversation):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())

@@ -25,7 +25,21 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
     if replay is None:
         return ()
     why = () if step is None else replay.why(step.k).sentences
+    if state.frame is not None and step is not None and state.frame.number == step.k:
+        count, *others = state.frame.reasons or ((),)
+        why = (count, *why, *others) if replay.has_counts else (count,)
     return card_rows(step, why, state.position, replay.n_bytes, width)
+
+
+def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
+    """Say what to look at, and at the end whether the merges are those of the textbook."""
+    lesson, replay = state.lesson, state.replay
+    if lesson is None or replay is None:
+        return ()
+    rows = flow(words_of(lesson.say(state.position.n_done)), width)
+    if state.position.n_done < replay.n_merges:
+        return rows
+    return flow(words_of(lesson.verdict(replay.tokenizer.merges), "good"), width) + rows
 
 
 def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:

@@ -23,6 +23,7 @@ _IDS = tuple(kind.id for kind in VIEWS)
 _TITLES = {kind.id: kind.title for kind in VIEWS}
 _FIRST_AT_FRONT = ("texts", "merges", "candidates", "curves", "diff")
 _GROUPS_IN_TWO_COLUMNS = (("texts", "candidates"), ("merges", "curves", "diff"))
+_GROUPS_OF_LADDER = (("candidates",), ("texts", "merges", "curves", "diff"))
 _GROUPS_WITH_ROOM = (("texts",), ("candidates",), ("merges", "diff"), ("curves",))
 
 
@@ -59,6 +60,8 @@ class Views(Controller):
         """Choose which views share a place, by how much room there is."""
         if self.screen.has_class("-narrow"):
             self._groups = (_IDS,)
+        elif self.screen.has_class("-ladder"):
+            self._groups = _GROUPS_OF_LADDER
         elif self.screen.has_class("-low"):
             self._groups = _GROUPS_IN_TWO_COLUMNS
         else:

@@ -15,6 +15,7 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -36,7 +37,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling)
+    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling, Lessons)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -58,6 +59,7 @@ class TrainScreen(TokvizScreen):
         self.scaling = Scaling(self, self.side.set_scale)
         Corpus(self, state, self.form)
         TokenizerChoice(self)
+        Lessons(self)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -85,9 +87,13 @@ class TrainScreen(TokvizScreen):
         self.training.end()
 
     def answer(self, request: Request) -> None:
-        """Take a pattern over from the Splits panel."""
+        """Set up what another screen asks for."""
         if isinstance(request, TrainWith):
-            self.form.use_pattern(request.pattern)
+            if self.state.phase == "done":
+                self.training.new_training()
+            if request.pattern:
+                self.form.use_pattern(request.pattern)
+            self.form.add_sources(request.sources)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Name another tokenizer."""

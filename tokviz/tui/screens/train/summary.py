@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 from textual.content import Content
 
@@ -34,6 +35,10 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         lines += [Content(""), *_comparison(summary.held_out, width)]
+        advice = summary.held_out.advice
+        if advice is not None:
+            lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
+            lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
     return Content("\n").join(lines)
 
 
