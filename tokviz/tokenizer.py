@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoder import Encoder
-from tokviz.encoding.merge_list import ListedMerges
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
-from tokviz.encoding.packed import Tables
+from tokviz.encoding.packed import Tables, check_tokens, pack_merges
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
@@ -109,10 +108,9 @@ class Tokenizer:
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
-        tables = ListedMerges(ordinary, merges)
-        tables.check()
+        check_tokens(ordinary)
         self.ignore_merges = ignore_merges
-        self._set(tables, specials, pattern, name)
+        self._set(pack_merges(ordinary.items(), merges), specials, pattern, name)
 
     @property
     def in_child(self) -> bool:

@@ -21,12 +21,11 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.encoded import Columns
-from tokviz.encoding.merge_list import ListedMerges, applied_rank
 from tokviz.encoding.merging import Merge, PairRank, merge_piece
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath
@@ -217,13 +216,17 @@ _MOST_IN_BUCKET = 64
 class PackedMerges:
     """A vocabulary and its merges in some 40 bytes a token; Python's own would be ten times that.
 
+    The merge with the lowest index is applied first, of equal ones the leftmost. This differs from
+    ranks of concatenations where two pairs have the same concatenation and only one is listed.
+
     Attributes:
         packed: The tokens.
         pairs: The two tokens of every merge, as places among the tokens.
         keys: Every different merge as `left << 32 | right`, ascending.
         ranks: The index of the merge of each key; the first if it is listed twice.
         firsts: For every token the index of the first merge that makes it, `NO_MERGE` if none does.
-        again: For every token whether several merges make it.
+        again: For every token whether several merges make it: files that were converted from ranks
+            list every pair.
     """
 
     by_ranks = False
@@ -285,7 +288,9 @@ class PackedMerges:
         index = self.packed.place(token_id)
         if index is None or not self.again[index]:
             return self.first_rank(token_id)
-        return applied_rank(self.packed.at(index), self.pair_rank)
+        token, applied = self.packed.at(index), list[int]()
+        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
+        return applied[-1] if tokens == [token] else None
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does; see `rank`."""
@@ -336,10 +341,28 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     return PackedMerges(packed, pairs, distinct, ranks, firsts, bytes(again))
 
 
+def check_tokens(vocab: Mapping[int, bytes]) -> None:
+    """Make sure that tokens may be packed.
+
+    Raises:
+        VocabularyError: If two ids have the same bytes, a token is empty, or an id is out of range.
+    """
+    id_of: dict[bytes, int] = {}
+    for token_id, token in vocab.items():
+        if id_of.setdefault(token, token_id) != token_id:
+            raise VocabularyError(f"tokens {id_of[token]} and {token_id} are both {token!r}")
+    if b"" in id_of:
+        raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
+    for token_id in (min(vocab, default=0), max(vocab, default=0)):
+        if not 0 <= token_id < NO_MERGE:
+            limit = "negative" if token_id < 0 else "too large"
+            raise VocabularyError(f"token id {token_id} is {limit}")
+
+
 def n_buckets_for(n_tokens: int) -> int:
     """Choose so many that a bucket holds one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
 
 
-Tables = PackedRanks | PackedMerges | ListedMerges
+Tables = PackedRanks | PackedMerges
 """A vocabulary without its special tokens, and what merges its tokens."""
