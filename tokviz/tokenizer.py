@@ -548,14 +548,6 @@ class Tokenizer:
         """
         return None if self.is_special(token_id) else self.tables.rank(token_id)
 
-    def first_rank(self, token_id: int) -> int | None:
-        """Give the rank that sorts a token among many at once.
-
-        It is `rank` but where a list has several merges for a token, of which `rank` must find out
-        which one happens: there it is that of the first of them.
-        """
-        return None if self.is_special(token_id) else self.tables.first_rank(token_id)
-
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
         return self.tables.pair_rank(left, right)

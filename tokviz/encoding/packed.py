@@ -135,9 +135,9 @@ class PackedRanks:
         """Give a token's rank: its id."""
         return None if self.token(token_id) is None else token_id
 
-    def first_rank(self, token_id: int) -> int | None:
-        """Give a token's rank: its id."""
-        return self.rank(token_id)
+    def first_ranks(self) -> Sequence[int]:
+        """List the ranks of all tokens, in the order of their ids."""
+        return self._ids
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank of the concatenation, None if it is no token."""
@@ -277,17 +277,17 @@ class PackedMerges:
         found = place < len(self.keys) and self.keys[place] == key
         return self.ranks[place] if found else None
 
-    def first_rank(self, token_id: int) -> int | None:
-        """Give the index of the first merge that makes a token, None if none does."""
-        index = self.packed.place(token_id)
-        rank = NO_MERGE if index is None else self.firsts[index]
-        return None if rank == NO_MERGE else rank
+    def first_ranks(self) -> Sequence[int]:
+        """List for every token the first merge that makes it; see `firsts`."""
+        return self.firsts
 
     def rank(self, token_id: int) -> int | None:
         """Give the index of the merge that makes a token when its bytes are encoded."""
         index = self.packed.place(token_id)
-        if index is None or not self.again[index]:
-            return self.first_rank(token_id)
+        if index is None or self.firsts[index] == NO_MERGE:
+            return None
+        if not self.again[index]:
+            return self.firsts[index]
         token, applied = self.packed.at(index), list[int]()
         tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
         return applied[-1] if tokens == [token] else None
@@ -303,6 +303,7 @@ class PackedMerges:
 
 NO_MERGE = 0xFFFF_FFFF
 _CACHED_PAIRS = 1 << 16
+_LARGEST_ID = 0xFFFF_FFFF
 
 
 def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) -> PackedMerges:
@@ -354,7 +355,7 @@ def check_tokens(vocab: Mapping[int, bytes]) -> None:
     if b"" in id_of:
         raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
     for token_id in (min(vocab, default=0), max(vocab, default=0)):
-        if not 0 <= token_id < NO_MERGE:
+        if not 0 <= token_id <= _LARGEST_ID:
             limit = "negative" if token_id < 0 else "too large"
             raise VocabularyError(f"token id {token_id} is {limit}")
 
