@@ -146,7 +146,7 @@ class ParquetRows(RowSource):
             InputFileError: If it cannot be read or has no column of messages.
         """
         self._table = ParquetTable(path)
-        names = self._table.names
+        names = self._table.columns.names
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
         self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
         given = {_OTHER_NAMES.get(name, name) for name in self._columns}

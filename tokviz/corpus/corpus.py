@@ -202,7 +202,7 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
 def _is_text(file: str) -> bool:
     """Tell whether a file found in a folder is meant to be read: programs and pictures are not."""
-    if not os.path.isfile(file) or file.endswith((*READERS, *OPENERS)):
+    if not os.path.isfile(file) or file.lower().endswith((*READERS, *OPENERS)):
         return True
     try:
         with open(file, "rb") as opened:
