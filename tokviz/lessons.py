@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tokviz.assets import asset_path
 from tokviz.bpe.settings import N_BYTES, SpecialIds
 from tokviz.bpe.train import train
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.folders import state_folder
 from tokviz.formats.run import is_run
 
