@@ -158,6 +158,11 @@ def test_merge_list_is_not_ranks_of_concatenations() -> None:
 def test_contradictory_vocabularies_are_refused() -> None:
     with pytest.raises(tokviz.VocabularyError, match="are both"):
         tokviz.Tokenizer(SINGLE_BYTES | {256: b"a"}, [])
+    for vocab, reason in (
+        ({0: b""}, "is empty"), ({-1: b"a"}, "-1 is negative"), ({1 << 32: b"a"}, "is too large")
+    ):  # fmt: skip
+        with pytest.raises(tokviz.VocabularyError, match=reason):
+            tokviz.Tokenizer(vocab, [])
     with pytest.raises(tokviz.VocabularyError, match=r"merge 0 .*is not a token"):
         tokviz.Tokenizer(SINGLE_BYTES, [(b"a", b"b")])
     with pytest.raises(tokviz.VocabularyError, match="0x61 has no token"):

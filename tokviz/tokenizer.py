@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoder import Encoder
-from tokviz.encoding.merge_list import ListedMerges
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
-from tokviz.encoding.packed import Tables
+from tokviz.encoding.packed import Tables, check_tokens, pack_merges
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
@@ -109,10 +108,9 @@ class Tokenizer:
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
-        tables = ListedMerges(ordinary, merges)
-        tables.check()
+        check_tokens(ordinary)
         self.ignore_merges = ignore_merges
-        self._set(tables, specials, pattern, name)
+        self._set(pack_merges(ordinary.items(), merges), specials, pattern, name)
 
     @property
     def in_child(self) -> bool:
@@ -549,14 +547,6 @@ class Tokenizer:
         makes have none.
         """
         return None if self.is_special(token_id) else self.tables.rank(token_id)
-
-    def first_rank(self, token_id: int) -> int | None:
-        """Give the rank that sorts a token among many at once.
-
-        It is `rank` but where a list has several merges for a token, of which `rank` must find out
-        which one happens: there it is that of the first of them.
-        """
-        return None if self.is_special(token_id) else self.tables.first_rank(token_id)
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""

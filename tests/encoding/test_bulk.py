@@ -19,8 +19,8 @@ from tokviz.encoding import bulk, bulk_kernels
 from tokviz.encoding.bulk import BulkEncoder
 from tokviz.encoding.encoded import Encoded
 from tokviz.encoding.encoder import Encoder
-from tokviz.encoding.merge_list import ListedMerges
 from tokviz.encoding.merging import Merge, merge_piece
+from tokviz.encoding.packed import PackedMerges, pack_merges
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 
@@ -100,7 +100,7 @@ def test_qwens_ids_follow_the_ranks(text: str) -> None:
 
 
 @st.composite
-def vocabularies(draw: st.DrawFn) -> ListedMerges:
+def vocabularies(draw: st.DrawFn) -> PackedMerges:
     """Draw merges of few letters, so that they overlap: several for a token, dead ones, gaps."""
     letters = [*b"abc", 0xFF, *"世界日".encode()]
     tokens = [bytes([letter]) for letter in dict.fromkeys(letters)]
@@ -115,9 +115,7 @@ def vocabularies(draw: st.DrawFn) -> ListedMerges:
     listed = [*SINGLE, *extra, *(token for token in tokens if len(token) > 1)]
     ids = draw(st.lists(st.integers(0, 4000), unique=True,
                         min_size=len(listed), max_size=len(listed)))  # fmt: skip
-    source = ListedMerges(dict(zip(ids, draw(st.permutations(listed)), strict=True)), merges)
-    source.check()
-    return source
+    return pack_merges(zip(ids, draw(st.permutations(listed)), strict=True), merges)
 
 
 pieces = st.lists(st.sampled_from([*"abc", "世", "界", "日", "\udcff", "\udce4"]), max_size=90)
@@ -136,7 +134,7 @@ def test_merge_lists_follow_the_plain_loop(source, parts, whole: bool, small: bo
             assert ids == merged(source, bytetext.to_bytes(text), whole)
 
 
-def merged(source: ListedMerges, piece: bytes, whole: bool) -> list[int]:
+def merged(source: PackedMerges, piece: bytes, whole: bool) -> list[int]:
     is_token = whole and source.id_of(piece) is not None
     tokens = [piece] if is_token or not piece else merge_piece(piece, source.pair_rank)
     return [source.id_of(token) for token in tokens if token]  # type: ignore[misc]
@@ -198,7 +196,7 @@ def test_memory_for_a_long_piece_is_given_back() -> None:
 
 
 def test_what_no_table_holds_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert BulkEncoder.of(ListedMerges({}, []).columns(), whole=False) is None
+    assert BulkEncoder.of(pack_merges([], []).columns(), whole=False) is None
     monkeypatch.setattr(bulk_kernels, "ID_BITS", 8)
-    assert BulkEncoder.of(ListedMerges(dict(enumerate([*SINGLE, b"ab"])), []).columns(),
+    assert BulkEncoder.of(pack_merges(enumerate([*SINGLE, b"ab"]), []).columns(),
                           whole=False) is None  # fmt: skip

@@ -123,19 +123,7 @@ class CompiledCounter:
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        table = self._joined
-        totals = table.measure()
-        return PieceCounts(
-            data=table.data,
-            offsets=table.offsets,
-            counts=table.counts,
-            lengths=totals.lengths,
-            n_bytes=totals.n_bytes,
-            n_chars=totals.n_chars,
-            n_invalid=totals.n_invalid,
-            n_documents=n_documents,
-            complete=complete,
-        )
+        return self._joined.counted(n_documents, complete)
 
 
 class _Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import NamedTuple
 
 from tokviz.bpe import counting_kernels
+from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.counting_kernels import (
     BATCH,
     DONE,
@@ -29,15 +29,6 @@ from tokviz.pretokenize.scan_table import scan_table
 _FIRST_SLOTS = 1 << 17
 _FIRST_DATA_BYTES = 1 << 20
 _BYTES_AT_ONCE = 1 << 22  # about 40 ms
-
-
-class Totals(NamedTuple):
-    """The pieces' lengths, and sums over all their occurrences; see `PieceCounts`."""
-
-    lengths: memoryview
-    n_bytes: int
-    n_chars: int
-    n_invalid: int
 
 
 class PieceTable:
@@ -103,13 +94,21 @@ class PieceTable:
             if first < last:
                 self._make_room()
 
-    def measure(self) -> Totals:
-        """Sum up all occurrences."""
+    def counted(self, n_documents: int, complete: bool) -> PieceCounts:
+        """Give the pieces, with sums over all their occurrences."""
         sums = array("q", [0, 0])
         lengths = zeros(len(self), "q")
-        pieces = self.data, self.offsets, self.counts, len(self)
-        n_bytes = counting_kernels.measure(*pieces, scan_table(), lengths, sums)
-        return Totals(lengths, n_bytes, *sums)
+        pieces = self.data, self.offsets, self.counts
+        n_bytes = counting_kernels.measure(*pieces, len(self), scan_table(), lengths, sums)
+        return PieceCounts(
+            *pieces,
+            lengths=lengths,
+            n_bytes=n_bytes,
+            n_chars=sums[0],
+            n_invalid=sums[1],
+            n_documents=n_documents,
+            complete=complete,
+        )
 
     def _make_room(self) -> None:
         """Make room for the piece for which there was none."""

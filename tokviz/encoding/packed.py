@@ -21,12 +21,11 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.encoded import Columns
-from tokviz.encoding.merge_list import ListedMerges, applied_rank
 from tokviz.encoding.merging import Merge, PairRank, merge_piece
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath
@@ -136,9 +135,9 @@ class PackedRanks:
         """Give a token's rank: its id."""
         return None if self.token(token_id) is None else token_id
 
-    def first_rank(self, token_id: int) -> int | None:
-        """Give a token's rank: its id."""
-        return self.rank(token_id)
+    def first_ranks(self) -> Sequence[int]:
+        """List the ranks of all tokens, in the order of their ids."""
+        return self._ids
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank of the concatenation, None if it is no token."""
@@ -217,13 +216,17 @@ _MOST_IN_BUCKET = 64
 class PackedMerges:
     """A vocabulary and its merges in some 40 bytes a token; Python's own would be ten times that.
 
+    The merge with the lowest index is applied first, of equal ones the leftmost. This differs from
+    ranks of concatenations where two pairs have the same concatenation and only one is listed.
+
     Attributes:
         packed: The tokens.
         pairs: The two tokens of every merge, as places among the tokens.
         keys: Every different merge as `left << 32 | right`, ascending.
         ranks: The index of the merge of each key; the first if it is listed twice.
         firsts: For every token the index of the first merge that makes it, `NO_MERGE` if none does.
-        again: For every token whether several merges make it.
+        again: For every token whether several merges make it: files that were converted from ranks
+            list every pair.
     """
 
     by_ranks = False
@@ -274,18 +277,20 @@ class PackedMerges:
         found = place < len(self.keys) and self.keys[place] == key
         return self.ranks[place] if found else None
 
-    def first_rank(self, token_id: int) -> int | None:
-        """Give the index of the first merge that makes a token, None if none does."""
-        index = self.packed.place(token_id)
-        rank = NO_MERGE if index is None else self.firsts[index]
-        return None if rank == NO_MERGE else rank
+    def first_ranks(self) -> Sequence[int]:
+        """List for every token the first merge that makes it; see `firsts`."""
+        return self.firsts
 
     def rank(self, token_id: int) -> int | None:
         """Give the index of the merge that makes a token when its bytes are encoded."""
         index = self.packed.place(token_id)
-        if index is None or not self.again[index]:
-            return self.first_rank(token_id)
-        return applied_rank(self.packed.at(index), self.pair_rank)
+        if index is None or self.firsts[index] == NO_MERGE:
+            return None
+        if not self.again[index]:
+            return self.firsts[index]
+        token, applied = self.packed.at(index), list[int]()
+        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
+        return applied[-1] if tokens == [token] else None
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does; see `rank`."""
@@ -298,6 +303,7 @@ class PackedMerges:
 
 NO_MERGE = 0xFFFF_FFFF
 _CACHED_PAIRS = 1 << 16
+_LARGEST_ID = 0xFFFF_FFFF
 
 
 def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) -> PackedMerges:
@@ -336,10 +342,28 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     return PackedMerges(packed, pairs, distinct, ranks, firsts, bytes(again))
 
 
+def check_tokens(vocab: Mapping[int, bytes]) -> None:
+    """Make sure that tokens may be packed.
+
+    Raises:
+        VocabularyError: If two ids have the same bytes, a token is empty, or an id is out of range.
+    """
+    id_of: dict[bytes, int] = {}
+    for token_id, token in vocab.items():
+        if id_of.setdefault(token, token_id) != token_id:
+            raise VocabularyError(f"tokens {id_of[token]} and {token_id} are both {token!r}")
+    if b"" in id_of:
+        raise VocabularyError(f"token {id_of[b'']} is empty: remove it")
+    for token_id in (min(vocab, default=0), max(vocab, default=0)):
+        if not 0 <= token_id <= _LARGEST_ID:
+            limit = "negative" if token_id < 0 else "too large"
+            raise VocabularyError(f"token id {token_id} is {limit}")
+
+
 def n_buckets_for(n_tokens: int) -> int:
     """Choose so many that a bucket holds one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
 
 
-Tables = PackedRanks | PackedMerges | ListedMerges
+Tables = PackedRanks | PackedMerges
 """A vocabulary without its special tokens, and what merges its tokens."""

@@ -61,14 +61,9 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
             than `budget` allows.
         PatternError: If the split pattern is not a valid regex.
     """
-    expanded = os.path.expanduser(path)
-    found = find(expanded)
-    n_bytes = size_of(found)
-    tell_if_large(found.path.name, n_bytes)
-    allowed = budget(n_bytes)
-    first, *tables = _ask(path, split_pattern, "tokenizer", allowed)
-    if "refused" in first:
-        raise InputFileError(*first["refused"])
+    found = find(os.path.expanduser(path))
+    tell_if_large(found.path.name, size_of(found))
+    first, *tables = _ask(path, split_pattern, "tokenizer", budget(size_of(found)))
     if "library" in first:
         from tokviz.formats.foreign import ForeignTokenizer
 
@@ -87,8 +82,6 @@ def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Token
     n_bytes = bytes_of(path)
     tell_if_large(Path(path).name, n_bytes)
     first, *tables = _ask(path, split_pattern, "merges", budget(n_bytes))
-    if "refused" in first:
-        raise InputFileError(*first["refused"])
     return _put_together(first["head"], tables)
 
 
@@ -118,7 +111,10 @@ def _ask(
         return answers
 
     try:
-        return within_budget(os.path.basename(path), allowed, read)
+        answers = within_budget(os.path.basename(path), allowed, read)
     except JobError as error:
         words = str(error) if error.over else f"cannot be read: {error}"
         raise InputFileError(path, words) from None
+    if "refused" in answers[0]:
+        raise InputFileError(*answers[0]["refused"])
+    return answers

@@ -101,9 +101,6 @@ _BY_SIZE = {
     151_643: Known("Qwen", "qwen2", _qwen(), nfc=True),
     248_044: Known("Qwen3.5", _QWEN35_PATTERN, _qwen35()),
 }
-_BY_TOKENS = {"qwen.ranks": _BY_SIZE[151_643]}
-"""Whose vocabulary a file of ours holds, where the published files differ in bytes."""
-
 WHISPER = Known("Whisper", "gpt2", {"<|endoftext|>": 50257, "<|startoftranscript|>": 50258})
 """`multilingual.tiktoken`; the other special tokens depend on the number of its languages. Source:
 openai/whisper `whisper/tokenizer.py`."""
@@ -118,11 +115,10 @@ def known_by_checksum(data: bytes) -> Known | None:
 
 def known_by_content(tokens: Sequence[bytes]) -> Known | None:
     """Find whose vocabulary the tokens are, by rank, for certain."""
-    for name, known in _BY_TOKENS.items():
-        ranks = PackedRanks(asset_path(f"vocab/{name}"))
-        if len(ranks.ids()) == len(tokens) and ranks.tokens() == tokens:
-            return known
-    return None
+    # Qwen's published files differ in bytes.
+    qwen = PackedRanks(asset_path("vocab/qwen.ranks"))
+    is_qwen = len(qwen.ids()) == len(tokens) and qwen.tokens() == tokens
+    return _BY_SIZE[len(tokens)] if is_qwen else None
 
 
 def known_by_size(n_tokens: int) -> Known | None:

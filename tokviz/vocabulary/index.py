@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
+from tokviz.encoding.packed import NO_MERGE
 from tokviz.errors import TokvizError
 from tokviz.vocabulary.scripts import BYTES, COMMON, MIXED, scripts_of
 
@@ -119,7 +120,7 @@ class VocabularyIndex:
         tokenizer: Whose tokens they are.
         tokens: The bytes of every token.
         ids: Token ids, ascending, int64.
-        ranks: `Tokenizer.first_rank` of each token, to sort by; -1 for none, int64.
+        ranks: That of the first merge listed for each token, to sort by; -1 for none, int64.
         lengths: Bytes, int64.
         n_chars: Characters, a byte that is part of no whole one counting as one; int64.
         scripts: The script of its letters, a number of `tokviz.vocabulary.scripts`; uint8.
@@ -147,20 +148,20 @@ class VocabularyIndex:
         ids = self.ids.tolist()
         n = len(ids)
         self.tokens = [vocab[token_id] for token_id in ids]
-        ranks: list[int] = []
         texts: list[str] = []
         folded: list[bytes] = []
         for start in range(0, n, _SLICE):
             if cancelled():
                 raise Cancelled
             for row in range(start, min(start + _SLICE, n)):
-                rank = tokenizer.first_rank(ids[row])
-                ranks.append(-1 if rank is None else rank)
                 token = self.tokens[row]
                 text = bytetext.from_bytes(token)
                 texts.append(text)
                 folded.append(token.lower() if token.isascii() else fold(text))
-        self.ranks = np.array(ranks, np.int64)
+        tables = tokenizer.tables
+        ranks = np.array(tables.first_ranks(), np.int64)
+        self.ranks = np.full(n, -1)
+        self.ranks[np.searchsorted(self.ids, tables.ids())] = np.where(ranks == NO_MERGE, -1, ranks)
         self.rows = ByteRows(self.tokens)
         self.folded_rows = ByteRows(folded)
         self.lengths = self.rows.lengths
