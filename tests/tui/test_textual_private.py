@@ -20,7 +20,7 @@ from textual._styles_cache import StylesCache
 from textual.color import Color
 
 import tokviz.tui
-import tokviz.tui.compositor  # noqa: F401
+import tokviz.tui.compositor
 
 PRIVATE = """
 textual._callback:invoke

@@ -100,5 +100,9 @@ class Question(Message):
         self.text, self.yes, self.no = text, yes, no
 
 
+class CompilingWanted(Message):
+    """Compiled loops will be of use soon."""
+
+
 class Begun(Message, bubble=False):
     """A screen shows what it begins with: it can take input."""

@@ -131,7 +131,6 @@ class Files(Controller):
     def restore(self, text: str, path: Path | None) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""
 
-
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
             self._text.refresh()

@@ -74,9 +74,7 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
     plain = is_plain(text)
     while True:
         end = (
-            min(start + width, len(text))
-            if plain
-            else _row_end(text, start, width, glyphs, likely)
+            min(start + width, len(text)) if plain else _row_end(text, start, width, glyphs, likely)
         )
         likely = end - start
         if end >= len(text):
