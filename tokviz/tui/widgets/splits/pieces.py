@@ -12,7 +12,12 @@ from functools import lru_cache
 
 from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.changes import Change
-from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
+from tokviz.pretokenize.patterns import (
+    CUT_CONTEXT,
+    SplitPattern,
+    compiled_cut,
+    run_without_cut,
+)
 from tokviz.pretokenize.split import split
 
 _LOOKS = (64, 512, 8192)
@@ -55,7 +60,9 @@ def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     for look in _LOOKS:
         start = max(0, offset - look)
         if pattern.safe_cut is not None and offset < n_chars:
-            found = compiled_cut(pattern.safe_cut).finditer(read(start, offset + 1))
+            text = read(start, offset + 1)
+            first = run_without_cut(pattern.safe_cut, text, 0, len(text))
+            found = compiled_cut(pattern.safe_cut).finditer(text, first)
             cuts = [match.start() for match in found]
             if cuts:
                 return start + cuts[-1]
@@ -70,7 +77,10 @@ def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     for look in _LOOKS:
         end = min(n_chars, offset + look)
         if pattern.safe_cut is not None:
-            cut = compiled_cut(pattern.safe_cut).search(read(start, end), offset - start)
+            text, at = read(start, end), offset - start
+            if at:
+                at = run_without_cut(pattern.safe_cut, text, at - 1, len(text))
+            cut = compiled_cut(pattern.safe_cut).search(text, at)
             if cut is not None:
                 return start + cut.start()
         if end == n_chars:
