@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SLACK_MB = 16
+SLACK_MB = 40
 """What any file may take besides, however small: tables have a least size, modules are loaded."""
 
 

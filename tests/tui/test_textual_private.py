@@ -43,10 +43,6 @@ textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
-textual.command:CommandPalette._cancel_gather_commands
-textual.command:CommandPalette._gather_commands
-textual.command:CommandPalette._placeholder
-textual.command:CommandPalette._stop_no_matches_countdown
 textual.document._document:Document
 textual.document._document:Document._lines
 textual.document._document:Document._newline
@@ -106,10 +102,10 @@ textual.widgets._toast:ToastRack
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
-    "CommandPalette._GATHER_COMMANDS_GROUP": (
-        "textual.command:CommandPalette._GATHER_COMMANDS_GROUP"
-    ),
-    "CommandPalette._gather_commands": "textual.command:CommandPalette._gather_commands",
+    "above._forward_event": "textual.screen:Screen._forward_event",
+    "app._notifications": "textual.app:App._notifications",
+    "app._unnotify": "textual.app:App._unnotify",
+    "event._apply_offset": "textual.events:MouseEvent._apply_offset",
     "active_app.get()._handle_exception": "textual.app:App._handle_exception",
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",

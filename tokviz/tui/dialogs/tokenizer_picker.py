@@ -57,13 +57,12 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     TokenizerPicker {
         #dialog { width: 112; }
         #empty { height: 1fr; color: $text-muted; display: none; }
-        #about { height: 3; color: $text-muted; }
+        #about { height: 3; }
         .error { max-height: 8; }
         #told { height: 1; color: $text-accent; display: none; }
         &.-told #told { display: block; }
         &.-empty #empty { display: block; }
         &.-empty RowList, &.-empty #about { display: none; }
-        &.-short #about { display: none; }
     }
     """
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-from textual import on
 from textual.widgets import Input
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
@@ -41,11 +39,6 @@ class Reading(Controller):
         current = self.session.tokenizer.name
         place = names.index(current) if current in names else -step
         self._choice.use(names[(place + step) % len(names)])
-
-    @on(SpecialsToggled)
-    def _specials_toggled(self, message: SpecialsToggled) -> None:
-        message.stop()
-        self.toggle_specials()
 
     @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
+from tokviz.corpus.entries import keep_text
 from tokviz.sentences import counted
-from tokviz.session import Opened, TextSaved, read_text, sample_text
+from tokviz.session import Opened, TextSaved, TrainWith, read_text, sample_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
@@ -82,6 +83,20 @@ class Files(Controller):
     def sample_text(self) -> None:
         """A short text with words, code, numbers, several scripts and emoji."""
         self._put(sample_text(), is_sample=True)
+
+    @action("Train on this text", section="Text", words="learn corpus bpe")
+    def train_on_text(self) -> None:
+        """Set up a training on the Train screen that learns from the text as it is now."""
+        path, texts = self.session.path, self._text.live.chunk_texts()
+        if path is not None and not self.session.modified:
+            self.session.ask(TrainWith(sources=(str(path),)))
+            return
+        name = "text.txt" if path is None else path.name
+        self.in_thread(
+            "train",
+            lambda task: keep_text(map(bytetext.to_bytes, texts), name),
+            lambda kept: self.session.ask(TrainWith(sources=(kept,))),
+        )
 
     def _put(self, text: str, *, is_sample: bool) -> None:
         def noted() -> None:

@@ -40,6 +40,12 @@ class TextAtHand:
         """Replace the text as one edit that can be undone; call `then` once that is done."""
         self.editor.rewrite(lambda old: text, then)
 
+    def put(self, start: int, end: int, text: str) -> None:
+        """Put a text in the place of a stretch, as one edit of its own that can be undone."""
+        self.editor.history.checkpoint()
+        self.editor.replace(text, self.live.location(start), self.live.location(end))
+        self.editor.history.checkpoint()
+
     def selected_range(self) -> tuple[int, int]:
         """Give the selected characters as offsets, equal ones if nothing is selected."""
         start, end = sorted(self.editor.selection)
