@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SLACK_MB = 64
-"""What modules and caches may take that a file makes the app load."""
+SLACK_MB = 40
+"""What any file may take besides, however small: tables have a least size, modules are loaded."""
 
 
 MOST_ECHO_MS = 100.0
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
         name: What is wrong with the file.
         file_mb: Its size.
         end: How it ended: what was made of it, or the error in words.
-        seconds: Until then.
+        seconds: Of the processors until then, in the app and its children.
         growth_mb: The most memory that the app had more than before.
         child_mb: The most that one of its children had.
         died: Whether the app's process ended, or raised what is not an error for the user.
@@ -58,7 +58,7 @@ class Cost(NamedTuple):
     died: bool
 
     def faults(self, seconds: float) -> list[str]:
-        """Say what is beyond the limits; `seconds` is that of the clock."""
+        """Say what is beyond the limits; `seconds` is that of the processors."""
         times = max(1.0, self.file_mb / 32)
         found = ["died"] if self.died else []
         found += ["slow"] if self.seconds > seconds * times else []
@@ -179,7 +179,7 @@ def _probe(kind: str, path: str) -> dict[str, Any]:
 
     _READ[kind](None)
     before = memory_bytes() or 0
-    started = time.monotonic()
+    used = _processor_seconds()
     died = False
     try:
         end = _READ[kind](path)
@@ -187,18 +187,22 @@ def _probe(kind: str, path: str) -> dict[str, Any]:
         end = str(error)
     except BaseException as error:
         end, died = f"{type(error).__name__}: {error}"[:300], True
-    seconds = time.monotonic() - started
-    child = 0.0
-    while not child and time.monotonic() < started + seconds + 1:
+    ended, child = time.monotonic(), 0.0
+    while not child and time.monotonic() < ended + 1:
         time.sleep(0.02)
         child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {
         "end": end.replace("\n", " "),
-        "seconds": seconds,
+        "seconds": _processor_seconds() - used,
         "growth_mb": max(0, (peak_memory_bytes() or 0) - before) / (1 << 20),
         "child_mb": child,
         "died": died,
     }
+
+
+def _processor_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _tokenizer(path: str | None) -> str:
@@ -271,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print a line for each file, then the worst figures; 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("word", nargs="?", default="", help="only files with it in their name")
-    parser.add_argument("--seconds", type=float, default=8.0, help="for one file (8)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for one file (5)")
     parser.add_argument("--echo", action="store_true", help="measure how long keys wait meanwhile")
     parser.add_argument("--probe", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)

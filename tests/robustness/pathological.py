@@ -2,6 +2,7 @@
 
     python tests/robustness/pathological.py
     python tests/robustness/pathological.py --kinds spaces,newlines --sizes 10K,100K --keys 5
+    python tests/robustness/pathological.py --splits --paste 0
 
 Every size is ten times the one before. What a tenfold text costs says how the cost grows: its
 logarithm to base ten is the slope, 1 where cost follows length. A key must cost the same anywhere.
@@ -43,7 +44,7 @@ TEXTS = {kind: char for kind, char in RUNS.items() if kind != "raw bytes"}
 PASTED = ("mixed", "letters", "spaces", "newlines", "CJK")
 LAST_WORD = "the-pasted-text-ends-here"
 PATIENCE = 300.0
-KEYS = b"etaoin"
+KEYS, SPLITS = b"etaoin", b"\x1bs"
 STEEPEST, SLOWEST_KEY, SLOWEST_PASTE, LONGEST_GAP = 1.1, 33.0, 1.0, 100.0
 COLUMNS = (
     "text", "bytes", "count s", "open s", "key p50 ms", "key p95 ms", "paste s", "gap ms"
@@ -65,8 +66,8 @@ def run_of(kind: str, n_bytes: int) -> str:
     return TEXTS[kind] * (n_bytes // len(TEXTS[kind].encode()))
 
 
-def cost_of(kind: str, size: str, n_keys: int, folder: Path) -> Cost:
-    """Count a text, open it, and type in its middle."""
+def cost_of(kind: str, size: str, n_keys: int, folder: Path, splits: bool = False) -> Cost:
+    """Count a text, open it, and type in its middle, beside the Splits panel if that is asked."""
     path = folder / f"{kind}-{size}.txt"
     path.write_text(run_of(kind, parse_size(size)), encoding="utf-8", newline="")
     command = tokviz_command("count", str(path), "-t", "cl100k_base", "--json")
@@ -76,7 +77,7 @@ def cost_of(kind: str, size: str, n_keys: int, folder: Path) -> Cost:
     with on_terminal(tokviz_command(str(path)), folder) as terminal:
         opened = terminal.wait_counted(n_tokens_in(done.stdout), PATIENCE) - terminal.started
         terminal.wait_quiet(0.5)
-        terminal.type(PAGE_DOWN * 8)
+        terminal.type(SPLITS * splits + PAGE_DOWN * 8)
         terminal.wait_quiet(0.5)
         terminal.key(b"x")
         keys = [terminal.key(bytes([KEYS[n % len(KEYS)]])).first * 1000 for n in range(n_keys)]
@@ -136,6 +137,7 @@ def main() -> int:
     parser.add_argument("--sizes", default="10K,100K,1M,10M", help="ascending")
     parser.add_argument("--keys", type=int, default=20)
     parser.add_argument("--paste", default="10M", help="bytes of each paste, 0 for none")
+    parser.add_argument("--splits", action="store_true", help="type beside the Splits panel")
     options = parser.parse_args()
     rows: list[list[str | float]] = []
     costs: list[Cost] = []
@@ -143,7 +145,7 @@ def main() -> int:
     with temporary_folder() as folder:
         for kind in filter(None, options.kinds.split(",")):
             for size in options.sizes.split(","):
-                cost = cost_of(kind, size, options.keys, folder)
+                cost = cost_of(kind, size, options.keys, folder, options.splits)
                 costs.append(cost)
                 times = [cost.count, cost.open, median(cost.keys), p95(cost.keys)]
                 rows.append([kind, size, *times, "", ""])

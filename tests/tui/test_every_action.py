@@ -34,13 +34,13 @@ from tokviz.tui import clipboard
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.clipboard import CopyResult
+from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
-from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
 
@@ -170,7 +170,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
         close = cancel
 
     monkeypatch.setattr(training, "TrainClient", Trainer)
-    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

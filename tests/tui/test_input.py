@@ -21,6 +21,7 @@ from tokviz.session import Opened, Session
 from tokviz.tui import app as app_module
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -28,14 +29,13 @@ from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.train.training import Compiling
 
 APP = Path(app_module.__file__)
 
 
 @pytest.fixture(autouse=True)
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 class EarlyApp(TokvizApp):

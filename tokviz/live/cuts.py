@@ -15,7 +15,7 @@ beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` c
 from __future__ import annotations
 
 from tokviz.encoding.specials import Pattern
-from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut, run_without_cut
+from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.tokenizer import Tokenizer
 
 ANYWHERE = ""
@@ -84,19 +84,16 @@ class CutRule:
         """Find the first safe cut from `at` on and before `end`."""
         if self._safe_cut is None:
             return None
-        search = compiled_cut(self._safe_cut).search
         while at < end:
             # Step by step, since a search lets no other thread have its turn.
             stop = min(at + _SEARCHED_AT_ONCE, end)
-            if at:
-                at = run_without_cut(self._safe_cut, text, at - 1, stop)
-            match = search(text, at, stop + CUT_CONTEXT)
-            if match is None or match.start() >= stop:
+            cut = first_cut(self._safe_cut, text, at, stop)
+            if cut is None:
                 at = stop
-            elif self._inside_special(text, match.start()):
-                at = match.start() + 1
+            elif self._inside_special(text, cut):
+                at = cut + 1
             else:
-                return match.start() if match.start() < len(text) else None
+                return cut if cut < len(text) else None
         return None
 
     def _inside_special(self, text: str, cut: int) -> bool:

@@ -76,10 +76,17 @@ class SplitPattern(NamedTuple):
         return compiled_regex(self.regex)
 
 
-def run_without_cut(safe_cut: str, text: str, start: int, end: int) -> int:
-    """Give a place up to which no safe cut matches behind a start, at most `end`."""
-    run = compiled_cut(_UNCUT).match(text, start, end) if safe_cut in _CUTS else None
-    return start + 1 if run is None else run.end()
+def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
+    """Find the first place from `start` on and before `end` where a safe cut matches."""
+    cut = compiled_cut(safe_cut)
+    if safe_cut not in _CUTS:
+        found = cut.search(text, start, end + CUT_CONTEXT)
+        return found.start() if found is not None and found.start() < end else None
+    runs, at = compiled_cut(_UNCUT), start
+    while at < end and cut.match(text, at) is None:
+        run = runs.match(text, at, end)
+        at = at + 1 if run is None else run.end()
+    return at if at < end else None
 
 
 @lru_cache(maxsize=32)
@@ -208,7 +215,7 @@ _CUT_GPT = (
     ")"
 )
 _UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
-"""Inside such a run no safe cut matches; one finds its end in a tenth of the time."""
+"""Matches any character and those behind it between which no safe cut is, in little time."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
 _CUTS = (_CUT_GPT, _CUT_WHITESPACE)
 

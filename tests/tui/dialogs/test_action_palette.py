@@ -15,6 +15,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import (
     ActionPalette,
     offers_elsewhere,
@@ -24,12 +25,11 @@ from tokviz.tui.dialogs.action_palette import (
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.dialogs.list_dialog import About
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.screens.train.training import Compiling
 
 
 @pytest.fixture(autouse=True)
 def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     runs = tmp_path / "runs"
     tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
     monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)

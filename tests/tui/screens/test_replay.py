@@ -19,6 +19,7 @@ from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
+from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
@@ -27,7 +28,6 @@ from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
-from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 
 
@@ -38,7 +38,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequ
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.chat import ChatScreen
@@ -28,7 +29,6 @@ from tokviz.tui.screens.train import TrainScreen, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.screens.train.presets import PRESETS
-from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
 
@@ -45,7 +45,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """Keep the user's folders out of the tests, and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(Compiling, "begin", lambda self: None)
+    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     yield
 
 

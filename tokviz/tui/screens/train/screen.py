@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from tokviz.session import Request, TrainWith
 from tokviz.tui.actions import Gesture
+from tokviz.tui.messages import CompilingWanted
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons
@@ -22,7 +23,7 @@ from tokviz.tui.screens.train.plan import FormValues
 from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
-from tokviz.tui.screens.train.training import Compiling, Training
+from tokviz.tui.screens.train.training import Training
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
@@ -50,7 +51,6 @@ class TrainScreen(TokvizScreen):
         """Lay out the screen."""
         self.state = state = TrainState()
         self.form, self.side = TrainForm(FormValues()), Side()
-        self.compiling = Compiling(self)
         self.result = Result(self, state, self.side)
         self.training = Training(self, state, self.form, self.side, self.result.show)
         self.scaling = Scaling(self, self.side.set_scale)
@@ -66,7 +66,7 @@ class TrainScreen(TokvizScreen):
     def on_mount(self) -> None:
         """Show the form, and get the compiler's work out of the way."""
         self.training.enter("form")
-        self.compiling.begin()
+        self.post_message(CompilingWanted())
         self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:

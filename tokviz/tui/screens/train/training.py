@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import on
 
-from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import TokvizError
-from tokviz.jobs.train_client import LIMITS, TrainClient
+from tokviz.jobs.train_client import TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import make_room, remove_run, runs_folder
 from tokviz.sentences import why
@@ -34,8 +33,6 @@ from tokviz.tui.tasks import Task, later
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
-
-COMPILING = "Compiling once for this computer. You can start meanwhile."
 
 
 class Training(Controller):
@@ -275,27 +272,3 @@ class Training(Controller):
         """Leave the result and see the settings again, as they were."""
         self.enter("form")
         self._side.focus_button("form")
-
-
-class Compiling(Controller):
-    """Has the compiler's work done before somebody waits for it."""
-
-    def __init__(self, screen: TokvizScreen) -> None:
-        """Begin with nothing."""
-        super().__init__(screen)
-        self._client = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
-
-    def begin(self) -> None:
-        """Compile in a child process, and say so if there is anything to compile."""
-
-        def hear(_run: int, body: dict[str, Any]) -> None:
-            if body.get("compiling"):
-                self.say(COMPILING)
-            if "problem" in body:
-                self.say(body["problem"], "warning")
-
-        self._client.run(lambda memory: [{}], RunHandlers(later(self.screen, hear)))
-
-    def end(self) -> None:
-        """End the child."""
-        self._client.close()

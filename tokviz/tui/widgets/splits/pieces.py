@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.changes import Change
-from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
+from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, first_cut
 from tokviz.pretokenize.split import split
 
 _LOOKS = (64, 512, 8192)
@@ -55,10 +55,12 @@ def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     for look in _LOOKS:
         start = max(0, offset - look)
         if pattern.safe_cut is not None and offset < n_chars:
-            found = compiled_cut(pattern.safe_cut).finditer(read(start, offset + 1))
-            cuts = [match.start() for match in found]
-            if cuts:
-                return start + cuts[-1]
+            text = read(start, offset + 1)
+            last, cut = None, first_cut(pattern.safe_cut, text, 0, len(text))
+            while cut is not None:
+                last, cut = cut, first_cut(pattern.safe_cut, text, cut + 1, len(text))
+            if last is not None:
+                return start + last
         if start == 0:
             return 0
     return None
@@ -70,9 +72,9 @@ def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     for look in _LOOKS:
         end = min(n_chars, offset + look)
         if pattern.safe_cut is not None:
-            cut = compiled_cut(pattern.safe_cut).search(read(start, end), offset - start)
+            cut = first_cut(pattern.safe_cut, read(start, end), offset - start, end - start)
             if cut is not None:
-                return start + cut.start()
+                return start + cut
         if end == n_chars:
             return n_chars
     return None
