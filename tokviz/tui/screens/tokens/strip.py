@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from tokviz.places import short_name
 from tokviz.sentences import counted
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.widgets.fit import fit
@@ -46,7 +46,7 @@ class OtherCounts(Controller):
             self._show()
         self._tell_difference()
 
-    @action("Counts of the compared tokenizers", "alt+b", section="Tokenizer",
+    @action("Counts of the compared tokenizers", "shift+f8", f"{LEADER} t", section="Tokenizer",
             words="strip compare versus live tokens")  # fmt: skip
     def toggle_strip(self) -> None:
         """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
