@@ -24,6 +24,7 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
 from tokviz.tui.screens.lanes import Lanes
+from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.flow import ToToken
@@ -114,7 +115,7 @@ class CompareScreen(TokvizScreen):
         """Load what was compared last."""
         self.disagreements.forget()
         self.lanes.begin()
-        self.figures.read_prices()
+        read_prices(self.figures, self.figures.take_prices)
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
 
