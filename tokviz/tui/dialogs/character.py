@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.explain.character import Inspected, char_at, clusters, inspect
@@ -15,18 +13,15 @@ from tokviz.explain.why import Place
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.page import PageDialog
-from tokviz.tui.palette import palette_of
+from tokviz.tui.dialogs.page import RowsDialog
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.character_rows import as_text, character_rows
 from tokviz.tui.widgets.flow import Row, flow, words_of
-from tokviz.tui.widgets.rows_view import RowsView
 
 
-class CharacterDialog(PageDialog):
+class CharacterDialog(RowsDialog):
     """Shows the character at a place, and those beside it; a tokenizer may be a child process."""
 
-    DEFAULT_CSS = "CharacterDialog #character { height: 1fr; background: transparent; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,enter,i,shift+f7", "cancel", show=False),
         Binding("left", "step(-1)", show=False),
@@ -42,18 +37,12 @@ class CharacterDialog(PageDialog):
         copy: Callable[[str, str], object],
     ) -> None:
         """Take the tokenizer, the place or what finds it in a thread, and what copies a text."""
-        super().__init__()
+        super().__init__(self._rows, 12)
         self._tokenizer, self._place, self._copy = tokenizer, place, copy
         self._starts: list[int] = []
         """Where the characters of the text around start."""
         self._text, self._at = "", 0
         self.found: Inspected | None = None
-        self.page = self.view = RowsView(id="character")
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
-        yield Static(classes="error")
 
     def hints(self) -> list[Hint]:
         """Give the keys of the last line."""
@@ -65,14 +54,9 @@ class CharacterDialog(PageDialog):
             ("↑↓", "scroll", "scroll(1)"),
         ]
 
-    def wanted_height(self) -> int:
-        """Take the rows there are, and those of the hints."""
-        return max(12, len(self.view.rows) + 1)
-
     def on_mount(self) -> None:
         """Look the place up."""
-        self.view.set_palette(palette_of(self.app))
-        self.view.show(self._rows)
+        super().on_mount()
         found = self._place
 
         def work(task: Task) -> tuple[str, int, list[int]]:
@@ -99,9 +83,7 @@ class CharacterDialog(PageDialog):
 
     def _take(self, found: Inspected) -> None:
         self.found, self._at = found, found.start
-        self.view.show(self._rows, from_top=True)
-        self.fit_height(self.app.size)
-        self.call_after_refresh(self.view.lay_out)
+        self.show_rows(from_top=True)
 
     def _give_up(self, error: TokvizError) -> None:
         self.show_error(why("The character cannot be shown", error))

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
-from textual import events, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.page import PageDialog
+from tokviz.tui.dialogs.page import RowsDialog
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.flow import Row, flow, words_of
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.why_rows import why_rows
 
 Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(PageDialog):
+class WhyDialog(RowsDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -39,7 +34,6 @@ class WhyDialog(PageDialog):
     WhyDialog {
         #dialog { width: 76; }
         &.-two #dialog { width: 150; }
-        #why { height: 1fr; background: transparent; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -75,7 +69,7 @@ class WhyDialog(PageDialog):
             inspect: Shows the characters of the place.
             copy: Copies a text that has a name.
         """
-        super().__init__()
+        super().__init__(self._rows, 8)
         self._tokenizer, self._place = tokenizer, place
         self._second = second
         self._load, self._pick, self._alone = load, pick, alone
@@ -84,12 +78,6 @@ class WhyDialog(PageDialog):
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.page = self.view = RowsView(id="why")
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
-        yield Static(classes="error")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -102,15 +90,10 @@ class WhyDialog(PageDialog):
         ]
         return [*hints, ("X", "only one", "alone")] if self._second else hints
 
-    def wanted_height(self) -> int:
-        """Take the rows there are, and those of the hints."""
-        return max(8, len(self.view.rows) + 1)
-
     def on_mount(self) -> None:
         """Begin to work the answer out."""
-        self.view.set_palette(palette_of(self.app))
+        super().on_mount()
         self.set_class(bool(self._second), "-two")
-        self.view.show(self._rows)
         self._work_out()
 
     def _work_out(self) -> None:
@@ -134,9 +117,7 @@ class WhyDialog(PageDialog):
 
     def _take(self, answers: list[Why]) -> None:
         self.answers = answers
-        self.view.show(self._rows)
-        self.fit_height(self.app.size)
-        self.call_after_refresh(self.view.lay_out)
+        self.show_rows()
 
     def _give_up(self, error: TokvizError) -> None:
         self._second = ""
@@ -148,11 +129,6 @@ class WhyDialog(PageDialog):
         if not self.answers:
             return flow(words_of("One moment…", "dim"), width)
         return why_rows(self.answers, width)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Take the room there is, once the rows are made for it."""
-        super().on_resize(event)
-        self.call_after_refresh(partial(self.fit_height, event.size))
 
     # -- what the user does
 

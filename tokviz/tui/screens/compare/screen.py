@@ -159,8 +159,9 @@ class CompareScreen(TokvizScreen):
 
     def _show_others(self) -> None:
         """Show other tokenizers."""
-        self.disagreements.forget()
-        self._show_rows()
+        if self.is_mounted:
+            self.disagreements.forget()
+            self._show_rows()
 
     def _show_rows(self) -> None:
         self.set_class(self.session.live.n_chars == 0, "-empty")

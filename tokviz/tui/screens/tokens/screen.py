@@ -210,6 +210,7 @@ class TokensScreen(TokvizScreen):
         """End what runs in the background."""
         self.encoding.end()
         self.files.safe.end()
+        self.other_counts.end()
         self.recovery.end()
 
     # -- the document has changed
