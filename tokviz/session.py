@@ -62,10 +62,14 @@ class GoToToken(NamedTuple):
 
 
 class UseTokenizer(NamedTuple):
-    """Show the text by another tokenizer, given by what `tokviz.load` takes."""
+    """Show the text by another tokenizer, given by what `tokviz.load` takes.
+
+    On the Chat screen that is the conversation, and a template may come with it.
+    """
 
     source: str
     screen: str = "tokens"
+    template: str = ""
 
 
 class RunAction(NamedTuple):
@@ -73,6 +77,14 @@ class RunAction(NamedTuple):
 
     screen: str
     call: str
+
+
+class TrainWith(NamedTuple):
+    """Set a training up: to split by a pattern (a name or a regex), to learn from these sources."""
+
+    pattern: str = ""
+    sources: tuple[str, ...] = ()
+    screen: str = "train"
 
 
 class ShowConversation(NamedTuple):

@@ -189,7 +189,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert corpus.n_bytes_read == corpus.n_bytes_total == file.stat().st_size
     with pytest.raises(InputFileError, match="no column 'body'; its columns are 'text', 'n'"):
         documents(file, field="body")
-    with pytest.raises(InputFileError, match="the column 'n' is not text"):
+    with pytest.raises(InputFileError, match="its column 'n' is not text"):
         documents(file, field="n")
     file.write_bytes(b"PAR1 and then something else")
     with pytest.raises(InputFileError, match="not a readable Parquet file"):

@@ -134,3 +134,29 @@ def test_a_newer_search_takes_the_place_of_an_older_one() -> None:
             time.sleep(0.001)
         assert spans("ab", FindQuery("b", regex=True)) == [(1, 2)]
         assert not older.result().complete
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "put", "expected"),
+    [
+        ("ab AB b", FindQuery("ab"), r"\1", r"\1 \1 b"),
+        ("ab AB", FindQuery("ab", case=True), "", " AB"),
+        ("ab ac", FindQuery(r"(a)(\w)", regex=True), r"\2\1\n", "ba\n ca\n"),
+        ("a b", FindQuery(r"(?P<x>a)|(b)", regex=True), r"<\g<x>\2>", "<a> <b>"),
+        ("\udce9 世", FindQuery(r"(\udce9|世)", regex=True), r"\1\1", "\udce9\udce9 世世"),
+        ("aXbX", FindQuery("(?<=a)X", regex=True), "Y", "aYbX"),
+    ],
+    ids=["as typed", "nothing", "groups", "names", "raw bytes", "what stands before"],
+)  # fmt: skip
+def test_what_is_found_is_replaced(text: str, query: FindQuery, put: str, expected: str) -> None:
+    found = find_all(text, query, put=put)
+    start, end, new = found.replaced_in(text)
+    assert text[:start] + new + text[end:] == expected
+    start, end, new = found.replaced_in(text, 0)
+    assert (start, end, new) == (found.starts[0], found.ends[0], found.texts[0])
+
+
+def test_a_replacement_that_names_no_group_is_told() -> None:
+    for put in (r"\2", r"\g<x>", "\\"):
+        problem = find_all("ab", FindQuery("(a)b", regex=True), put=put).problem
+        assert problem.startswith("The pattern does not work: in the replacement, "), put

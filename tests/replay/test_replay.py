@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -28,6 +29,7 @@ from tokviz.replay import compiled as replay_compiled
 from tokviz.replay import corpus as replay_corpus
 from tokviz.replay.compiled import CompiledPairs
 from tokviz.replay.replay import PairCount, Replay
+from tokviz.sentences import said
 
 RULES = list(TIE_BREAKS)
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -352,3 +354,44 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
         assert listed.merge_of_token(listed.step(k).new_id) == k
         assert texts[0].at(k).ids.tolist() == texts[1].at(k).ids.tolist()
     assert diff_merges(tok, "gpt2").first_difference is None
+
+
+def test_a_count_is_explained_by_the_pieces_it_comes_from() -> None:
+    run = tokviz.train([TEXT], 264, split_pattern="whitespace", tie_break="lexicographic")
+    replay = Replay.open(run)
+    details = [said(replay.details(k)) for k in range(1, replay.n_merges + 1)]
+    assert details[:3] == [
+        "9 = 6 × 'newest' + 3 × 'widest'. The rule “first” would have merged 'e' + 's'. "
+        "The rule “smallest_id” would have merged 'e' + 's'.",
+        "9 = 6 × 'newest' + 3 × 'widest'.",
+        "7 = 5 × 'low' + 2 × 'lower'. The rule “first” would have merged 'l' + 'o'. "
+        "The rule “smallest_id” would have merged 'l' + 'o'.",
+    ]
+    tiny = Replay.open(tokviz.train(["aaabdaaabac"], 257, split_pattern="none"))
+    assert said(tiny.details(1)) == "4 = 1 × 4 in 'aaabdaaabac'."
+    assert Replay.open("gpt2").details(5) == ()
+
+
+@given(st.text("abc ", min_size=2, max_size=60), st.sampled_from(list(TIE_BREAKS)))
+@examples(30)
+def test_the_terms_of_a_count_add_up_and_other_rules_are_right(text: str, rule: str) -> None:
+    run = tokviz.train([text], 262, split_pattern="whitespace", tie_break=rule)
+    replay = Replay.open(run)
+    for k in range(1, replay.n_merges + 1):
+        words = said(replay.details(k)[:1]).rstrip(".").split(" = ")[1]
+        total = 0
+        for term in words.split(" + "):
+            count, _, rest = term.partition(" × ")
+            inside = re.match(r"(\d+) in ", rest)
+            total += int(count.split(" ")[0]) * (int(inside[1]) if inside else 1)
+        assert total == replay.step(k).count
+        for other in TIE_BREAKS:
+            best = replay.state(k - 1).top_pairs(1, other)[0]
+            is_told = f"“{other}”" in said(replay.details(k))
+            assert is_told == ((best.left_id, best.right_id) != replay.step(k).pair[:2])
+
+
+def test_search_takes_a_space_as_it_is_displayed() -> None:
+    replay = Replay.open("gpt2")
+    assert list(replay.find("·the")) == list(replay.find(" the"))
+    assert all("·".encode() in replay.token(k) for k in replay.find("·")), "the dot itself"

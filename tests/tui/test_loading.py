@@ -90,16 +90,17 @@ async def test_a_file_that_takes_more_than_others_is_read_further_when_it_is_ope
         await until(pilot, lambda: app.session.tokenizer.n_vocab == 250_256)
 
 
-async def test_esc_ends_a_loading_and_what_was_there_stays(
+async def test_esc_ends_a_loading_what_was_there_stays_and_nothing_says_that_it_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ended = threading.Event()
+    ended, found = threading.Event(), threading.Event()
 
     def load_for_ever(source: str) -> tokviz.Tokenizer:
         try:
-            while True:
+            while not found.is_set():
                 raise_if_stopped()
                 ended.wait(0.01)
+            return tokviz.load("o200k_base")
         except JobDroppedError:
             ended.set()
             raise
@@ -120,4 +121,11 @@ async def test_esc_ends_a_loading_and_what_was_there_stays(
         await until(pilot, ended.is_set)
         await settle(pilot)
         assert told("Loading where.json was stopped")
+        assert not told("Esc stops it")
         assert app.session.tokenizer.name == "gpt2"
+        screen.choice.use("some/where.json")
+        await until(pilot, lambda: told("Esc stops it"))
+        found.set()
+        await settle(pilot)
+        assert app.session.tokenizer.name == "o200k_base"
+        assert not told("Esc stops it")

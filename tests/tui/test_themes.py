@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
 from textual.drivers.headless_driver import HeadlessDriver
+from textual.renderables.background_screen import BackgroundScreen
 from textual.theme import Theme
 
 import tokviz
@@ -55,8 +57,11 @@ def test_everything_can_be_seen_in_every_terminal_of_16_colours(
 ) -> None:
     colors = {**theme.to_color_system().generate(), **theme.variables}
 
-    def seen(front: str, ground: str) -> float:
+    def seen(front: str, ground: str, veil: str = "transparent") -> float:
         style = Style(color=colors[front], bgcolor=colors[ground])
+        (drawn,) = BackgroundScreen.process_segments([Segment("x", style)], Color.parse(veil))
+        assert drawn.style is not None
+        style = drawn.style
         return ink_contrast(as_seen(style, SIXTEEN[terminal], bold_is_bright=False))
 
     for ground in ("background", "surface", "panel", "block-cursor-background"):
@@ -64,6 +69,7 @@ def test_everything_can_be_seen_in_every_terminal_of_16_colours(
     names = "text-muted text-disabled text-accent text-warning text-error text-success error"
     for name in names.split():
         assert seen(name, "background") >= 3.5, name
+        assert seen(name, "background", colors["veil"]) >= 3.5, f"{name} behind a dialog"
     for name in ("border", "border-quiet", "scrollbar", "block-cursor-background", "panel"):
         assert seen(name, "background") >= 1.2, name
     assert seen("text-muted", "block-cursor-background") >= 2.5

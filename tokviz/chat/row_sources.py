@@ -25,7 +25,7 @@ from tokviz.child.runner import raise_if_stopped
 from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, input_error
+from tokviz.files import MAX_FILE_BYTES, input_error, reading
 
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
@@ -146,7 +146,7 @@ class ParquetRows(RowSource):
             InputFileError: If it cannot be read or has no column of messages.
         """
         self._table = ParquetTable(path)
-        names = self._table.names
+        names = self._table.columns.names
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
         self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
         given = {_OTHER_NAMES.get(name, name) for name in self._columns}
@@ -283,13 +283,10 @@ def _rows_of(value: Any) -> list[Any]:
 
 
 def _mapped(path: str) -> bytes | mmap.mmap:
-    try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return file.read()
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        raise input_error(path, error) from None
+    with reading(path), open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return file.read()
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:

@@ -35,6 +35,7 @@ from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
+from tokviz.errors import TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
@@ -69,6 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep a hundredth of the text out of the training, at most 1 MB, and compare the "
         "compression of it with GPT-2's and GPT-4's",
+    )
+    parser.add_argument(
+        "--advise",
+        type=positive,
+        nargs="?",
+        const=768,
+        metavar="WIDTH",
+        help="say what smaller vocabularies would mean for the text that --compare keeps out, and "
+        "for an embedding of this width (default: %(const)s); the largest one is --vocab-size",
     )
     parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
 
@@ -154,6 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokviz.pretokenize.split import gap_warning
 
     # The arguments are called like the fields.
+    arguments.compare = arguments.compare or arguments.advise is not None
     request = TrainRequest.from_json(
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
@@ -178,6 +189,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
     else:
         print("\n".join(summary_lines(summary)))
+    if summary is not None and request.advise is not None and summary.held_out is None:
+        report("no advice: the corpus is too small to keep text out of it")
     return _INTERRUPTED if interrupted.is_set() else 0
 
 
@@ -204,10 +217,13 @@ def _train(
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    from tokviz.corpus.entries import look_at_all, remarks
+    from tokviz.corpus.entries import look_at_all, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source)]
-    for remark in remarks(look_at_all(files, interrupted.is_set)):
+    entries = [*look_at_all(files, interrupted.is_set)]
+    for problem in table_problems(entries, request.field):
+        raise TokvizError(problem.removesuffix("."))
+    for remark in remarks(entries, request.field):
         report(f"note: {remark}")
     training.learn()
     if interrupted.is_set() and not len(training.learned.history):
@@ -249,6 +265,8 @@ def summary_lines(summary: TrainSummary) -> list[str]:
             f"bytes/token of {summary.held_out.n_bytes:,} bytes held out: "
             + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios)
         )
+        if summary.held_out.advice is not None:
+            lines += summary.held_out.advice.lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
     lines.append(f"longest token: {shown}{more} ({counted(len(summary.longest_token), 'byte')})")

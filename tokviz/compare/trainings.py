@@ -127,7 +127,7 @@ def _first_difference(a: Replay, b: Replay) -> int | None:
     tokens = zip(a.tokens, b.tokens, strict=False)
     n_same = next((i for i, (one, other) in enumerate(tokens) if one != other), n_both)
     # The merges of ranks follow from the tokens: recovering them would take seconds.
-    if not (a.is_ranked and b.is_ranked):
+    if not (a.tokenizer.by_ranks and b.tokenizer.by_ranks):
         n_same = next((i for i in range(n_same) if a.merge(i + 1) != b.merge(i + 1)), n_same)
     return None if n_same == a.n_merges == b.n_merges else n_same + 1
 

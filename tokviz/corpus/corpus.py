@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
 from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, looks_binary
+from tokviz.files import input_error, looks_binary, reading
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | Iterable[Path]
@@ -202,7 +202,7 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
 def _is_text(file: str) -> bool:
     """Tell whether a file found in a folder is meant to be read: programs and pictures are not."""
-    if not os.path.isfile(file) or file.endswith((*READERS, *OPENERS)):
+    if not os.path.isfile(file) or file.lower().endswith((*READERS, *OPENERS)):
         return True
     try:
         with open(file, "rb") as opened:
@@ -215,10 +215,8 @@ def _size_of(file: str) -> int | None:
     """Give a file's size, None if it is not stored anywhere."""
     if file == STANDARD_INPUT:
         return None
-    try:
+    with reading(file):
         status = os.stat(file)
-    except (OSError, ValueError) as error:
-        raise input_error(file, error) from None
     if stat.S_ISDIR(status.st_mode):
         raise InputFileError(file, "is a folder, not a file")
     return status.st_size if stat.S_ISREG(status.st_mode) else None

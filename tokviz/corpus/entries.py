@@ -9,13 +9,17 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from tokviz.corpus.corpus import files_of_text
 from tokviz.corpus.readers import unpacked
-from tokviz.errors import InputFileError
-from tokviz.files import looks_binary
+from tokviz.errors import InputFileError, OutputFileError
+from tokviz.files import looks_binary, write_file
+from tokviz.folders import state_folder
 from tokviz.listing import cleaned_path
+
+if TYPE_CHECKING:
+    from tokviz.corpus.parquet import Columns
 
 _MOST_CHECKED = 256_000_000
 """Bytes of a source that are looked through beforehand; the training sees the rest."""
@@ -23,8 +27,10 @@ _MOST_UNPACKED = 4_000_000
 """Bytes of a compressed file that are looked through beforehand: to unpack takes long."""
 _STEP_BYTES = 1 << 20
 _HEAD_BYTES = 8192
-_TABLES = (".parquet",)
-_PACKED = (".gz", ".zst", *_TABLES)
+_TABLE = ".parquet"
+_PACKED = (".gz", ".zst", _TABLE)
+_MOST_TABLES = 100
+"""Tables of a source that are looked into beforehand."""
 _MOST_NAMES = 3
 
 
@@ -40,6 +46,7 @@ class CorpusEntry(NamedTuple):
         left_out: Its files that are not read, since they look binary: those of a folder.
         binary: Its files that look binary and are read all the same, as they were named.
         not_utf8: Its files that are not UTF-8, as far as they were looked through.
+        tables: Its `.parquet` files that were looked into, and what their columns are.
     """
 
     source: str
@@ -50,11 +57,29 @@ class CorpusEntry(NamedTuple):
     left_out: tuple[str, ...] = ()
     binary: tuple[str, ...] = ()
     not_utf8: tuple[str, ...] = ()
+    tables: tuple[tuple[str, Columns], ...] = ()
 
 
 def full_source(typed: str) -> str:
     """Turn what was typed, dropped or chosen into a full path or pattern."""
     return os.path.abspath(os.path.expanduser(cleaned_path(typed.strip())))
+
+
+def keep_text(data: bytes | Iterable[bytes], name: str) -> str:
+    """Keep a text that is in no file, so that it can be learned from, and give its path.
+
+    The newest of a name takes the place of the one before.
+
+    Raises:
+        OutputFileError: If it cannot be written.
+    """
+    folder = state_folder() / "texts"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise OutputFileError(folder, error.strerror or str(error)) from None
+    write_file(folder / name, data, private=True)
+    return str(folder / name)
 
 
 def look_at_all(
@@ -80,7 +105,7 @@ def look_at(
     """
     n_files = n_bytes = 0
     is_compressed = False
-    left_out, binary, not_utf8 = list[str](), list[str](), list[str]()
+    left_out, binary, not_utf8, tables = list[str](), list[str](), list[str](), list[str]()
     path = source
     try:
         for path in _files(source, left_out.append):
@@ -90,9 +115,10 @@ def look_at(
             if stat.S_ISREG(status.st_mode):
                 n_files += 1
                 n_bytes += status.st_size
-                is_packed = path.endswith(_PACKED)
+                is_packed = path.lower().endswith(_PACKED)
                 is_compressed = is_compressed or is_packed
-                if path.endswith(_TABLES):
+                if path.lower().endswith(_TABLE):
+                    tables.append(path)
                     continue
                 oddity = _oddity(path, min(room, _MOST_UNPACKED) if is_packed else room)
                 if oddity is not None:
@@ -110,8 +136,21 @@ def look_at(
     if not n_files and not should_stop():
         nothing = "no file matches" if glob.has_magic(source) else "holds no text file"
         return CorpusEntry(source, 0, error=nothing)
-    odd = tuple(left_out), tuple(binary), tuple(not_utf8)
+    odd = tuple(left_out), tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop))
     return CorpusEntry(source, n_files, n_bytes, is_compressed, "", *odd)
+
+
+def _columns(
+    tables: Sequence[str], should_stop: Callable[[], bool]
+) -> Iterator[tuple[str, Columns]]:
+    if tables:
+        from tokviz.corpus.parquet import columns_of  # with all that runs a child
+
+        paths = tables[:_MOST_TABLES]
+        for found in zip(paths, columns_of(paths), strict=True):
+            yield found
+            if should_stop():
+                return
 
 
 def _oddity(path: str, most: int) -> Literal["binary", "not UTF-8"] | None:
@@ -143,12 +182,28 @@ def _is_utf8(head: bytes, file: BinaryIO, most: int) -> bool:
     return True
 
 
-def remarks(entries: Iterable[CorpusEntry]) -> list[str]:
-    """Name the files that are left out, and those that are read although they are odd."""
+def table_problems(entries: Iterable[CorpusEntry], column: str) -> list[str]:
+    """Name the tables that cannot be learned from, and why not."""
+    reasons = dict[str, list[str]]()
+    for entry in entries:
+        for path, columns in entry.tables:
+            if reason := columns.why_not(column):
+                reasons.setdefault(reason, []).append(path)
+    return [f"{_names(files)}: {reason}." for reason, files in reasons.items()]
+
+
+def remarks(entries: Iterable[CorpusEntry], column: str) -> list[str]:
+    """Name the files that are left out, and those that are read although they are odd.
+
+    Args:
+        entries: What the corpus is made of.
+        column: The column of tables that holds the text.
+    """
     found = list(entries)
+    tables = [path for entry in found for path, columns in entry.tables if column in columns.binary]
     kinds = [
         (_left_out_remark, [file for entry in found for file in entry.left_out]),
-        (_binary_remark, [file for entry in found for file in entry.binary]),
+        (_binary_remark, [*(file for entry in found for file in entry.binary), *tables]),
         (_not_utf8_remark, [file for entry in found for file in entry.not_utf8]),
     ]
     return [remark(files) for remark, files in kinds if files]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
-from tokviz.files import input_error
+from tokviz.files import input_error, looks_binary
 
 DATA_MB = 400
 """What the child may hold of a table, besides its libraries."""
@@ -25,16 +25,62 @@ _LIMITS = Limits(memory_mb=None, cpu_seconds=30)
 _PATIENCE = 60.0
 
 
+class Columns(NamedTuple):
+    """What a table can be learned from.
+
+    Attributes:
+        names: Its columns.
+        texts: Those of them that hold text.
+        binary: Those of them whose text looks binary, where that was looked at.
+        trouble: Why it cannot be read, empty if it can.
+    """
+
+    names: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    binary: Sequence[str] = ()
+    trouble: str = ""
+
+    def why_not(self, column: str) -> str:
+        """Say why a column cannot be learned from, nothing if it can."""
+        if self.trouble or column in self.texts:
+            return self.trouble
+        if column in self.names:
+            return f"its column {column!r} is not text"
+        return f"has no column {column!r}; its columns are {', '.join(map(repr, self.names[:8]))}"
+
+
+def columns_of(paths: Iterable[str]) -> Iterator[Columns]:
+    """Look into tables, by one child for all."""
+    jobs = _client()
+    try:
+        for path in paths:
+            try:
+                table = ParquetTable(path, jobs)
+                yield table.columns._replace(binary=[*table.binary_columns()])
+            except InputFileError as error:
+                yield Columns(trouble=error.reason)
+    finally:
+        jobs.close()
+
+
+def _client() -> JobClient:
+    return JobClient("read_parquet", limits=_LIMITS, patience=_PATIENCE)
+
+
 class ParquetTable:
     """A `.parquet` file. Safe in any thread.
 
     Attributes:
-        names: Its columns.
+        columns: Its columns.
         sizes: The rows of each row group.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, jobs: JobClient | None = None) -> None:
         """Open the file.
+
+        Args:
+            path: The file.
+            jobs: Asks the child, by default one of its own.
 
         Raises:
             InputFileError: If it cannot be read, or pyarrow is missing.
@@ -50,12 +96,13 @@ class ParquetTable:
             reason = "needs the package pyarrow: pip install 'tokviz-tui[parquet]'"
             raise InputFileError(path, reason)
         self._path = path
-        self._jobs = JobClient("read_parquet", limits=_LIMITS, patience=_PATIENCE)
+        self._jobs = jobs or _client()
         # The child ends with the last one who could ask it.
-        self._end = weakref.finalize(self, self._jobs.close)
+        self._end = (lambda: None) if jobs else weakref.finalize(self, self._jobs.close)
         about = self._ask({"do": "open", "path": path})
-        self.names: list[str] = about["names"]
+        self.columns = Columns(about["names"], about["texts"])
         self.sizes: list[int] = about["sizes"]
+        self._bytes: list[str] = about["bytes"]
 
     def rows(self, group: int, row: int, columns: list[str]) -> list[Any]:
         """Read a row of a group and some behind it, as JSON values; None for one that is too large.
@@ -77,6 +124,16 @@ class ParquetTable:
             for packed, ends in answer["chunks"]:
                 yield unpack(packed), ends
             request = {"do": "more"}
+
+    def binary_columns(self) -> Iterator[str]:
+        """Name the columns whose text begins as if it were binary.
+
+        Raises:
+            InputFileError: If they cannot be read.
+        """
+        for name in self._bytes:
+            if looks_binary(next(self.texts(name), (b"", True))[0]):
+                yield name
 
     def close(self) -> None:
         """End the child. Safe to call twice."""

@@ -144,9 +144,8 @@ def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
 
     table = ParquetTable(path)
     try:
-        if field not in table.names:
-            found = ", ".join(map(repr, table.names[:8]))
-            raise InputFileError(path, f"has no column {field!r}; its columns are {found}")
+        if reason := table.columns.why_not(field):
+            raise InputFileError(path, reason)
         n_bytes, n_rows, n_read = os.fstat(file.fileno()).st_size, sum(table.sizes), 0
         for chunk in table.texts(field):
             n_read += chunk[1]

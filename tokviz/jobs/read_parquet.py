@@ -2,8 +2,9 @@
 
 A few bytes of such a file may stand for any number of values, whatever it says of itself. Requests:
 
-- `{"do": "open", "path": file}`, the first one: answers `{"names": columns, "sizes": rows of each
-  row group}`.
+- `{"do": "open", "path": file}`, the first one: answers `{"names": columns, "texts": those of them
+  that hold text, "bytes": those of them that may hold anything, "sizes": rows of each row group}`.
+  A later one opens another file.
 - `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
   group and some of those behind it; null for one that is too large.
 - `{"do": "texts", "column"}`: the texts of a column from the beginning, and `{"do": "more"}` those
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from tokviz.child.limits import allow_memory
@@ -43,14 +45,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         yield from state["table"].answer(request)
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
-    except _RefusedError as refused:
-        yield {"refused": str(refused)}
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         yield {"refused": f"is not a readable Parquet file: {error}"}
-
-
-class _RefusedError(Exception):
-    pass
 
 
 class _Table:
@@ -69,15 +65,22 @@ class _Table:
         match request["do"]:
             case "open":
                 sizes = [claim.num_rows for claim in self._claims()]
-                yield {"names": self._file.schema_arrow.names, "sizes": sizes}
+                schema = self._file.schema_arrow
+                texts = [field for field in schema if _is_text(field.type)]
+                yield {
+                    "names": schema.names,
+                    "texts": [field.name for field in texts],
+                    "bytes": [field.name for field in texts if "binary" in str(field.type)],
+                    "sizes": sizes,
+                }
             case "rows":
                 self._seek(request["columns"], request["group"], request["row"])
                 yield {"rows": list(self._rows(request["row"] - self._first))}
             case "texts" | "more":
                 if request["do"] == "texts":
                     self._texts = self._texts_of(request["column"])
-                for texts in self._texts:
-                    yield texts
+                for chunks in self._texts:
+                    yield chunks
                     return
 
     def _claims(self) -> list[Any]:
@@ -122,11 +125,7 @@ class _Table:
         chunks: list[tuple[str, bool]] = []
         n_bytes = 0
         for batch in self._read([column], range(self._file.metadata.num_row_groups)):
-            try:
-                texts = batch.column(0).cast(pyarrow.large_binary())
-            except pyarrow.ArrowException:
-                raise _RefusedError(f"the column {column!r} is not text") from None
-            for text in texts:
+            for text in batch.column(0).cast(pyarrow.large_binary()):
                 view = memoryview(text.as_buffer() or b"")
                 for start in range(0, len(view) or 1, _PART_BYTES):
                     part = view[start : start + _PART_BYTES]
@@ -137,6 +136,17 @@ class _Table:
                         chunks, n_bytes = [], 0
         if chunks:
             yield {"chunks": chunks}
+
+
+@cache
+def _is_text(kind: Any) -> bool:
+    import pyarrow
+
+    try:
+        pyarrow.array([], kind).cast(pyarrow.large_binary())
+    except pyarrow.ArrowException:
+        return False
+    return True
 
 
 def _json(row: Any) -> str:

@@ -12,13 +12,17 @@ changed. Requests:
   done so): where one does, the rest of the word, of the line or (the `most`th time) of the text is
   a gap, and the last answer is `{"stuck": [[offset, reason, beginning]…]}`: where the piece begins
   that takes so long, and its beginning as it is to be shown.
+  With `"start": n` only what is behind a piece that ends there is cut. With `"near": text` and
+  `"at": n` a part of the text is cut in place of it, as if it stood alone, and each answer says
+  `"near": true`: a guess, until the whole is cut.
 - `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
   side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
   start. After the `most`th step that takes too long the rest goes without an answer.
 - `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a piece
   of the kept text: `{"cut": …}`, the fields of `tokviz.pretokenize.alternatives.Cut`.
-- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n}`: find matches with a width
-  in the kept text, `most` of them: `{"starts": packed, "ends": packed, "slow": bool}`.
+- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n, "put": text or null}`: find
+  matches with a width in the kept text, `most` of them: `{"starts": packed, "ends": packed,
+  "texts": […], "slow": bool}`, where `texts` are what `put`, a replacement, makes of each match.
 - `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
   search each of the texts that lie side by side in the kept text, and answer with the numbers of
   those in which the regex matches: `{"rows": packed}`.
@@ -32,6 +36,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
@@ -88,7 +93,13 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
 
 def _split(request: Body, text: str) -> Iterator[Body]:
     pattern, limit = _prepared(request)
-    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
+    begin, near = request.get("start", 0), request.get("near")
+    watch = partial(limit.matches, start=begin)
+    steps = split_in_steps(pattern, near or text, n_chars=_STEP_CHARS, begin=begin, watch=watch)
+    if near:
+        for body in _pieces(steps):
+            yield {**body, "start": body["start"] + request["at"], "near": True}
+        return
     yield from _pieces(steps)
     if limit.stuck:
         yield {"stuck": _as_shown(limit.stuck, text)}
@@ -139,21 +150,35 @@ def _as_shown(stuck: Iterable[tuple[int, str]], text: str) -> list[tuple[int, st
 
 def _find(request: Body, text: str) -> Body:
     starts, ends = array("I"), array("I")
-    is_slow = False
+    texts: list[str] = []
+    put, is_slow = request["put"], False
     try:
         with StepLimit(request["seconds"], 1).step():
             for match in compiled_regex(request["regex"], request["flags"]).finditer(text):
                 start, end = match.span()
                 if start < end:
+                    if put is not None:
+                        texts.append(_expanded(match, put))
                     starts.append(start)
                     ends.append(end)
                     if len(ends) >= request["most"]:
                         break
     except TimeoutError:
         is_slow = True
-    # The end of the time may have come between the two ends of a match.
-    starts = starts[: len(ends)]
-    return {"starts": pack_numbers(starts), "ends": pack_numbers(ends), "slow": is_slow}
+    # The end of the time may have come in the middle of a match.
+    starts, texts = starts[: len(ends)], texts[: len(ends)]
+    packed = {"starts": pack_numbers(starts), "ends": pack_numbers(ends)}
+    return {**packed, "texts": texts, "slow": is_slow}
+
+
+def _expanded(match: Any, put: str) -> str:
+    import regex
+
+    try:
+        expanded: str = match.expand(put)
+    except (regex.error, IndexError) as error:
+        raise PatternError(put, f"in the replacement, {error}") from None
+    return expanded
 
 
 def _rows(request: Body, text: str) -> Iterator[Body]:

@@ -6,7 +6,7 @@ import re
 import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tokviz.errors import JobError, PatternError
@@ -46,6 +46,8 @@ class Matches:
     """False if there may be more."""
     problem: str = ""
     """A sentence if the search could not be done, or not to its end."""
+    texts: Sequence[str] = ()
+    """What is to take the place of each match, if that was asked for."""
 
     def __len__(self) -> int:
         """Count the matches."""
@@ -57,21 +59,42 @@ class Matches:
             return None
         return bisect_left(self.starts, offset) % len(self.starts)
 
+    def replaced_in(self, text: str, *which: int) -> tuple[int, int, str]:
+        """Put texts in the place of matches, by default of all.
+
+        Args:
+            text: The text that was searched.
+            which: The indices of one match, or of several that follow each other.
+
+        Returns:
+            Where the first of them starts, where the last one ends, and what stands there then.
+        """
+        chosen = which or range(len(self))
+        at = first = self.starts[chosen[0]]
+        parts = []
+        for index in chosen:
+            parts += [text[at : self.starts[index]], self.texts[index]]
+            at = self.ends[index]
+        return first, at, "".join(parts)
+
 
 def find_all(
     text: str,
     query: FindQuery,
     *,
+    put: str | None = None,
     seconds: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Matches:
-    """Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
+    r"""Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
 
     A regular expression is tried in a child process (`tokviz.pretokenize.typed`).
 
     Args:
         text: The text to search.
         query: What to look for.
+        put: What is to take the place of matches; for a regular expression `\1` is what the first
+            group matched, and `\n` a line feed.
         seconds: How long it may take, by default less than a second for a regular expression, else
             `WORDS_SECONDS`; what was found until then is returned.
         stop: Asked now and then; once it says True, the search ends.
@@ -81,7 +104,7 @@ def find_all(
     if len(query.text) > MAX_PATTERN and (query.regex or not query.case):
         return Matches(problem=_TOO_LONG)
     if query.regex:
-        return _find_regex(text, query, seconds, stop)
+        return _find_regex(text, query, put, seconds, stop)
     seconds = WORDS_SECONDS if seconds is None else seconds
     matches = Matches()
     until = time.monotonic() + seconds
@@ -98,11 +121,16 @@ def find_all(
                 raise TimeoutError
     except TimeoutError:
         complete, problem = False, "Stopped, since it took too long."
-    return Matches(matches.starts, matches.ends, complete, problem)
+    texts = [put or ""] * len(matches)
+    return Matches(matches.starts, matches.ends, complete, problem, texts)
 
 
 def _find_regex(
-    text: str, query: FindQuery, seconds: float | None, stop: Callable[[], bool]
+    text: str,
+    query: FindQuery,
+    put: str | None,
+    seconds: float | None,
+    stop: Callable[[], bool],
 ) -> Matches:
     import regex
 
@@ -111,13 +139,15 @@ def _find_regex(
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     limit = typed.SECONDS if seconds is None else seconds
     try:
-        found = typed.find(query.text, text, int(flags), MAX_MATCHES, seconds=limit, stop=stop)
+        most = MAX_MATCHES
+        found = typed.find(query.text, text, int(flags), most, put=put, seconds=limit, stop=stop)
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
     starts, ends = array("q", found.starts), array("q", found.ends)
-    return Matches(starts, ends, not found.slow and len(ends) < MAX_MATCHES, _TOO_SLOW * found.slow)
+    complete = not found.slow and len(ends) < most
+    return Matches(starts, ends, complete, _TOO_SLOW * found.slow, found.texts)
 
 
 def forget_text() -> None:

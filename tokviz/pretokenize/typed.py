@@ -32,6 +32,8 @@ class Found(NamedTuple):
     ends: array[int]
     slow: bool
     """Whether there may be more, since it took too long."""
+    texts: Sequence[str] = ()
+    """What is to take the place of each, if that was asked for."""
 
 
 def find(
@@ -40,16 +42,18 @@ def find(
     flags: int,
     most: int,
     *,
+    put: str | None = None,
     seconds: float = SECONDS,
     stop: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """Find matches in a text; those without any character are left out.
+    r"""Find matches in a text; those without any character are left out.
 
     Args:
         regex_text: The regex.
         text: Byte text; the child keeps it for the next search.
         flags: Flags of the `regex` package.
         most: How many matches are enough.
+        put: What is to take the place of matches; `\1` is what the first group matched.
         seconds: How long it may take.
         stop: Asked now and then; True ends the search.
 
@@ -59,10 +63,11 @@ def find(
     """
     body = {"do": "find", "regex": regex_text, "flags": flags, "seconds": seconds, "most": most}
     try:
-        (answer,) = _ask("find", text, body, stop)
+        (answer,) = _ask("find", text, {**body, "put": put}, stop)
     except JobTimeoutError:
         return Found(array("I"), array("I"), True)
-    return Found(unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"]), answer["slow"])
+    starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
+    return Found(starts, ends, answer["slow"], answer["texts"])
 
 
 def rows(

@@ -119,12 +119,23 @@ def in_thread(
         except TokvizError as error:
             task.tell(hand_over, failed or complain, error)
             return
+        finally:
+            if stoppable:
+                task.tell(over)
         if done is not None:
             task.tell(hand_over, done, result)
 
+    def over() -> None:
+        _STOPPABLE.pop(worker, None)
+        _take_back(node.app, stoppable)
+
+    def stop() -> None:
+        over()
+        (failed or complain)(StoppedError(f"{stoppable} was stopped"))
+
     worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
     if stoppable:
-        _STOPPABLE[worker] = lambda: (failed or complain)(StoppedError(f"{stoppable} was stopped"))
+        _STOPPABLE[worker] = stop
         _tell_of(node, worker, stoppable)
     return worker
 
@@ -149,7 +160,7 @@ def stop_work(app: App[Any]) -> bool:
     stopped = [worker for worker in app.workers if worker.is_running and worker in _STOPPABLE]
     for worker in stopped:
         worker.cancel()
-        _STOPPABLE.pop(worker)()
+        _STOPPABLE[worker]()
     return bool(stopped)
 
 
@@ -157,11 +168,19 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     begun = monotonic()
 
     def tell() -> None:
-        if worker.is_running:
+        if worker in _STOPPABLE:
+            _take_back(node.app, what)
             node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s. Esc stops it."))
             node.set_timer(_REPEATS, tell)
 
     node.set_timer(_PATIENCE, tell)
+
+
+def _take_back(app: App[Any], what: str) -> None:
+    """Let no sentence stand that says how far this is."""
+    for standing in list(app._notifications):
+        if standing.message.startswith(f"{what}…"):
+            app._unnotify(standing)
 
 
 def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:

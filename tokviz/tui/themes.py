@@ -31,6 +31,7 @@ _USES = {
     "row": "block-hover-background",
     "track": "scrollbar-background scrollbar-background-hover scrollbar-background-active "
     "scrollbar-corner-color",
+    "veil": "veil",
     "thumb": "scrollbar",
     "thumb_hover": "scrollbar-hover",
     "transparent": "footer-background footer-item-background footer-key-background "
@@ -75,6 +76,7 @@ THEMES: tuple[Theme, Theme] = (
             "selection": "#2b4568",
             "row": "#232831",
             "track": "#15181e",
+            "veil": "#111318b3",
             "thumb": "#343b47",
             "thumb_hover": "#4a5362",
         },
@@ -100,6 +102,7 @@ THEMES: tuple[Theme, Theme] = (
             "selection": "#c9defa",
             "row": "#e7ebf1",
             "track": "#f1f2f5",
+            "veil": "#ffffffb3",
             "thumb": "#c3c9d2",
             "thumb_hover": "#a5adb9",
         },
@@ -107,7 +110,8 @@ THEMES: tuple[Theme, Theme] = (
 )
 """Both themes, for `App.register_theme`."""
 
-_QUIET_16 = {"border": "#555555", "thumb": "#555555"}
+# A veil would make black of grey on black.
+_QUIET_16 = {"border": "#555555", "thumb": "#555555", "veil": "transparent"}
 THEMES_16: tuple[Theme, Theme] = (
     # Colours of the terminal's own palette, which rounding cannot make one.
     _theme(

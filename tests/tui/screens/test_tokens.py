@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.events import Key, Paste, Resize
+from textual.events import Key, MouseScrollDown, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
 
@@ -649,6 +649,35 @@ async def test_esc_never_leaves_the_text() -> None:
         await settle(pilot)
         assert screen.editor.has_focus
         assert screen.live.text == "cwords"
+
+
+async def test_find_replaces_one_match_or_all_to_be_undone_and_the_wheel_scrolls() -> None:
+    app = make_app("one two\n" * 99)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = screen_of(app)
+        await settle(pilot)
+        await pilot.press("ctrl+f", *"(t)wo", "f2", "tab", *r"\1-", "enter")
+        await settle(pilot)
+        assert screen.live.text == "one t-\n" + "one two\n" * 98
+        assert "1 of 98" in screen_text(app) and "Enter replace" in screen_text(app)
+        before = screen.editor.scroll_offset.y
+        await pilot._post_mouse_events([MouseScrollDown], None, (9, 4))
+        await settle(pilot)
+        assert screen.editor.scroll_offset.y > before
+        await pilot.press("f6")
+        await settle(pilot)
+        assert screen.live.text == "one t-\n" * 99
+        assert "98 replaced" in screen_text(app)
+        assert_exact(screen)
+        await pilot.press("escape", "ctrl+z")
+        assert screen.live.text == "one t-\n" + "one two\n" * 98
+        await pilot.press("ctrl+z")
+        assert screen.live.text == "one two\n" * 99
+        await pilot.press("ctrl+l", "r")
+        await settle(pilot)
+        await pilot.press("f2")
+        await settle(pilot)
+        assert "none" in screen_text(app), "now the brackets are looked for"
 
 
 async def test_a_small_terminal_shows_the_part_that_has_the_keyboard() -> None:

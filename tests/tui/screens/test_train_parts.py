@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.corpus.entries import CorpusEntry, full_source, look_at, remarks
+from tokviz.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
@@ -202,9 +202,36 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     )
 
 
+def test_tables_without_a_text_to_learn_are_named_before_anything_is_read(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"text": [1, 2], "body": ["a", None], "blob": [b"\0\1", b"a"], "note": [b"a", b"b"]}
+    for name in ("a.parquet", "b.parquet"):
+        parquet.write_table(pyarrow.table(columns), tmp_path / name)
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 and then something else")
+    (entry,) = look_at_all([str(tmp_path)])
+
+    def told(field: str) -> tuple[str, ...]:
+        plan = make_plan(replace(VALUES, corpus=(entry,), field=field), Path("/r"))
+        *problems, broken = plan.problems
+        assert broken.startswith("c.parquet: is not a readable Parquet file: ")
+        return tuple(problems)
+
+    assert told("") == ("a.parquet and b.parquet: its column 'text' is not text.",)
+    assert told("title") == (
+        "a.parquet and b.parquet: has no column 'title'; its columns are 'text', 'body', 'blob', "
+        "'note'.",
+    )
+    assert told("body") == told("note") == told("blob") == ()
+    assert remarks([entry], "note") == []
+    assert remarks([entry], "blob") == [
+        "a.parquet and b.parquet look binary; their bytes are learned as they are."
+    ]
+
+
 def test_many_odd_files_are_counted() -> None:
     entry = FILE._replace(left_out=tuple(f"/a/{n}.png" for n in range(2_000)))
-    assert remarks([entry]) == [
+    assert remarks([entry], "text") == [
         "2,000 files look binary and are left out: 0.png, 1.png, 2.png and 1,997 more."
     ]
 

@@ -13,17 +13,18 @@ from tokviz.explain.why import Place
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.page import RowsDialog
+from tokviz.tui.dialogs.page import PageDialog
+from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.character_rows import as_text, character_rows
 from tokviz.tui.widgets.flow import Row, flow, words_of
 
 
-class CharacterDialog(RowsDialog):
+class CharacterDialog(PageDialog):
     """Shows the character at a place, and those beside it; a tokenizer may be a child process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,i,shift+f7", "cancel", show=False),
+        Binding("i,shift+f7", "cancel", show=False),
         Binding("left", "step(-1)", show=False),
         Binding("right", "step(1)", show=False),
         Binding("c", "copy", show=False),
@@ -37,7 +38,7 @@ class CharacterDialog(RowsDialog):
         copy: Callable[[str, str], object],
     ) -> None:
         """Take the tokenizer, the place or what finds it in a thread, and what copies a text."""
-        super().__init__(self._rows, 12)
+        super().__init__()
         self._tokenizer, self._place, self._copy = tokenizer, place, copy
         self._starts: list[int] = []
         """Where the characters of the text around start."""
@@ -54,9 +55,14 @@ class CharacterDialog(RowsDialog):
             ("↑↓", "scroll", "scroll(1)"),
         ]
 
+    def wanted_height(self) -> int:
+        """Take the rows there are, and those of the hints."""
+        return max(12, len(self.view.rows) + 1)
+
     def on_mount(self) -> None:
         """Look the place up."""
-        super().on_mount()
+        self.view.set_palette(palette_of(self.app))
+        self.view.show(self._rows)
         found = self._place
 
         def work(task: Task) -> tuple[str, int, list[int]]:
@@ -83,7 +89,9 @@ class CharacterDialog(RowsDialog):
 
     def _take(self, found: Inspected) -> None:
         self.found, self._at = found, found.start
-        self.show_rows(from_top=True)
+        self.view.show(self._rows, from_top=True)
+        self.fit_height(self.app.size)
+        self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
         self.show_error(why("The character cannot be shown", error))

@@ -18,8 +18,8 @@ from textual.widgets import Input, Static
 from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
 from tokviz.tui.dialogs.base import Dialog, Hint
-from tokviz.tui.tasks import in_thread
-from tokviz.tui.widgets.field import Field
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.field import Field, first_line
 
 _PATIENCE = 0.3
 """Seconds after which a search is worth a word."""
@@ -33,9 +33,19 @@ class FindResult:
     """What was looked for, to begin with the next time."""
     span: tuple[int, int] | None
     """The match it ended at, in characters of the text."""
+    put: str = ""
+    """What was to take the place of matches."""
 
 
-class FindField(Field):
+class PutField(Field):
+    """A field for what takes the place of matches: the spaces around it count."""
+
+    def clean_paste(self, text: str) -> str:
+        """Keep the spaces around."""
+        return first_line(text)
+
+
+class FindField(PutField):
     """A field in which pasted invisible characters become visible escapes of a regex."""
 
     class Escaped(Message):
@@ -59,16 +69,13 @@ class FindField(Field):
         self.value = before + after
         self.cursor_position = len(before)
 
-    def clean_paste(self, text: str) -> str:
-        """Keep the spaces around: they are looked for too."""
-        return text
-
 
 class FindDialog(Dialog[FindResult]):
     """A bar at the bottom, the text stays in view above it.
 
     While it is open, `on_match` is called with the span of each match it stops at. Closing it in
-    any way keeps that place; its result is None only if nothing was typed.
+    any way keeps that place; its result is None only if nothing was typed. A second row replaces
+    matches, one or all of them, by `change`.
     """
 
     DEFAULT_CSS = """
@@ -82,10 +89,12 @@ class FindDialog(Dialog[FindResult]):
         }
         &.-short #dialog { border: none; }
         &.-tiny #options { display: none; }
-        FindField { width: 1fr; }
-        #options { width: auto; padding: 0 1; }
-        #find { width: auto; color: $text-muted; padding: 0 1 0 0; }
-        &.-tiny #find { display: none; }
+        #replacing { display: none; }
+        &.-replacing #replacing { display: block; }
+        #options, #buttons { width: auto; padding: 0 1; }
+        .label { width: auto; color: $text-muted; padding: 0 1 0 0; }
+        &.-replacing .label { width: 8; }
+        &.-tiny .label { display: none; }
         #count { width: auto; color: $text-muted; }
     }
     """
@@ -95,6 +104,8 @@ class FindDialog(Dialog[FindResult]):
         Binding("up,shift+f3,ctrl+r", "step(-1)", show=False, priority=True),
         Binding("f2,alt+r", "toggle_regex", show=False, priority=True),
         Binding("f4,alt+c", "toggle_case", show=False, priority=True),
+        Binding("f6", "replace(True)", show=False, priority=True),
+        Binding("tab,shift+tab", "switch", show=False, priority=True),
         Binding("ctrl+f", "cancel", show=False, priority=True),
     ]
 
@@ -104,39 +115,65 @@ class FindDialog(Dialog[FindResult]):
         offset: int = 0,
         query: FindQuery | None = None,
         on_match: Callable[[int, int], None] | None = None,
+        change: Callable[[int, int, str], str] | None = None,
+        *,
+        prepare: Callable[[str], object] = lambda text: None,
+        put: str = "",
+        replacing: bool = False,
     ) -> None:
         """Begin a search.
 
         Args:
-            text: The text to search, which does not change while the bar is open.
+            text: The text to search, which only `change` changes while the bar is open.
             offset: Where to begin, in characters.
             query: What to offer, such as the last query.
             on_match: Called with the start and end of the match to show.
+            change: Puts a text in the place of a stretch and gives the whole text; without it
+                nothing can be replaced.
+            prepare: Does what is long about putting a text there, for any thread.
+            put: What to offer to take the place of matches.
+            replacing: Whether to begin with that.
         """
         super().__init__()
         self._text = text
         self._offset = offset
         self.find_query = query or FindQuery("")
         self._on_match = on_match
+        self._change, self._prepare = change, prepare
+        self._put = put
+        self.set_class(replacing, "-replacing")
         self._matches = Matches()
         self._found_for: FindQuery | None = None
         self._current: int | None = None
+        self._replaced = 0
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the options, the count and the hints."""
         with Horizontal(classes="field-row"):
-            yield Static("Find", id="find")
+            yield Static("Find", classes="label")
             yield Static("›", classes="prompt")
             yield FindField(self.find_query.text, placeholder="Text to look for")
             yield Static(id="options")
             yield Static(id="count")
+        with Horizontal(classes="field-row", id="replacing"):
+            yield Static("Replace", classes="label")
+            yield Static("›", classes="prompt")
+            yield PutField(self._put, placeholder="What takes its place", id="put")
+            yield Static(id="buttons")
         yield Static(classes="error")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
+        enter = ("Enter", "next", "step(1)")
+        more = [("Tab", "replace", "switch")] if self._change else []
+        if self.has_class("-replacing"):
+            more = [("F6", "replace all", "replace(True)")]
+            if self.focused is not None and self.focused.id == "put":
+                enter = ("Enter", "replace", "replace")
         return [
-            ("Enter", "next", "step(1)"),
+            enter,
             ("Esc", "close", "cancel"),
+            *more,
             ("↑", "previous", "step(-1)"),
             ("F2", "regex", "toggle_regex"),
             ("F4", "match case", "toggle_case"),
@@ -144,7 +181,10 @@ class FindDialog(Dialog[FindResult]):
 
     def on_mount(self) -> None:
         """Search for what is offered."""
-        self.query_one("#options").auto_links = False
+        for clickable in self.query("#options, #buttons"):
+            clickable.auto_links = False
+        this, every = _option("this", False, "replace"), _option("all", False, "replace(True)")
+        self.query_one("#buttons", Static).update(Content.assemble(this, " ", every))
         self._show_options()
         self._find()
 
@@ -152,7 +192,7 @@ class FindDialog(Dialog[FindResult]):
         """The next search begins with the text as it is by then."""
         forget_text()
 
-    @on(Input.Changed)
+    @on(Input.Changed, "FindField")
     def _changed(self, event: Input.Changed) -> None:
         self.find_query = replace(self.find_query, text=event.value)
         self._find()
@@ -180,6 +220,25 @@ class FindDialog(Dialog[FindResult]):
         regex = _option(".*", self.find_query.regex, "toggle_regex")
         case = _option("Aa", self.find_query.case, "toggle_case")
         self.query_one("#options", Static).update(Content.assemble(regex, " ", case))
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self) -> None:
+        self.show_hints()
+
+    def action_switch(self) -> None:
+        """Go between what is looked for and what takes its place."""
+        if self._change is not None:
+            self.add_class("-replacing")
+            find, put = self.query_one(FindField), self.query_one("#put", PutField)
+            (find if put.has_focus else put).focus()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let the wheel scroll the text above."""
+        if isinstance(event, events.MouseScrollUp | events.MouseScrollDown):
+            above = self.app.screen_stack[-2]
+            above._forward_event(event._apply_offset(0, 0))
+        else:
+            await super().on_event(event)
 
     def _find(self) -> None:
         query = self.find_query
@@ -213,6 +272,9 @@ class FindDialog(Dialog[FindResult]):
             self._on_match(self._matches.starts[index], self._matches.ends[index])
 
     def _count(self) -> str:
+        if self._replaced:
+            number, self._replaced = self._replaced, 0
+            return f"{number:,} replaced"
         if not self.find_query.text:
             return ""
         if self._current is None:
@@ -220,7 +282,38 @@ class FindDialog(Dialog[FindResult]):
         more = "" if self._matches.complete else "+"
         return f"{self._current + 1:,} of {len(self._matches):,}{more}"
 
-    @on(Input.Submitted)
+    def action_replace(self, all_of_them: bool = False) -> None:
+        """Put what is typed in the place of this match, or of all."""
+        index, text, query = self._current, self._text, self.find_query
+        change, put = self._change, self.query_one("#put", PutField).value
+        if index is None or change is None or self._found_for != query:
+            return
+
+        def expand(task: Task) -> tuple[str, int, int, str, int]:
+            found = find_all(text, query, put=put, stop=lambda: task.cancelled)
+            if found.problem:
+                return found.problem, 0, 0, "", 0
+            start, end, new = found.replaced_in(text, *(() if all_of_them else (index,)))
+            self._prepare(new)
+            return "", start, end, new, len(found)
+
+        def take(done: tuple[str, int, int, str, int]) -> None:
+            problem, start, end, new, n_replaced = done
+            self.show_error(problem)
+            if not problem:
+                self._text = change(start, end, new)
+                self._offset, self._found_for = start + len(new), None
+                self._replaced = n_replaced if all_of_them else 0
+                self._find()
+
+        in_thread(self, "find", expand, take)
+
+    @on(Input.Submitted, "#put")
+    def _put_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_replace()
+
+    @on(Input.Submitted, "FindField")
     def _submitted(self) -> None:
         self.action_step(1)
 
@@ -237,7 +330,7 @@ class FindDialog(Dialog[FindResult]):
         span = None
         if self._current is not None and self._found_for == self.find_query:
             span = self._matches.starts[self._current], self._matches.ends[self._current]
-        self.dismiss(FindResult(self.find_query, span))
+        self.dismiss(FindResult(self.find_query, span, self.query_one("#put", PutField).value))
 
 
 def _option(label: str, on: bool, action: str) -> Content:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from tokviz.tui.actions import Action, Gesture, keys_label
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
+from tokviz.tui.widgets.flow import Row, Span
 
 _KEYS_WIDTH = 19
 _TITLE_WIDTH = 34
@@ -44,16 +41,15 @@ def help_sections(actions: Iterable[Action], gestures: Iterable[Gesture]) -> dic
     return sections
 
 
-def help_content(sections: dict[str, list[Entry]], width: int) -> Content:
+def help_rows(sections: dict[str, list[Entry]], width: int) -> list[Row]:
     """Lay the help page out for a width in cells."""
-    parts: list[Content] = []
+    rows: list[Row] = []
     for heading, entries in sections.items():
-        parts += (Content.styled(line, "bold $text-accent") for line in _wrapped(heading, width))
+        rows += [(Span(line, "heading"),) for line in _wrapped(heading, width)]
         for entry in entries:
-            parts += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
-        parts.append(Content(""))
-    parts += [Content.assemble((line, "$text-muted")) for line in _wrapped(_CLOSING, width)]
-    return Content("\n").join(parts)
+            rows += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
+        rows.append(())
+    return rows + [(Span(line, "dim"),) for line in _wrapped(_CLOSING, width)]
 
 
 _CLOSING = (
@@ -64,35 +60,28 @@ _CLOSING = (
 )
 
 
-def _wide(entry: Entry, width: int) -> Iterable[Content]:
+def _wide(entry: Entry, width: int) -> Iterator[Row]:
     """Draw an entry as three columns."""
     column = _KEYS_WIDTH + _TITLE_WIDTH
     rows = _wrapped(entry.help, width - column - 2)
     columns = (_key_rows(entry.keys), _wrapped(entry.title, _TITLE_WIDTH - 1), rows)
     for keys, title, line in zip_longest(*columns, fillvalue=""):
-        yield Content.assemble(
-            "  ",
-            (keys.ljust(_KEYS_WIDTH), "$text-accent"),
-            title.ljust(_TITLE_WIDTH),
-            (line, "$text-muted"),
-        )
+        keys, title = f"  {keys:<{_KEYS_WIDTH}}", title.ljust(_TITLE_WIDTH)
+        yield (Span(keys, "link"), Span(title), Span(line, "dim"))
 
 
-def _narrow(entry: Entry, width: int) -> Iterable[Content]:
+def _narrow(entry: Entry, width: int) -> Iterator[Row]:
     """Draw an entry as a title with its keys, the explanation below it."""
     keys = f"  {entry.keys}" if entry.keys else ""
     if len(entry.title) + len(keys) <= width:
         gap = " " * (width - len(entry.title) - len(keys))
-        yield Content.assemble(entry.title, gap, (keys, "$text-accent"))
+        yield (Span(entry.title + gap), Span(keys, "link"))
     else:
-        yield from (Content(line) for line in _wrapped(entry.title, width))
+        yield from ((Span(line),) for line in _wrapped(entry.title, width))
         if keys:
-            yield from (
-                Content.assemble((f"  {row}", "$text-accent"))
-                for row in _key_rows(entry.keys, width - 2)
-            )
+            yield from ((Span(f"  {row}", "link"),) for row in _key_rows(entry.keys, width - 2))
     for line in _wrapped(entry.help, width - 2):
-        yield Content.assemble("  ", (line, "$text-muted"))
+        yield (Span(f"  {line}", "dim"),)
 
 
 def _key_rows(keys: str, width: int = _KEYS_WIDTH - 1) -> list[str]:
@@ -119,28 +108,20 @@ class HelpDialog(PageDialog):
     """Shows the keys, panels and mouse of a screen."""
 
     DEFAULT_CSS = """
-    HelpDialog {
-        #dialog { width: 124; }
-        #page { height: 1fr; scrollbar-size-vertical: 1; }
-        #help-text { height: auto; width: 1fr; }
-    }
+    HelpDialog #dialog { width: 124; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,question_mark,f1,enter", "cancel", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,f1", "cancel", show=False)]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
         """Take what can be done, by keys and by the mouse."""
         super().__init__()
         self.dialog_title = "Help"
         self._sections = help_sections(actions, gestures)
-        self._width = 0
-        self.page = VerticalScroll(Static(id="help-text"), id="page", can_focus=False)
 
-    def compose_body(self) -> ComposeResult:
-        """Yield the page."""
-        yield self.page
+    def on_mount(self) -> None:
+        """Show the page."""
+        self.view.show(partial(help_rows, self._sections))
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -154,14 +135,3 @@ class HelpDialog(PageDialog):
     def wanted_height(self) -> int:
         """Take what the screen has."""
         return 1000
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Lay the page out for the new width."""
-        super().on_resize(event)
-        self.call_after_refresh(self._lay_out)
-
-    def _lay_out(self) -> None:
-        width = self.page.scrollable_content_region.width - 2
-        if width > 0 and width != self._width:
-            self._width = width
-            self.query_one("#help-text", Static).update(help_content(self._sections, width))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
@@ -14,8 +15,9 @@ from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
-from tokviz.tui.dialogs.page import RowsDialog
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
+from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.flow import Row, flow, words_of
 from tokviz.tui.widgets.why_rows import why_rows
@@ -24,7 +26,7 @@ Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(RowsDialog):
+class WhyDialog(PageDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -37,7 +39,7 @@ class WhyDialog(RowsDialog):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,w,shift+f1", "cancel", show=False),
+        Binding("w,shift+f1", "cancel", show=False),
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
@@ -69,7 +71,7 @@ class WhyDialog(RowsDialog):
             inspect: Shows the characters of the place.
             copy: Copies a text that has a name.
         """
-        super().__init__(self._rows, 8)
+        super().__init__()
         self._tokenizer, self._place = tokenizer, place
         self._second = second
         self._load, self._pick, self._alone = load, pick, alone
@@ -90,10 +92,15 @@ class WhyDialog(RowsDialog):
         ]
         return [*hints, ("X", "only one", "alone")] if self._second else hints
 
+    def wanted_height(self) -> int:
+        """Take the rows there are, and those of the hints."""
+        return max(8, len(self.view.rows) + 1)
+
     def on_mount(self) -> None:
         """Begin to work the answer out."""
-        super().on_mount()
+        self.view.set_palette(palette_of(self.app))
         self.set_class(bool(self._second), "-two")
+        self.view.show(self._rows)
         self._work_out()
 
     def _work_out(self) -> None:
@@ -117,18 +124,23 @@ class WhyDialog(RowsDialog):
 
     def _take(self, answers: list[Why]) -> None:
         self.answers = answers
-        self.show_rows()
+        self.view.show(self._rows)
+        self.fit_height(self.app.size)
+        self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        self._second = ""
-        self.remove_class("-two")
+        self._show_beside("")
         self.show_error(why("The second tokenizer cannot be loaded", error))
-        self.show_hints()
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
             return flow(words_of("One moment…", "dim"), width)
         return why_rows(self.answers, width)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Take the room there is, once the rows are made for it."""
+        super().on_resize(event)
+        self.call_after_refresh(partial(self.fit_height, event.size))
 
     # -- what the user does
 
@@ -138,18 +150,20 @@ class WhyDialog(RowsDialog):
 
     def _take_second(self, source: str) -> None:
         self.show_error("")
-        self._second = source
-        self.set_class(True, "-two")
-        self.show_hints()
+        self._show_beside(source)
         self._work_out()
+
+    def _show_beside(self, source: str) -> None:
+        """Make room for a second tokenizer, or for none."""
+        self._second = source
+        self.set_class(bool(source), "-two")
+        self.show_hints()
 
     def action_alone(self) -> None:
         """Show no second tokenizer any more."""
         if self._second:
-            self._second = ""
             self._alone()
-            self.remove_class("-two")
-            self.show_hints()
+            self._show_beside("")
             self._take(self.answers[:1])
 
     def action_inspect(self) -> None:

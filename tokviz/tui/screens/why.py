@@ -15,7 +15,6 @@ from tokviz.tui.actions import LEADER, Gesture, action
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.copying import copy_from
 from tokviz.tui.widgets.editor import TokenEditor
 
 if TYPE_CHECKING:
@@ -66,7 +65,6 @@ class Explaining(Controller):
             self.say(found)
             return
         tokenizer, place = found
-        copy = partial(copy_from, self.screen)
         second = self.session.where(self.settings.second_tokenizer)
         second = "" if second == tokenizer.name else second
         dialog = WhyDialog(
@@ -76,8 +74,8 @@ class Explaining(Controller):
             load=self._load,
             pick=self._pick,
             alone=lambda: self.session.change_settings(second_tokenizer=""),
-            inspect=lambda: self.app.push_screen(CharacterDialog(tokenizer, place, copy)),
-            copy=copy,
+            inspect=lambda: self.app.push_screen(CharacterDialog(tokenizer, place, self.copy)),
+            copy=self.copy,
         )
         self.app.push_screen(dialog)
 
@@ -99,7 +97,7 @@ class Explaining(Controller):
         if isinstance(found, str):
             self.say(found)
         else:
-            self.app.push_screen(CharacterDialog(*found, partial(copy_from, self.screen)))
+            self.app.push_screen(CharacterDialog(*found, self.copy))
 
     def _load(self, source: str) -> Tokenizer:
         """Load a tokenizer, unless it is the one that was loaded last; for any thread."""

@@ -8,14 +8,13 @@ from tokviz.compare.figures import Figures, WordCounter, markdown_table
 from tokviz.compare.lanes import MOST_OTHERS
 from tokviz.prices import ModelPrice, model_for
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
 from tokviz.tui.screens.compare.state import CompareState
-from tokviz.tui.screens.copying import Copying
 from tokviz.tui.widgets.rows_view import RowsView
 
 
-class Table(Copying):
+class Table(Controller):
     """Shows, compares and copies the figures."""
 
     def __init__(

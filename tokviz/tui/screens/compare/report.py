@@ -17,10 +17,9 @@ from tokviz.errors import TokvizError
 from tokviz.places import short_name
 from tokviz.sentences import sentence
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.scripts import cell_rows
 from tokviz.tui.screens.compare.state import CompareState
-from tokviz.tui.screens.copying import Copying
 from tokviz.tui.tasks import StoppedError, Task
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
@@ -35,7 +34,7 @@ _COPIES = (
 )
 
 
-class Reports(Copying):
+class Reports(Controller):
     """Shows how many tokens texts of many kinds and languages take, and yours."""
 
     def __init__(

@@ -83,16 +83,9 @@ class CompareScreen(TokvizScreen):
         self.scripts = Scripts(self, state, self.script_rows)
         self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
         self.views = Views(self, frame, views, self._show_view)
-        self.answer_with(
-            self.disagreements,
-            Compared(self, state, self.lanes),
-            self.figures,
-            self.vocabularies,
-            self.reports,
-            self.views,
-            TokenizerChoice(self),
-            Explaining(self, self._asked_why),
-        )
+        Compared(self, state, self.lanes)
+        TokenizerChoice(self)
+        Explaining(self, self._asked_why)
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
@@ -144,8 +145,7 @@ def _token_rows(
     title: str, tokens: Sequence[bytes], replay: Replay, width: int, *, leads: bool
 ) -> Iterator[Row]:
     """Draw tokens that only one has; a click leads to their merges if that is what is shown."""
-    count = f"{len(tokens):,} token{'s' * (len(tokens) != 1)} {title}"
-    yield (Span(count, "heading"),)
+    yield (Span(f"{counted(len(tokens), 'token')} {title}", "heading"),)
     words: list[Word] = []
     for token in tokens[:_MOST_TOKENS]:
         token_id = replay.tokenizer.token_id(token) if leads else None

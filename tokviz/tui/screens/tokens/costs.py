@@ -6,12 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from tokviz.prices import ModelPrice, cost_text, model_for, prices_path
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
-from tokviz.tui.messages import PricesAsked
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.widgets.status_line import CostNote
@@ -62,11 +59,6 @@ class Costs(Controller):
         """Give the model that was chosen, else the first that goes with the tokenizer."""
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
-
-    @on(PricesAsked)
-    def _asked(self, message: PricesAsked) -> None:
-        message.stop()
-        self.prices()
 
     @action("Costs and context windows…", "alt+p", section="Tokenizer", words="prices settings")
     def prices(self) -> None:

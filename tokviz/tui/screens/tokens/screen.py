@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.session import (
     GoToToken,
     Request,
@@ -41,6 +42,7 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
@@ -48,10 +50,9 @@ from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, ask
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
+from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
-    from tokviz.errors import PatternError
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
@@ -77,6 +78,7 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        SplitLab,
         OtherCounts,
         Recovery,
     )
@@ -119,7 +121,7 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
-        panels = SidePanels(live, settings.panel)
+        panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
@@ -145,28 +147,18 @@ class TokensScreen(TokvizScreen):
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
-        self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
         self.other_counts = OtherCounts(self, self.strip)
         self._pasted_edits = 0
-        self.answer_with(
-            self.files,
-            self.choice,
-            Reading(self, text, self.choice),
-            self.costs,
-            self.side,
-            one_part,
-            self.finding,
-            CopyTokens(self, text),
-            Editing(self, text),
-            self.decoding,
-            self.other_counts,
-            self.recovery,
-            Dropped(self, self.choice, self._take_back_paste),
-            Explaining(self, self._asked_why),
-        )
+        Finding(self, text)
+        Reading(self, text, self.choice)
+        CopyTokens(self, text)
+        Editing(self, text)
+        SplitLab(self, self.panels, self.side.show_panel)
+        Dropped(self, self.choice, self._take_back_paste)
+        Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 
     def on_mount(self) -> None:
@@ -334,12 +326,14 @@ class TokensScreen(TokvizScreen):
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
+                notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
+                if live.n_raw_bytes
+                else (),
                 tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
-                slow=_slow_note(live.slow_pieces()),
+                slow=live.slow_pieces(),
                 ids=self.decoding.note,
             )
         )
@@ -353,13 +347,3 @@ class TokensScreen(TokvizScreen):
     def fitted(self) -> None:
         """Show in the panels what there is room for now."""
         self.side.sync()
-
-
-def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
-    if not pieces:
-        return None
-    return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)
-
-
-def _raw_note(n_bytes: int) -> str:
-    return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from tokviz.corpus.entries import CorpusEntry, remarks
+from tokviz.corpus.entries import CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
@@ -28,6 +28,8 @@ N_BYTES = 256
 LARGEST_VOCABULARY = 1_000_000
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
+EMBEDDING_WIDTH = 768
+"""GPT-2's: what the weights of an embedding are counted for."""
 
 _LABEL = 8
 _MOST_REGEX_CHARS = 1_000
@@ -210,10 +212,11 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         tie_break=values.tie_break,
         min_count=parse_count(values.min_count) or 1,
         delimiter=values.delimiter,
-        field=values.field.strip() or "text",
+        field=_column(values),
         max_chars=parse_count(values.max_chars),
         max_doc_chars=parse_count(values.max_doc_chars),
         compare=True,
+        advise=EMBEDDING_WIDTH,
     )
 
 
@@ -222,6 +225,7 @@ def _problems(values: FormValues, verdict: RegexVerdict) -> list[str]:
     if not values.corpus:
         found.append("Add files, folders or globs to train on.")
     found += [f"{_name(entry.source)}: {entry.error}." for entry in values.corpus if entry.error]
+    found += table_problems(values.corpus, _column(values))
     found += _vocabulary_problems(values)
     found += filter(None, [verdict.problem])
     found += _cap_problems(values)
@@ -248,7 +252,7 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
 
 
 def _notes(values: FormValues, verdict: RegexVerdict) -> list[str]:
-    return [*filter(None, [verdict.note]), *remarks(values.corpus)]
+    return [*filter(None, [verdict.note]), *remarks(values.corpus, _column(values))]
 
 
 def _cap_problems(values: FormValues) -> list[str]:
@@ -262,6 +266,10 @@ def _cap_problems(values: FormValues) -> list[str]:
     if not parse_count(values.min_count):
         found.append("The lowest count of a merge is not a whole number above 0.")
     return found
+
+
+def _column(values: FormValues) -> str:
+    return values.field.strip() or "text"
 
 
 def _name(source: str) -> str:
