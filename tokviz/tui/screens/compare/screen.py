@@ -79,7 +79,9 @@ class CompareScreen(TokvizScreen):
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
-        self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
+        self.vocabularies = Vocabularies(
+            self, state, self.vocabulary_rows, lambda: self.views.show_view("vocabularies")
+        )
         self.scripts = Scripts(self, state, self.script_rows)
         self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
         self.views = Views(self, frame, views, self._show_view)
