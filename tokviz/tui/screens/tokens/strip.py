@@ -49,11 +49,6 @@ class OtherCounts(Controller):
         if self._made is not None:
             self._made.rest()
 
-    def end(self) -> None:
-        """End with the app."""
-        if self._made is not None:
-            self._made.end()
-
     def begin(self) -> None:
         """Load the tokenizers, now that there is a first frame."""
         self._has_begun = True
