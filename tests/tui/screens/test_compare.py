@@ -366,7 +366,7 @@ async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(
             f"{row.relative(base):.2f}"
             for row, base in zip(hindi, wanted.languages[0], strict=True)
         ]
-        assert ["Hindi", *costs] in rows
+        assert ["Hindi", f"{hindi[0].n_bytes:,}", *costs] in rows
         await click(pilot, "JSON")
         await click(pilot, "Markdown")
         record, markdown = json.loads(copied[0]), copied[1]

@@ -41,7 +41,7 @@ async def test_the_strip_is_switched_on_stays_live_and_leads_to_the_comparison()
 
         assert not screen.strip.display
         assert not app.session.others, "nothing is loaded for a strip that is not shown"
-        await pilot.press("alt+b")
+        await pilot.press("shift+f8")
         assert screen.strip.display
         await until(pilot, lambda: words() == wanted())
         await pilot.press(*"SolidGold ")
@@ -56,9 +56,9 @@ async def test_the_strip_is_switched_on_stays_live_and_leads_to_the_comparison()
         await pilot.press("x", "alt+k")
         await settle(pilot)
         assert words().startswith("gpt2 ") and "o200k" not in words()
-        await pilot.press("alt+b")
+        await pilot.press("shift+f8")
         assert not screen.strip.display and app.session.settings.strip is False
-        await pilot.press("alt+b")
+        await pilot.press("shift+f8")
         await settle(pilot)
         await pilot.click(screen.strip, offset=(words().index("×") + 1, 0))
         await settle(pilot)

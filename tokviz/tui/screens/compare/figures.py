@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
 from tokviz.compare.lanes import MOST_OTHERS
-from tokviz.errors import TokvizError
-from tokviz.prices import ModelPrice, load_prices, model_for
-from tokviz.sentences import why
+from tokviz.prices import ModelPrice, model_for
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
@@ -34,20 +32,11 @@ class Table(Controller):
         self._counted_for = -1
         self._models: tuple[ModelPrice, ...] = ()
 
-    def read_prices(self) -> None:
-        """Read the user's price table in a thread."""
-
-        def failed(error: TokvizError) -> None:
-            self.say(why("Your price table is not used", error), "warning")
-            take(())
-
-        def take(models: tuple[ModelPrice, ...]) -> None:
-            if models != self._models:
-                self._models = models
-                self.show()
-
-        if self.session.remember:
-            self.in_thread("prices", lambda task: load_prices(), take, failed=failed)
+    def take_prices(self, models: tuple[ModelPrice, ...]) -> None:
+        """Say what the text costs by the user's table."""
+        if models != self._models:
+            self._models = models
+            self.show()
 
     def show(self) -> None:
         """Show what is known now; words are counted in a thread."""

@@ -18,9 +18,10 @@ from tokviz.places import short_name
 from tokviz.sentences import sentence
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.compare.scripts import cell_rows
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import StoppedError, Task
-from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 
@@ -123,17 +124,10 @@ def report_rows(report: Report, base: int, width: int) -> list[Row]:
     rows = [*flow([*head, *_COPIES], width), ()]
     for group in (report.texts[-1], *report.texts[:-1]):
         rows += _text_rows(group, base, width)
-    rows += [(), *(row for line in languages_title(report.languages)
-                   for row in flow(words_of(line, "dim"), width))]  # fmt: skip
-    ordered = by_cost(report.languages)
-    for number, cells in enumerate(language_rows(ordered, report.languages[0])):
-        name, _, *costs = map(short_name, cells)
-        room = max(7, min(16, (width - 16) // len(costs)))
-        numbers = "".join(fit(cost, room - 1).rjust(room) for cost in costs)
-        rows.append(
-            (Span(column(name, 16)), Span(fit(numbers, width - 16), "text" if number else "dim"))
-        )
-    return rows
+    for line in ("", *languages_title(report.languages)):
+        rows += flow(words_of(line, "dim"), width)
+    cells = language_rows(by_cost(report.languages), report.languages[0])
+    return [*rows, *cell_rows(cells, width)]
 
 
 def _text_rows(group: Group, base: int, width: int) -> Iterator[Row]:

@@ -23,6 +23,7 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
 from tokviz.tui.screens.lanes import Lanes
+from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
@@ -76,7 +77,9 @@ class CompareScreen(TokvizScreen):
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
-        self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
+        self.vocabularies = Vocabularies(
+            self, state, self.vocabulary_rows, lambda: self.views.show_view("vocabularies")
+        )
         self.scripts = Scripts(self, state, self.script_rows)
         self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
         self.views = Views(self, frame, views, self._show_view)
@@ -105,7 +108,7 @@ class CompareScreen(TokvizScreen):
         """Load what was compared last."""
         self.disagreements.forget()
         self.lanes.begin()
-        self.figures.read_prices()
+        read_prices(self.figures, self.figures.take_prices)
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
 
@@ -145,8 +148,9 @@ class CompareScreen(TokvizScreen):
 
     def _show_others(self) -> None:
         """Show other tokenizers."""
-        self.disagreements.forget()
-        self._show_rows()
+        if self.is_mounted:
+            self.disagreements.forget()
+            self._show_rows()
 
     def _show_rows(self) -> None:
         self.set_class(self.session.live.n_chars == 0, "-empty")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from tokviz.compare.figures import ScriptFigures, figures_by_script, script_cells
+from tokviz.compare.figures import ScriptFigures, TableRow, figures_by_script, script_cells
 from tokviz.compare.lanes import Track
+from tokviz.places import short_name
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
@@ -13,8 +14,8 @@ from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 
-_NAME, _CHARS, _LEAST = 14, 12, 8
-"""Columns: of a script, of its characters, and at least of a tokenizer."""
+_NAME, _NUMBER, _LEAST = 14, 9, 8
+"""Columns: of a name, of the number behind it, and at least of a tokenizer."""
 _WAITING = "The tokens are still being counted."
 
 
@@ -56,10 +57,14 @@ def _figures(tracks: Sequence[Track], task: Task) -> list[ScriptFigures]:
 
 def script_rows(found: Sequence[ScriptFigures], names: Sequence[str], width: int) -> list[Row]:
     """Draw a row a script: characters, and for each tokenizer the characters of a token."""
-    room = max(_LEAST, min(24, (width - _NAME - _CHARS) // max(1, len(names))))
-    rows: list[Row] = [(Span("Characters per token, by script", "heading"),)]
-    for number, (script, n_chars, *cells) in enumerate(script_cells(found, names)):
-        numbers = "".join(fit(cell, room - 1).rjust(room) for cell in cells)
-        words = f"{column(script, _NAME)}{n_chars:>{_CHARS}}{numbers}"
-        rows.append((Span(words, "text" if number else "dim"),))
-    return rows
+    head = (Span("Characters per token, by script", "heading"),)
+    return [head, *cell_rows(script_cells(found, names), width)]
+
+
+def cell_rows(cells: Iterable[TableRow], width: int) -> Iterator[Row]:
+    """Draw a table, heads first: a name, a number, and then a column for each tokenizer."""
+    for place, (name, number, *others) in enumerate(cells):
+        room = max(_LEAST, min(24, (width - _NAME - _NUMBER) // max(1, len(others))))
+        numbers = "".join(fit(short_name(cell), room - 1).rjust(room) for cell in others)
+        words = f"{column(name, _NAME)}{number:>{_NUMBER}}{numbers}"
+        yield (Span(words, "text" if place else "dim"),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,16 @@ _ALONE = "Add a tokenizer (a) to see what its vocabulary shares with the one in 
 class Vocabularies(Controller):
     """Shows the difference between the base of the table and another tokenizer."""
 
-    def __init__(self, screen: TokvizScreen, state: CompareState, rows: RowsView) -> None:
-        """Take the state, and what shows the difference."""
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        rows: RowsView,
+        reveal: Callable[[], object],
+    ) -> None:
+        """Take the state, what shows the difference, and what brings that to the front."""
         super().__init__(screen)
-        self._state, self._rows = state, rows
+        self._state, self._rows, self._reveal = state, rows, reveal
         self._against = 1
         self._indexes: dict[Tokenizer, VocabularyIndex] = {}
         self._shown_for: object = None
@@ -50,7 +56,7 @@ class Vocabularies(Controller):
         """Show the vocabulary difference to another tokenizer."""
         n_lines = len(self._state.names)
         self._against = (self._against + 1) % n_lines if number < 0 else number
-        self.show()
+        self._reveal()
 
     def show(self) -> None:
         """Show the difference, when it is worked out."""

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.errors import TokvizError
-from tokviz.prices import ModelPrice, cost_text, load_prices, model_for, prices_path
-from tokviz.sentences import why
+from tokviz.prices import ModelPrice, cost_text, model_for, prices_path
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.widgets.status_line import CostNote
 
 if TYPE_CHECKING:
@@ -36,13 +35,7 @@ class Costs(Controller):
 
     def read(self) -> None:
         """Read the table in a thread; what is wrong with it is said, and nothing else happens."""
-
-        def failed(error: TokvizError) -> None:
-            self.say(why("Your price table is not used", error), "warning")
-            self._take(())
-
-        if self.session.remember:
-            self.in_thread("prices", lambda task: load_prices(), self._take, failed=failed)
+        read_prices(self, self._take)
 
     def _take(self, models: tuple[ModelPrice, ...]) -> None:
         if models != self.models:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from tokviz.places import short_name
 from tokviz.sentences import counted
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Do, Row, Span
 from tokviz.tui.widgets.rows_view import RowsView
+
+if TYPE_CHECKING:
+    from tokviz.tui.screens.lanes import Lanes
 
 _OPEN = Do("app.show_screen('compare')")
 _CLOSE = Span(" ×", "link", Do("toggle_strip"))
@@ -27,11 +30,24 @@ class OtherCounts(Controller):
         """Take what shows the strip."""
         super().__init__(screen)
         self._view = view
-        self._lanes = Lanes(screen, self._show, self._show)
         self._counted: tuple[str, object, int] | None = None
         self._has_begun = False
+        self._made: Lanes | None = None
         view.display = self.settings.strip
-        self.rest = self._lanes.rest
+
+    @property
+    def _lanes(self) -> Lanes:
+        # Only who wants the strip waits for what it needs.
+        from tokviz.tui.screens.lanes import Lanes
+
+        if self._made is None:
+            self._made = Lanes(self.screen, self._show, self._show)
+        return self._made
+
+    def rest(self) -> None:
+        """Encode nothing while the strip is not seen."""
+        if self._made is not None:
+            self._made.rest()
 
     def begin(self) -> None:
         """Load the tokenizers, now that there is a first frame."""
@@ -40,19 +56,21 @@ class OtherCounts(Controller):
 
     def sync(self) -> None:
         """Take up what has become of the text."""
+        if not self.screen.is_current:
+            return
         if self._has_begun and self.settings.strip:
             self._lanes.begin()
             self._lanes.follow()
             self._show()
         self._tell_difference()
 
-    @action("Counts of the compared tokenizers", "alt+b", section="Tokenizer",
+    @action("Counts of the compared tokenizers", "shift+f8", f"{LEADER} t", section="Tokenizer",
             words="strip compare versus live tokens")  # fmt: skip
     def toggle_strip(self) -> None:
         """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
         self.session.change_settings(strip=not self.settings.strip)
         self._view.display = self.settings.strip
-        self._lanes.rest()
+        self.rest()
         self.sync()
 
     def _show(self) -> None:

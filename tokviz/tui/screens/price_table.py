@@ -1,0 +1,21 @@
+"""Reading the user's table of prices, for every screen that says what a text costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.errors import TokvizError
+from tokviz.prices import ModelPrice, load_prices
+from tokviz.sentences import why
+from tokviz.tui.screens.base import Controller
+
+
+def read_prices(controller: Controller, take: Callable[[tuple[ModelPrice, ...]], object]) -> None:
+    """Read it in a thread; what is wrong with it is said, and it is taken as empty."""
+
+    def failed(error: TokvizError) -> None:
+        controller.say(why("Your price table is not used", error), "warning")
+        take(())
+
+    if controller.session.remember:
+        controller.in_thread("prices", lambda task: load_prices(), take, failed=failed)
