@@ -260,15 +260,20 @@ class Replay:
             raise IndexError(f"there is no merge {k:,}, only 0 to {self.n_merges:,}")
         return ReplayState(self, k)
 
-    def piece(self, index: int, k: int) -> PieceTokens:
+    def piece(self, index: int, k: int, start: int = 0) -> PieceTokens:
         """Give one of the different pieces of the corpus with its tokens after k merges.
+
+        Args:
+            index: Its place among the pieces.
+            k: The number of merges.
+            start: Where the part of a long piece begins that is wanted, one of `PieceTokens`.
 
         Raises:
             IndexError: If there is no such piece.
         """
         if self.run is None or not 0 <= index < len(self.run.piece_counts):
             raise IndexError(f"there is no piece {index:,}")
-        return self._opened_corpus().piece(index, k)
+        return self._opened_corpus().piece(index, k, start)
 
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text to be shown after any number of merges.
@@ -396,6 +401,4 @@ class ReplayState:
         if self._replay.run is None or self.k >= self._replay.n_merges:
             return []
         with self._replay._lock:
-            corpus = self._replay._opened_corpus()
-            indexes = corpus.pieces_of_merge(self.k + 1, n)
-            return [corpus.piece(index, self.k) for index in indexes]
+            return self._replay._opened_corpus().pieces_of_merge(self.k + 1, n)
