@@ -39,6 +39,9 @@ MODERATE_CORPUS_BYTES = 600_000
 MOST_PIECE_BYTES = 2_000
 """More of a piece is not shown: without a split pattern a whole document is one."""
 
+_BYTES_BEFORE = 40
+"""So much of it is shown before the place where a merge happens, at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class PieceTokens:
@@ -129,7 +132,7 @@ class ReplayCorpus:
     def _start(self, index: int, place: int) -> int:
         """Say where a part begins in which a place of a long piece is seen."""
         first, end = self.times.offsets[index : index + 2].tolist()
-        near = place - MOST_PIECE_BYTES // 2
+        near = place - _BYTES_BEFORE
         is_whole = end - first <= MOST_PIECE_BYTES or near <= first
         return 0 if is_whole else self._border(near, -1) - first
 
