@@ -7,7 +7,7 @@ from functools import cache
 import tiktoken
 
 from tokviz.assets import asset_path
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 
 PATTERNS = {
     "gpt2": (

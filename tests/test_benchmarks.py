@@ -15,6 +15,7 @@ BENCHMARKS = Path(__file__).parent / "benchmarks"
 SMALLEST_RUNS = {
     "keys": ["--sizes", "1K", "--keys", "2"],
     "keys_training": ["--size", "1K", "--corpus", "20K", "--keys", "2"],
+    "compare": ["--sizes", "1K", "--keys", "2", "--size", "10K", "--runs", "1"],
     "start": ["--runs", "1"],
     "opening": ["--size", "20K", "--runs", "1", "--typing-runs", "1"],
     "paste": ["--sizes", "5K", "--runs", "1"],

@@ -15,7 +15,7 @@ from tests.profiles import examples
 from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
 from tokviz.compiled import KernelGroup
-from tokviz.encoding import bulk, encoded
+from tokviz.encoding import bulk, encoder
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.normalization import nfc
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -314,7 +314,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Encode everything by compiled loops, or nothing."""
     if request.param == "compiled":
         bulk.KERNELS.compile()
-    monkeypatch.setattr(encoded, "SHORT_TEXT", -1)
+    monkeypatch.setattr(encoder, "SHORT_TEXT", -1)
     monkeypatch.setattr(KernelGroup, "are_compiled", lambda _: request.param == "compiled")
     return request.param
 
@@ -352,7 +352,7 @@ def test_all_ways_to_encode_agree(name: str, loaded: dict[str, tokviz.Tokenizer]
             assert tokens == [tok.token_bytes(i) for i in result.ids]
         if name in NAMES:
             assert result.ids == reference.encode(text)
-    assert (tok._model.bulk._made is not None) == (way == "compiled")
+    assert (tok._encoder._compiled is not None) == (way == "compiled")
 
 
 def test_no_tables_of_tiktoken_are_built_where_loops_are_compiled(way: str) -> None:
@@ -360,12 +360,12 @@ def test_no_tables_of_tiktoken_are_built_where_loops_are_compiled(way: str) -> N
     tok = fresh("cl100k_base")
     tok.prepare()
     tok.encode("a text " * 2000)
-    assert (tok._model._core is None) == (way == "compiled")
+    assert (tok._encoder._by_tiktoken is None) == (way == "compiled")
 
 
 def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:
     tok = fresh("gpt2")
     tok.prepare()
     other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials, nfc=False)
-    assert other._model.bulk is tok._model.bulk
+    assert other._encoder is tok._encoder
     assert other.encode("a b") == [64, 275]

@@ -11,31 +11,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokviz.bpe.progress import TrainProgress
-    from tokviz.bpe.run import TrainingRun
-    from tokviz.bpe.train import train, train_bpe
-    from tokviz.chat.contract import render_conversation, render_for_completion
-    from tokviz.chat.conversation import Conversation, ConversationError
-    from tokviz.chat.lint import Finding
-    from tokviz.chat.mask import visualize_tokenization
-    from tokviz.chat.render import Rendering, render
-    from tokviz.compare.boundaries import Comparison, Disagreement, compare
-    from tokviz.compare.report import ReportRow, compression_report
-    from tokviz.errors import (
-        CorpusError,
-        FormatError,
-        InputFileError,
-        OutputFileError,
-        PatternError,
-        SpecialTokenError,
-        TokenIdError,
-        TokvizError,
-        UnknownTokenizerError,
-        VocabularyError,
-    )
-    from tokviz.formats.registry import load
-    from tokviz.pretokenize.patterns import SplitPattern
-    from tokviz.tokenizer import Tokenization, Tokenizer
+    from tokviz.bpe.progress import TrainProgress as TrainProgress
+    from tokviz.bpe.run import TrainingRun as TrainingRun
+    from tokviz.bpe.train import train as train
+    from tokviz.bpe.train import train_bpe as train_bpe
+    from tokviz.chat.contract import render_conversation as render_conversation
+    from tokviz.chat.contract import render_for_completion as render_for_completion
+    from tokviz.chat.conversation import Conversation as Conversation
+    from tokviz.chat.conversation import ConversationError as ConversationError
+    from tokviz.chat.lint import Finding as Finding
+    from tokviz.chat.mask import visualize_tokenization as visualize_tokenization
+    from tokviz.chat.render import Rendering as Rendering
+    from tokviz.chat.render import render as render
+    from tokviz.compare.boundaries import Comparison as Comparison
+    from tokviz.compare.boundaries import Disagreement as Disagreement
+    from tokviz.compare.boundaries import compare as compare
+    from tokviz.compare.report import ReportRow as ReportRow
+    from tokviz.compare.report import compression_report as compression_report
+    from tokviz.errors import CorpusError as CorpusError
+    from tokviz.errors import FormatError as FormatError
+    from tokviz.errors import InputFileError as InputFileError
+    from tokviz.errors import OutputFileError as OutputFileError
+    from tokviz.errors import PatternError as PatternError
+    from tokviz.errors import SpecialTokenError as SpecialTokenError
+    from tokviz.errors import TokenIdError as TokenIdError
+    from tokviz.errors import TokvizError as TokvizError
+    from tokviz.errors import UnknownTokenizerError as UnknownTokenizerError
+    from tokviz.errors import VocabularyError as VocabularyError
+    from tokviz.formats.registry import load as load
+    from tokviz.pretokenize.patterns import SplitPattern as SplitPattern
+    from tokviz.tokenizer import Tokenization as Tokenization
+    from tokviz.tokenizer import Tokenizer as Tokenizer
 
 __version__ = "0.1.0"
 
@@ -73,39 +79,7 @@ _HOMES = {
     "VocabularyError": "tokviz.errors",
 }
 
-__all__ = [
-    "Comparison",
-    "Conversation",
-    "ConversationError",
-    "CorpusError",
-    "Disagreement",
-    "Finding",
-    "FormatError",
-    "InputFileError",
-    "OutputFileError",
-    "PatternError",
-    "Rendering",
-    "ReportRow",
-    "SpecialTokenError",
-    "SplitPattern",
-    "TokenIdError",
-    "Tokenization",
-    "Tokenizer",
-    "TokvizError",
-    "TrainProgress",
-    "TrainingRun",
-    "UnknownTokenizerError",
-    "VocabularyError",
-    "compare",
-    "compression_report",
-    "load",
-    "render",
-    "render_conversation",
-    "render_for_completion",
-    "train",
-    "train_bpe",
-    "visualize_tokenization",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

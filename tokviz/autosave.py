@@ -21,7 +21,7 @@ from zlib import crc32
 
 from tokviz.bytetext import from_bytes, to_bytes
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import FileState, file_state, input_error, write_file
+from tokviz.files import FileState, file_state, reading, write_file
 from tokviz.folders import state_folder
 from tokviz.json_file import parse_json
 from tokviz.locks import FileLock
@@ -273,10 +273,8 @@ class _Journal:
         Raises:
             TokvizError: If nothing of it can be read.
         """
-        try:
+        with reading(file):
             data = file.read_bytes()
-        except OSError as error:
-            raise input_error(file, error) from None
         self.text, self.damage, n_read = bytearray(), "", 0
         try:
             while record := _record(data, n_read, file):

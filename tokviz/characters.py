@@ -14,33 +14,21 @@ _MOST_FOUND = 500
 _LAST_NAMED = (range(0x0, 0x33480), range(0xE0000, 0xE01F0))
 
 _USEFUL = (
-    (0x200B, "ZERO WIDTH SPACE"),
-    (0x200D, "ZERO WIDTH JOINER"),
-    (0x200C, "ZERO WIDTH NON-JOINER"),
-    (0x00A0, "NO-BREAK SPACE"),
-    (0x202F, "NARROW NO-BREAK SPACE"),
-    (0x3000, "IDEOGRAPHIC SPACE"),
-    (0xFEFF, "ZERO WIDTH NO-BREAK SPACE (byte order mark)"),
-    (0x00AD, "SOFT HYPHEN"),
-    (0xFE0F, "VARIATION SELECTOR-16 (emoji style)"),
-    (0x0301, "COMBINING ACUTE ACCENT"),
-    (0x202E, "RIGHT-TO-LEFT OVERRIDE"),
-    (0x200F, "RIGHT-TO-LEFT MARK"),
-    (0x2028, "LINE SEPARATOR"),
-    (0x0009, "CHARACTER TABULATION (tab)"),
-    (0x000A, "LINE FEED (LF)"),
-    (0x000D, "CARRIAGE RETURN (CR)"),
-    (0x000B, "LINE TABULATION (VT)"),
-    (0x000C, "FORM FEED (FF)"),
-    (0x0085, "NEXT LINE (NEL)"),
-    (0x0000, "NULL"),
-    (0x001B, "ESCAPE"),
-    (0xFFFD, "REPLACEMENT CHARACTER"),
-    (0x0130, "LATIN CAPITAL LETTER I WITH DOT ABOVE"),
-    (0x1F468, "MAN"),
-    (0xE0041, "TAG LATIN CAPITAL LETTER A"),
+    "\u200b\u200d\u200c\xa0\u202f\u3000\ufeff\xad\ufe0f\u0301\u202e\u200f\u2028"
+    "\t\n\r\v\f\x85\0\x1b\ufffd\u0130\U0001f468\U000e0041"
 )
-_USEFUL_NAMES: dict[int, str] = dict(_USEFUL)
+_OWN_NAMES = {
+    0xFEFF: "ZERO WIDTH NO-BREAK SPACE (byte order mark)",
+    0xFE0F: "VARIATION SELECTOR-16 (emoji style)",
+    0x0009: "CHARACTER TABULATION (tab)",
+    0x000A: "LINE FEED (LF)",
+    0x000D: "CARRIAGE RETURN (CR)",
+    0x000B: "LINE TABULATION (VT)",
+    0x000C: "FORM FEED (FF)",
+    0x0085: "NEXT LINE (NEL)",
+    0x0000: "NULL",
+    0x001B: "ESCAPE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +49,13 @@ class Character:
         return f"U+{self.code:04X}"
 
 
-USEFUL: tuple[Character, ...] = tuple(Character(code, name) for code, name in _USEFUL)
-"""Characters that tokenizers treat in surprising ways, for a start."""
-
-
 def named(code: int) -> Character:
     """Return a code point with its name; one without a name says so."""
-    return Character(code, _USEFUL_NAMES.get(code, "") or unicodedata.name(chr(code), "(no name)"))
+    return Character(code, _OWN_NAMES.get(code, "") or unicodedata.name(chr(code), "(no name)"))
+
+
+USEFUL: tuple[Character, ...] = tuple(named(ord(character)) for character in _USEFUL)
+"""Characters that tokenizers treat in surprising ways, for a start."""
 
 
 def by_number(text: str) -> Character | str | None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,17 +52,32 @@ def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     """
     if is_pipe(path):
         raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > limit:
-                raise InputFileError(path, f"{size:,} bytes are too many; the limit is {limit:,}")
-            data = file.read(limit + 1)
-    except (OSError, ValueError) as error:
-        raise input_error(path, error) from None
+    with reading(path), open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise InputFileError(path, f"{size:,} bytes are too many; the limit is {limit:,}")
+        data = file.read(limit + 1)
     if len(data) > limit:
         raise InputFileError(path, f"more than {limit:,} bytes")
     return data
+
+
+@contextlib.contextmanager
+def reading(path: StrPath) -> Iterator[None]:
+    """Turn an error of the system into one that names what cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None
+
+
+@contextlib.contextmanager
+def writing(path: StrPath) -> Iterator[None]:
+    """Turn an error of the system into one that names what cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputFileError(path, error.strerror or str(error)) from None
 
 
 def input_error(path: StrPath, error: OSError | ValueError) -> InputFileError:

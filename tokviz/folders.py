@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokviz.errors import OutputFileError
+from tokviz.files import writing
 
 
 def state_folder() -> Path:
@@ -16,8 +16,6 @@ def state_folder() -> Path:
     from platformdirs import user_state_path
 
     folder = user_state_path("tokviz", appauthor=False)
-    try:
+    with writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputFileError(folder, error.strerror or str(error)) from None
     return folder

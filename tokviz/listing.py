@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, input_error, looks_binary
+from tokviz.files import MAX_FILE_BYTES, looks_binary, reading
 
 
 class FolderEntry(NamedTuple):
@@ -140,15 +140,16 @@ def completion(text: str, entries: Sequence[FolderEntry], folder: Path) -> str:
         fitting = [entry for entry in entries if entry.name.casefold().startswith(wanted)]
     if not fitting:
         return text
-    common = _common_beginning([entry.name for entry in fitting])
+    common = common_beginning([entry.name for entry in fitting])
     if len(common) < len(name):
         return text
     slash = os.sep if len(fitting) == 1 and fitting[0].is_folder else ""
     return text[: len(text) - len(name)] + common + slash
 
 
-def _common_beginning(names: Sequence[str]) -> str:
-    first, last = min(names), max(names)
+def common_beginning(texts: Collection[str]) -> str:
+    """Give what all of some texts begin with."""
+    first, last = min(texts), max(texts)
     for index, char in enumerate(first):
         if char != last[index]:
             return first[:index]
@@ -164,7 +165,7 @@ def check_readable(path: Path) -> bool:
     Raises:
         InputFileError: If it is missing, no ordinary file, unreadable or too large.
     """
-    try:
+    with reading(path.name):
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise InputFileError(path.name, "is a folder, not a file")
@@ -175,8 +176,6 @@ def check_readable(path: Path) -> bool:
             raise InputFileError(path.name, too_large)
         with path.open("rb") as file:
             return not looks_binary(file.read(8192))
-    except (OSError, ValueError) as error:
-        raise input_error(path.name, error) from None
 
 
 def size_label(n_bytes: int | None) -> str:

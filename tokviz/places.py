@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from tokviz.glyphs import safe
+from tokviz.listing import home_label
 
 HUB = "hf:"
 """What a name on the Hugging Face hub begins with."""
@@ -25,14 +26,9 @@ def place_words(source: str) -> tuple[str, str]:
         return safe(source.removeprefix(HUB)), "Hugging Face hub"
     path = Path(source)
     named = path.parent if path.name in _COMMON_NAMES and path.parent.name else path
-    return safe(named.name or source), safe(_home_label(source))
+    return safe(named.name or source), safe(home_label(path))
 
 
 def short_name(name: str) -> str:
     """Shorten a tokenizer's name if it is a place, and make it safe to show."""
     return place_words(name)[0] if os.sep in name or name.startswith(HUB) else safe(name)
-
-
-def _home_label(path: str) -> str:
-    home = os.path.expanduser("~")
-    return "~" + path[len(home) :] if home != "/" and path.startswith(home + os.sep) else path

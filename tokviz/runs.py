@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
+from tokviz.files import writing
 from tokviz.folders import state_folder
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.run import finish_swaps, is_run, read_about
@@ -142,10 +143,8 @@ def make_room(folder: Path) -> None:
     Raises:
         OutputFileError: If that fails.
     """
-    try:
+    with writing(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputFileError(folder.parent, error.strerror or str(error)) from None
 
 
 def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> None:
@@ -170,17 +169,16 @@ def copy_run(run: Path, target: Path) -> None:
     Raises:
         OutputFileError: If it fails; then nothing is left of the copy.
     """
-    temporary = None
-    try:
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:80]}."))
-        copy = temporary / "run"
+    prefix = f".{target.name[:80]}."
+    with (
+        writing(target),
+        tempfile.TemporaryDirectory(
+            dir=target.parent, prefix=prefix, ignore_cleanup_errors=True
+        ) as folder,
+    ):
+        copy = Path(folder) / "run"
         shutil.copytree(run, copy)
         os.rename(copy, target)
-    except OSError as error:
-        raise OutputFileError(target, error.strerror or str(error)) from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def rename_run(folder: Path, name: str) -> Path:
@@ -229,7 +227,5 @@ def restore_run(folder: Path) -> None:
 def _move(folder: Path, target: Path) -> None:
     if os.path.lexists(target):
         raise OutputFileError(target.name, "there is a run of that name")
-    try:
+    with writing(folder):
         os.rename(folder, target)
-    except OSError as error:
-        raise OutputFileError(folder, error.strerror or str(error)) from None

@@ -24,6 +24,7 @@ from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.conversation import Conversation
+    from tokviz.compare.lanes import Other
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -61,10 +62,14 @@ class GoToToken(NamedTuple):
 
 
 class UseTokenizer(NamedTuple):
-    """Show the text by another tokenizer, given by what `tokviz.load` takes."""
+    """Show the text by another tokenizer, given by what `tokviz.load` takes.
+
+    On the Chat screen that is the conversation, and a template may come with it.
+    """
 
     source: str
     screen: str = "tokens"
+    template: str = ""
 
 
 class RunAction(NamedTuple):
@@ -72,6 +77,14 @@ class RunAction(NamedTuple):
 
     screen: str
     call: str
+
+
+class TrainWith(NamedTuple):
+    """Set a training up: to split by a pattern (a name or a regex), to learn from these sources."""
+
+    pattern: str = ""
+    sources: tuple[str, ...] = ()
+    screen: str = "train"
 
 
 class ShowConversation(NamedTuple):
@@ -95,6 +108,10 @@ class TokenizerChanged(NamedTuple):
     """Another tokenizer is at hand."""
 
     tokenizer: Tokenizer
+
+
+class OthersChanged(NamedTuple):
+    """The text is compared with other tokenizers, or more is known of them."""
 
 
 class SettingsChanged(NamedTuple):
@@ -153,6 +170,7 @@ class Session:
         settings: The remembered choices; `change_settings` changes them.
         remember: Whether settings and unsaved text are written to the user's folders.
         notes: Sentences for the user about what was opened, to be shown once.
+        others: The tokenizers that the text is compared with.
         progress: By the id of a screen, how far its work in the background is, in a word.
     """
 
@@ -185,6 +203,7 @@ class Session:
         self.settings = self._written = settings or Settings()
         self._writing = Lock()
         self.remember = remember
+        self.others: list[Other] = []
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
         self._moved: dict[str, str] = {}

@@ -46,6 +46,17 @@ class Settings(NamedTuple):
     """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
+    strip: bool = False
+    """Whether the counts of the compared tokenizers stand below the text."""
+
+    split_patterns: tuple[str, ...] = ("gpt2", "gpt4")
+    """Names of the patterns in the two upper rows of the Splits panel."""
+    split_regex: str = ""
+    """The regex in the field of that panel, empty for the one to begin with."""
+    split_regexes: tuple[str, ...] = ()
+    """The regexes that were typed there before, the oldest first."""
+    split_tokens: bool = False
+    """Whether that panel shows the tokens inside the pieces."""
 
     compared: tuple[str, ...] = ("o200k_base", "gpt2")
     """What loads the tokenizers that the Compare screen shows beside the one in use."""

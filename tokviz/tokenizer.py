@@ -10,13 +10,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
-from tokviz.encoding.encoded import Encoded, encode_plainly
-from tokviz.encoding.merge_list import ListedMerges, MergeListModel, MergeSource
-from tokviz.encoding.model import Merge, Model
+from tokviz.encoding.encoder import Encoder
+from tokviz.encoding.merge_list import ListedMerges
+from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
-from tokviz.encoding.ranks import RankModel, RankSource
+from tokviz.encoding.packed import Tables
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
-from tokviz.errors import SpecialTokenError, TokenIdError
+from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
@@ -72,8 +72,6 @@ class Tokenizer:
     pattern_doubt: str = ""
     load_report: Report | None = None
     remote: bool = False
-    by_ranks: bool = False
-    """Whether any two neighbours merge whose concatenation has a rank, as in tiktoken."""
     ignore_merges: bool = False
     """Whether a piece that is a token becomes it whatever the merges make of it."""
     nfc: bool = False
@@ -111,11 +109,10 @@ class Tokenizer:
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
-        source = ListedMerges(ordinary, merges)
-        source.check()
+        tables = ListedMerges(ordinary, merges)
+        tables.check()
         self.ignore_merges = ignore_merges
-        model = MergeListModel(source, pattern, ignore_merges=ignore_merges)
-        self._set(model, specials, pattern, name)
+        self._set(tables, specials, pattern, name)
 
     @property
     def in_child(self) -> bool:
@@ -123,24 +120,41 @@ class Tokenizer:
         return self.remote or self.split_pattern.guarded
 
     @classmethod
-    def from_merges(
+    def of(
         cls,
-        source: MergeSource,
-        specials: SpecialTokens,
+        tables: Tables,
+        special_tokens: Mapping[str, int] | SpecialTokens | None = None,
         *,
-        split_pattern: SplitPattern,
+        split_pattern: str | SplitPattern,
         ignore_merges: bool = False,
+        nfc: bool = False,
         name: str = "custom",
     ) -> Tokenizer:
-        """Make a tokenizer from a vocabulary and merges that are known to hold together.
+        """Make a tokenizer from tables that are known to hold together.
+
+        Args:
+            tables: The tokens, and what merges them.
+            special_tokens: Special token text → id.
+            split_pattern: A named split pattern or any regex.
+            ignore_merges: See `Tokenizer`.
+            nfc: Whether text is composed before it is encoded.
+            name: A name to show.
 
         Raises:
+            VocabularyError: If a single byte has no rank.
             SpecialTokenError: If a special token is empty or its id is another token's.
+            PatternError: If the split pattern is no valid regex.
         """
+        lacking = [byte for byte in range(256) if tables.id_of(bytes([byte])) is None]
+        if tables.by_ranks and lacking:
+            raise VocabularyError(
+                f"{len(lacking)} of the 256 single bytes have no token, first 0x{lacking[0]:02x}"
+            )
+        pattern = get_split_pattern(split_pattern, guarded=False)
         self = cls.__new__(cls)
         self.ignore_merges = ignore_merges
-        model = MergeListModel(source, split_pattern, ignore_merges=ignore_merges)
-        self._set(model, specials, split_pattern, name)
+        self.nfc = self.lossy = nfc
+        self._set(tables, _specials(special_tokens, {}), pattern, name)
         return self
 
     @classmethod
@@ -191,37 +205,6 @@ class Tokenizer:
     def close(self) -> None:
         """Give back what the tokenizer holds beside memory: a process, where it is remote."""
 
-    @classmethod
-    def from_ranks(
-        cls,
-        source: RankSource,
-        special_tokens: Mapping[str, int] | SpecialTokens | None = None,
-        *,
-        split_pattern: str | SplitPattern,
-        nfc: bool = False,
-        name: str = "custom",
-    ) -> Tokenizer:
-        """Make a tokenizer from a rank vocabulary (tiktoken's kind).
-
-        Args:
-            source: The tokens.
-            special_tokens: Special token text → id.
-            split_pattern: A named split pattern or any regex.
-            nfc: Whether text is composed before it is encoded.
-            name: A name to show.
-
-        Raises:
-            VocabularyError: If a single byte has no token.
-            SpecialTokenError: If a special token is empty or its id is another token's.
-            PatternError: If the split pattern is no valid regex.
-        """
-        pattern = get_split_pattern(split_pattern, guarded=False)
-        self = cls.__new__(cls)
-        self.by_ranks = True
-        self.nfc = self.lossy = nfc
-        self._set(RankModel(source, pattern), _specials(special_tokens, {}), pattern, name)
-        return self
-
     def with_parts(
         self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool
     ) -> Tokenizer:
@@ -235,14 +218,19 @@ class Tokenizer:
         Raises:
             SpecialTokenError: If the id of a special token is another token's.
         """
-        made = Tokenizer.__new__(Tokenizer)
-        made.by_ranks, made.ignore_merges = self.by_ranks, self.ignore_merges
-        made.nfc = made.lossy = nfc
-        made._set(self._model.with_pattern(split_pattern), specials, split_pattern, self.name)
+        made = Tokenizer.of(
+            self.tables, specials, split_pattern=split_pattern,
+            ignore_merges=self.ignore_merges, nfc=nfc, name=self.name,
+        )  # fmt: skip
+        made._encoder = self._encoder
         return made
 
-    def _set(self, model: Model, specials: SpecialTokens, pattern: SplitPattern, name: str) -> None:
-        self._model = model
+    def _set(
+        self, tables: Tables, specials: SpecialTokens, pattern: SplitPattern, name: str
+    ) -> None:
+        self.tables = tables
+        whole = tables.by_ranks or self.ignore_merges
+        self._encoder = Encoder(tables, pattern, whole=whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials
@@ -251,14 +239,12 @@ class Tokenizer:
         for text, token_id in special_tokens.items():
             if not text:
                 raise SpecialTokenError(f"the special token with the id {token_id} is empty")
-            if model.token(token_id) is not None:
-                raise SpecialTokenError(
-                    f"special token {text!r}: its id {token_id} is the token "
-                    f"{model.token(token_id)!r}"
-                )
+            if (token := tables.token(token_id)) is not None:
+                reason = f"its id {token_id} is the token {token!r}"
+                raise SpecialTokenError(f"special token {text!r}: {reason}")
         if len(self._special_bytes) < len(special_tokens):
             raise SpecialTokenError("two special tokens have the same id")
-        ids = model.ids()
+        ids = tables.ids()
         last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
         self.n_vocab = last + 1
         """One more than the largest id: the size of a model's embedding."""
@@ -290,14 +276,14 @@ class Tokenizer:
             The token ids.
         """
         mended, _ = bytetext.replace_surrogates(text)
-        return self._encode(mended, allowed_special).tolist()
+        return self.encode_to_array(mended, allowed_special).tolist()
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
 
         A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
         """
-        return self._encode(bytetext.from_bytes(data), allowed_special).tolist()
+        return self.encode_to_array(bytetext.from_bytes(data), allowed_special).tolist()
 
     def encode_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -309,7 +295,7 @@ class Tokenizer:
             parse_specials: Whether special tokens are recognised, all or none; or which, as
                 `encode` takes it for `allowed_special`.
         """
-        return self._encode(text, parse_specials).tolist()
+        return self.encode_to_array(text, parse_specials).tolist()
 
     def encode_with_borders(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -348,7 +334,7 @@ class Tokenizer:
 
     def prepare(self, text: str = "") -> None:
         """Do now, perhaps in a thread, what would otherwise delay the first long text, or this."""
-        self._model.prepare()
+        self._encoder.prepare()
         if self.split_pattern.unicode_of_tiktoken:
             unicode_classes.prepare(text)
 
@@ -359,7 +345,7 @@ class Tokenizer:
         import numpy as np
 
         mended, _ = bytetext.replace_surrogates(text)
-        return np.frombuffer(self._encode(mended, allowed_special), np.uint32)
+        return np.frombuffer(self.encode_to_array(mended, allowed_special), np.uint32)
 
     def encode_batch(
         self, texts: Iterable[str], allowed_special: AllowedSpecial = "all"
@@ -372,10 +358,7 @@ class Tokenizer:
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> array[int]:
         """Do what `encode_byte_text` does, into an array; typecode "I"."""
-        return self._encode(text, parse_specials)
-
-    def _encode(self, text: str, allowed: AllowedSpecial | bool) -> array[int]:
-        (ids,) = self.encode_byte_texts([text], allowed)
+        (ids,) = self.encode_byte_texts([text], parse_specials)
         return ids
 
     def encode_byte_texts(
@@ -396,7 +379,7 @@ class Tokenizer:
                         yield nfc(segment) if self.nfc else segment, False
                 stops.append((n, None))
 
-        encoded = self._encode_segments(sum(map(len, texts)), plain())
+        encoded = self._encoder.encode(self.split_pattern, plain(), sum(map(len, texts)))
         if len(stops) == 1:
             yield encoded.ids
             return
@@ -410,17 +393,6 @@ class Tokenizer:
                 ids = array("I")
             else:
                 ids.append(special_id)
-
-    def _encode_segments(
-        self, n_chars: int, found: Iterator[tuple[str, bool]], *, with_ends: bool = False
-    ) -> Encoded:
-        """Encode the segments of a text of about that length, all but the special tokens."""
-        encoder = self._model.bulk.get(n_chars)
-        if encoder is not None:
-            return encoder.encode(self.split_pattern, found, with_ends=with_ends)
-        return encode_plainly(
-            self._model.encode, self.token_bytes, self.split_pattern, found, with_ends=with_ends
-        )
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
         """Give the parts of a text, and whether each is a special token."""
@@ -443,7 +415,7 @@ class Tokenizer:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
         """
         listed = list(ids)
-        known = {token_id: self._bytes_of(token_id) for token_id in set(listed)}
+        known = {token_id: self.bytes_of(token_id) for token_id in set(listed)}
         tokens = {token_id: token for token_id, token in known.items() if token is not None}
         if len(tokens) < len(known):
             index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
@@ -503,7 +475,9 @@ class Tokenizer:
                 noted.append((segment, composed, special))
                 yield composed, special
 
-        encoded = self._encode_segments(len(text), segments(), with_ends=True)
+        encoded = self._encoder.encode(
+            self.split_pattern, segments(), len(text), with_ends=True
+        )  # fmt: skip
         ids = np.frombuffer(encoded.ids, np.uint32)
         token_ends = np.frombuffer(encoded.token_ends, np.int64)
         piece_ends = np.frombuffer(encoded.piece_ends, np.int64)
@@ -533,29 +507,20 @@ class Tokenizer:
     # -- the vocabulary
 
     @property
-    def tables(self) -> RankSource | MergeSource:
-        """What looks up its tokens and merges."""
-        source: RankSource | MergeSource = self._model.source
-        return source
+    def by_ranks(self) -> bool:
+        """Whether any two neighbours merge whose concatenation has a rank, as in tiktoken."""
+        return self.tables.by_ranks
 
     @cached_property
     def vocab(self) -> dict[int, bytes]:
         """Every token id → bytes, special tokens too."""
-        tokens = ((token_id, self._model.token(token_id)) for token_id in self._model.ids())
-        return {i: token for i, token in tokens if token is not None} | self._special_bytes
+        ordinary = zip(self.tables.ids(), self.tables.tokens(), strict=True)
+        return dict(ordinary) | self._special_bytes
 
     @property
     def merges(self) -> list[Merge]:
         """All merges in the order in which they apply; recovered where only ranks are given."""
-        return self._model.merges()
-
-    def tokens_by_rank(self) -> list[bytes] | None:
-        """List the tokens of a rank vocabulary, whose ids are their ranks.
-
-        Returns:
-            All tokens but the special ones; None for a tokenizer that has a merge list.
-        """
-        return self._model.tokens() if isinstance(self._model, RankModel) else None
+        return self.tables.merges()
 
     def token_bytes(self, token_id: int) -> bytes:
         """Give a token's bytes.
@@ -563,14 +528,14 @@ class Tokenizer:
         Raises:
             TokenIdError: If the id is not in the vocabulary.
         """
-        token = self._bytes_of(token_id)
+        token = self.bytes_of(token_id)
         if token is None:
             raise TokenIdError(token_id, self.name, self.n_vocab)
         return token
 
     def token_id(self, token: bytes) -> int | None:
         """Give the id of an ordinary token, None if the vocabulary does not hold it."""
-        return self._model.id_of(token)
+        return self.tables.id_of(token)
 
     def is_special(self, token_id: int) -> bool:
         """Tell whether an id is a special token's."""
@@ -583,7 +548,7 @@ class Tokenizer:
         is the index of the merge that makes it when its bytes are encoded, and tokens that no merge
         makes have none.
         """
-        return None if self.is_special(token_id) else self._model.rank(token_id)
+        return None if self.is_special(token_id) else self.tables.rank(token_id)
 
     def first_rank(self, token_id: int) -> int | None:
         """Give the rank that sorts a token among many at once.
@@ -591,20 +556,21 @@ class Tokenizer:
         It is `rank` but where a list has several merges for a token, of which `rank` must find out
         which one happens: there it is that of the first of them.
         """
-        return None if self.is_special(token_id) else self._model.first_rank(token_id)
+        return None if self.is_special(token_id) else self.tables.first_rank(token_id)
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
-        return self._model.pair_rank(left, right)
+        return self.tables.pair_rank(left, right)
 
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does."""
-        is_ordinary = self._bytes_of(token_id) is not None and not self.is_special(token_id)
-        return self._model.merge_of(token_id) if is_ordinary else None
+        is_ordinary = self.bytes_of(token_id) is not None and not self.is_special(token_id)
+        return self.tables.merge_of(token_id) if is_ordinary else None
 
-    def _bytes_of(self, token_id: int) -> bytes | None:
+    def bytes_of(self, token_id: int) -> bytes | None:
+        """Give a token's bytes, None if the id is not in the vocabulary."""
         special = self._special_bytes.get(token_id)
-        return self._model.token(token_id) if special is None else special
+        return self.tables.token(token_id) if special is None else special
 
 
 def _specials(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sys
@@ -52,9 +53,13 @@ def peer_command(script: str, *arguments: str) -> list[str]:
     return [sys.executable, str(HERE / script), *arguments]
 
 
-def on_terminal(command: Sequence[str], folder: Path) -> Terminal:
+def on_terminal(command: Sequence[str], folder: Path, **settings: object) -> Terminal:
     """Start a program in a new home below a folder, so that no run meets another's settings."""
     home = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
+    if settings:
+        path = home / "config" / "tokviz" / "settings.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(settings))
     return Terminal(*command[1:], environment=environment(home), size=SIZE)
 
 

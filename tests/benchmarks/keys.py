@@ -54,6 +54,10 @@ class Subject:
     resident: float = 0.0
     peak: float = 0.0
 
+    def type_one(self) -> None:
+        """Type the next key, and remember its echo."""
+        self.echoes.append(self.terminal.key(bytes([next(self.keys)])))
+
     def latencies(self) -> list[float]:
         """Return the milliseconds from each key to the end of its first frame."""
         return [echo.first * 1000 for echo in self.echoes]
@@ -113,8 +117,8 @@ def place_cursor(terminal: Terminal, near_end: bool) -> None:
 def type_burst(subject: Subject, n_keys: int) -> None:
     """Type some measured keys after one that is not counted."""
     subject.terminal.key(b"x")
-    for key in itertools.islice(subject.keys, n_keys):
-        subject.echoes.append(subject.terminal.key(bytes([key])))
+    for _ in range(n_keys):
+        subject.type_one()
 
 
 def measure(paths: dict[str, Path], n_keys: int, folder: Path, largest: int) -> list[Subject]:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tokviz.bpe.counting import PieceCounts
-from tokviz.bpe.engines import Engine, PythonTrainer
+from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.python_trainer import Merge
 from tokviz.bpe.settings import TrainSettings
@@ -40,7 +40,7 @@ def piece_counts(pieces: Sequence[bytes], counts: Sequence[int]) -> PieceCounts:
     )
 
 
-def finished(engine: Engine) -> Engine:
+def finished(engine):
     while not engine.advance(0.05):
         pass
     return engine

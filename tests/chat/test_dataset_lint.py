@@ -80,14 +80,14 @@ def test_the_fast_way_finds_the_same(rows, template, max_tokens, with_lengths):
 
 
 @pytest.mark.parametrize(("template", "n_found"), [("chatml", 1), ("gpt-oss", 0)])
-def test_a_row_with_reasoning_is_not_of_the_form_of_one_without(template, n_found):
+def test_a_row_with_reasoning_is_not_taken_for_one_without(template, n_found):
     linter = DatasetLinter(GPT2, TEMPLATES[template], 2048)
     plain, thought = linter.reports(dataset_of([turns("Hi", "Hello"), [*turns("Hi"), THOUGHT]]))
     assert plain.findings == ()
     assert [finding.code for finding in thought.findings] == ["left-out"] * n_found
 
 
-def test_a_row_that_is_not_learned_is_not_of_the_form_of_one_that_is() -> None:
+def test_a_row_that_is_not_learned_is_not_taken_for_one_that_is() -> None:
     unlearned = [{**message, "weight": 0} for message in turns("Hi", "Hello")]
     dataset = dataset_of([turns("Hi", "Hello"), unlearned])
     reports = list(DatasetLinter(GPT2, TEMPLATES["chatml"], 100).reports(dataset))
@@ -105,16 +105,16 @@ def test_batches_are_no_matter(monkeypatch):
     assert any(report.findings for report in whole)
 
 
-def test_counting_by_pieces_finds_the_same(monkeypatch):
-    rows = [turns("Hi", "some words here " * n) for n in range(1, 40)]
-    slow = list(
-        DatasetLinter(GPT2, TEMPLATES["qwen"], 50, with_lengths=True).reports(dataset_of(rows))
-    )
-    monkeypatch.setattr(dataset_lint, "WORTH_COMPILING_BYTES", 0)
-    monkeypatch.setattr("tokviz.chat.token_counts.WORTH_COMPILING_BYTES", 0)
-    monkeypatch.setattr(dataset_lint, "_BATCH_ROWS", 7)
-    linter = DatasetLinter(GPT2, TEMPLATES["qwen"], 50, with_lengths=True)
-    assert list(linter.reports(dataset_of(rows))) == slow
+def test_a_long_check_has_the_loops_compiled_once(monkeypatch):
+    asked: list[bool] = []
+    monkeypatch.setattr(dataset_lint, "_MANY_CHARS", 150)
+    monkeypatch.setattr(dataset_lint, "_BATCH_ROWS", 1)
+    monkeypatch.setattr(dataset_lint, "compile_in_background", lambda: asked.append(True))
+    linter = DatasetLinter(GPT2, TEMPLATES["nanochat"], 2048, with_lengths=True)
+    counts = []
+    for _ in linter.reports(dataset_of([turns("Hi", "x" * 40)] * 8)):
+        counts.append(len(asked))
+    assert (counts[0], counts[-1]) == (0, 1)
 
 
 def test_a_jinja_template_is_checked_too():

@@ -17,18 +17,18 @@ from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationE
 from tokviz.chat.lint import lint
 from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import load
 from tokviz.tokenizer import Tokenizer
 
 QWEN = load("qwen2")
-LLAMA3 = Tokenizer.from_ranks(
+LLAMA3 = Tokenizer.of(
     PackedRanks(asset_path("vocab/cl100k_base.ranks")),
     {"<|begin_of_text|>": 100300, "<|start_header_id|>": 100301, "<|end_header_id|>": 100302}
     | {"<|eot_id|>": 100303},
     split_pattern="llama3",
 )
-HARMONY = Tokenizer.from_ranks(
+HARMONY = Tokenizer.of(
     PackedRanks(asset_path("vocab/o200k_base.ranks")),
     {"<|return|>": 200002, "<|constrain|>": 200003, "<|channel|>": 200005, "<|start|>": 200006}
     | {"<|end|>": 200007, "<|message|>": 200008, "<|call|>": 200012},

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 import tokviz as package
 from tests.cli.conftest import COMMAND
+from tokviz.cli.main import main
 
 TEXT = "low low low low low lower lower widest widest widest " + "newest " * 6
 
@@ -245,3 +246,16 @@ def test_a_table_without_text_is_named_before_anything_is_read(tokviz, tmp_path)
     assert (result.code, result.out) == (1, b"")
     assert result.err == "tokviz: z.parquet: its column 'text' is not text\n"
     assert not (tmp_path / "run").exists()
+
+
+def test_advice_tells_of_every_smaller_vocabulary(tmp_path, capsys) -> None:
+    lines = "".join(f"the {n} words of line {n * n} end\n" for n in range(3000))
+    (tmp_path / "text").write_text(lines)
+    arguments = ["train", str(tmp_path / "text"), "-o", str(tmp_path / "run"), "--advise", "64"]
+    assert main([*arguments, "--vocab-size", "1024"]) == 0
+    said = capsys.readouterr().out
+    assert "1,024" in said and "weights" in said
+    assert "tokens are enough" in said or "still worth it" in said
+    (tmp_path / "text").write_text("abab")
+    assert main([*arguments, "--vocab-size", "258"]) == 0
+    assert "no advice" in capsys.readouterr().err

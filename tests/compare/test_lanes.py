@@ -16,6 +16,7 @@ from tokviz.compare.boundaries import Comparison
 from tokviz.compare.lanes import (
     Lane,
     Track,
+    all_starts,
     explained,
     next_span,
     previous_span,
@@ -89,6 +90,9 @@ def test_the_search_finds_every_disagreement_in_both_directions(
     while span := next_span(tracks, on[-1][0] + 1 if on else 0).span:
         on.append(span)
     assert on == spans
+    starts = all_starts(tracks)
+    assert starts is not None
+    assert starts.tolist() == [start for start, _ in spans]
     back: list[tuple[int, int]] = []
     while span := previous_span(tracks, back[-1][0] if back else bytetext.n_bytes(text)).span:
         back.append(span)
@@ -106,6 +110,11 @@ def test_a_search_crosses_long_stretches_without_a_disagreement_or_a_shared_bord
     assert found[0] in range(159_990, 160_006)
     assert next_span(tracks, found[0] + 1).span is None
     assert previous_span(tracks, len(text)).span == found
+    shares: list[float] = []
+    starts = all_starts(tracks, told=shares.append)
+    assert starts is not None
+    assert starts.tolist() == [found[0]]
+    assert shares == sorted(shares) and shares[-1] == 1
     apart = "x" * 20_000
     whole = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], {apart: 256})
     long = tracks_of(apart, [load("gpt2"), whole], 1024)
@@ -117,6 +126,7 @@ def test_a_search_says_where_tokens_are_not_known_yet() -> None:
     live = LiveDocument(text, load("gpt2"))
     tracks = [*tracks_of(text, [load("gpt-4")]), Track(live)]
     assert next_span(tracks, 0).waits
+    assert all_starts(tracks) is None
     assert previous_span(tracks, 100).waits
 
 

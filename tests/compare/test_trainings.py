@@ -140,12 +140,12 @@ def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
         return set(pairwise(ends))
 
     in_a, in_b = tokens(diff.a), tokens(diff.b)
-    assert (effect.n_tokens_a, effect.n_tokens_b) == (len(in_a), len(in_b))
+    assert effect.counts == (len(in_a), len(in_b))
     spans = [tuple(span) for span in effect.spans.tolist()]
     for start, end in in_a ^ in_b:
         assert any(first <= start and end <= last for first, last in spans)
     for index, (first, last) in enumerate(spans):
-        ours, theirs = effect.place(index)
+        ours, theirs = effect.tokens_in(index)
         assert ours != theirs
         assert b"".join(ours) == b"".join(theirs) == data[first:last]
 
@@ -155,8 +155,8 @@ def test_special_tokens_count_as_they_do_in_the_text_beside_the_comparison() -> 
     text = "aa<|endoftext|>bb"
     effect = diff.effect(text)
     beside = [len(replay.text(text).at(replay.n_merges)) for replay in (diff.a, diff.b)]
-    assert [effect.n_tokens_a, effect.n_tokens_b] == beside
-    assert effect.n_tokens_a == 3 and effect.place(0)[0] == [b"<|endoftext|>"]
+    assert [*effect.counts] == beside
+    assert effect.counts[0] == 3 and effect.tokens_in(0)[0] == [b"<|endoftext|>"]
     assert ("special tokens", "1", "0") in diff.settings
 
 

@@ -17,10 +17,10 @@ from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
 from tokviz.encoding import bulk, bulk_kernels
 from tokviz.encoding.bulk import BulkEncoder
-from tokviz.encoding.encoded import Encoded, encode_plainly
+from tokviz.encoding.encoded import Encoded
+from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merge_list import ListedMerges
-from tokviz.encoding.merging import merge_piece
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge, merge_piece
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 
@@ -169,12 +169,8 @@ def test_a_byte_without_token_is_named() -> None:
 def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
     tok = tokviz.load("gpt2")
     pattern = get_split_pattern(name, guarded=False)
-    plain = tok._model.with_pattern(pattern)
-
-    def one_piece(text: str) -> list[int]:
-        return plain.encode(text)
-
-    expected = encode_plainly(one_piece, tok.token_bytes, pattern, parts, with_ends=True)
+    plain = Encoder(tok.tables, pattern, whole=True)
+    expected = plain.encode(pattern, parts, 0, with_ends=True)
     for small in (False, True):
         found = of_name("gpt2", small).encode(pattern, parts, with_ends=True)
         assert found == expected

@@ -16,9 +16,11 @@ import tokviz
 from tests.formats.samples import trained
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset_lint import DatasetLinter
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
-from tokviz.chat.token_counts import EncodingCounter, token_counter
+from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.draft import build
 from tokviz.formats.hf_native import read_native
 from tokviz.formats.huggingface import to_tokenizer_json
@@ -132,8 +134,12 @@ def test_a_saved_file_says_what_the_read_one_said(tmp_path):
     assert saved == THINKING["added_tokens"]
 
 
-def test_texts_with_added_white_space_are_counted_by_encoding_them():
-    assert isinstance(token_counter(qwen3("native"), 10**9), EncodingCounter)
+def test_texts_with_added_white_space_are_counted_with_it():
+    rows = [{"messages": [{"role": "user", "content": "a" + " " * 9 + "b"}]}] * 2
+    dataset = Dataset.from_bytes("x", json.dumps(rows).encode())
+    linter = DatasetLinter(qwen3("native"), TEMPLATES["chatml"], 2048, with_lengths=True)
+    rendering = render(qwen3("native"), Conversation.from_json(rows[0]), "chatml")
+    assert [report.n_tokens for report in linter.reports(dataset)] == [len(rendering)] * 2
 
 
 @pytest.mark.parametrize("model", ["unigram", "wordlevel"])

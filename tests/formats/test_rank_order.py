@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges, encode_by_ranks
-from tokviz.formats.packed import pack_ranks
+from tokviz.encoding.packed import pack_ranks
 from tokviz.formats.rank_order import first_unmerged, last_merge, listed_merges, why_no_ranks
 
 BASE = {bytes([byte]): byte for byte in range(256)}
@@ -22,7 +22,7 @@ tokens = st.lists(
 def by_ranks(extra):
     ranks = BASE | {token: 256 + number for number, token in enumerate(extra)}
     packed = pack_ranks((rank, token) for token, rank in ranks.items())
-    return tokviz.Tokenizer.from_ranks(packed, split_pattern="none"), ranks
+    return tokviz.Tokenizer.of(packed, split_pattern="none"), ranks
 
 
 @given(tokens, st.lists(words, min_size=1, max_size=8))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tokviz.encoding.packed import pack_ranks
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.packed import pack_ranks
 from tokviz.formats.shipping import from_parts, to_parts
 from tokviz.tokenizer import Tokenizer
 
@@ -17,7 +17,7 @@ def handed_over(tokenizer: Tokenizer) -> Tokenizer:
 
 def test_a_tokenizer_that_composes_text_still_does() -> None:
     tokens = [(byte, bytes([byte])) for byte in range(256)] + [(256, "é".encode())]
-    tokenizer = Tokenizer.from_ranks(
+    tokenizer = Tokenizer.of(
         pack_ranks(tokens), {"<|end|>": 300}, split_pattern="qwen2", nfc=True, name="q"
     )
     again = handed_over(tokenizer)
@@ -29,8 +29,8 @@ def test_special_tokens_are_handed_over_with_all_that_is_known_of_them() -> None
     ids = {"<a>": 300, "\0": 301, "  ": 302, "é😀": 303, "<b>\n": 299}
     specials = SpecialTokens(ids, late=["<b>\n", "é😀"], uncalled=["  ", "<a>"])
     tokens = pack_ranks((byte, bytes([byte])) for byte in range(256))
-    again = handed_over(Tokenizer.from_ranks(tokens, specials, split_pattern="gpt2")).specials
+    again = handed_over(Tokenizer.of(tokens, specials, split_pattern="gpt2")).specials
     assert list(again.ids.items()) == list(ids.items())
     assert (again.late, again.uncalled) == (specials.late, specials.uncalled)
-    head, _ = to_parts(Tokenizer.from_ranks(tokens, specials, split_pattern="gpt2"))
+    head, _ = to_parts(Tokenizer.of(tokens, specials, split_pattern="gpt2"))
     assert "<a>" not in json.dumps(head), "a hundred thousand of them are no JSON to be parsed"

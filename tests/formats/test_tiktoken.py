@@ -15,8 +15,8 @@ from tests.formats.samples import TEXT, shuffled, trained
 from tests.oracles.nasty import texts
 from tests.reference import tiktoken_encoding
 from tokviz.assets import asset_path
+from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.known_vocabularies import _llama3, _qwen
-from tokviz.formats.packed import PackedRanks
 from tokviz.formats.tiktoken import read_tiktoken
 
 

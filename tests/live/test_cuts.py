@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import accumulate
+from typing import NamedTuple
 
 import pytest
 
@@ -40,6 +42,40 @@ def test_a_search_in_steps_finds_the_cuts_of_one_search(
         in_steps = [rule.split(text, target, first) for first in (None, 3)]
         monkeypatch.undo()
         assert whole in in_steps
+
+
+@pytest.mark.parametrize("name", ["gpt2", "small whitespace"])
+def test_every_safe_cut_is_found(name: str) -> None:
+    rng = random.Random(name)
+    safe_cut = tokenizer(name).split_pattern.safe_cut
+    for _ in range(60):
+        text = random_text(rng, 30)
+        parts = CutRule(safe_cut, None, 0).split(text, 1, 1, len(text))
+        found = list(accumulate(map(len, parts)))[:-1]
+        cuts = [match.start() for match in re.finditer(safe_cut, text)]
+        assert found == [cut for cut in cuts if 0 < cut < len(text)]
+
+
+@pytest.mark.parametrize("char", ["a", "7", ".", "\n", "世", "👩\u200d "], ids=ascii)
+def test_the_end_of_a_run_is_found_without_trying_every_character(
+    char: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+
+    class Noted(NamedTuple):
+        pattern: re.Pattern[str]
+
+        def search(self, text: str, start: int, end: int) -> re.Match[str] | None:
+            searched.append(min(end, len(text)) - start)
+            return self.pattern.search(text, start, end)
+
+    monkeypatch.setattr(
+        "tokviz.live.cuts.compiled_cut", lambda safe_cut: Noted(re.compile(safe_cut))
+    )
+    text = char * (300_000 // len(char))
+    rule = cut_rule(tokenizer("cl100k_base"), False)
+    assert rule.split(text, 1024) == [text]
+    assert 0 < sum(searched) < 1000
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])

@@ -246,6 +246,43 @@ def test_a_prepared_text_is_not_searched_for_cuts_again(
     assert document.ids().tolist() == tokenizer("cl100k_base").encode(expected)
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_prepared_reading_is_taken_over_with_what_was_edited_since(
+    edited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = LiveDocument("some words 12\n" * 5_000, tokenizer("cl100k_base"))
+    document.prepare_reading(tokenizer("gpt2"), False)
+    searched: list[int] = []
+    split = CutRule.split
+
+    def counted(rule: CutRule, part: str, *arguments: Any) -> list[str]:
+        searched.append(len(part))
+        return split(rule, part, *arguments)
+
+    monkeypatch.setattr(CutRule, "split", counted)
+    if edited:
+        document.edit(30_000, 20, "é!")
+        document.edit(40_000, 0, SPECIAL)
+    revision, text = document.revision, document.text
+    document.parse_specials = False
+    document.set_tokenizer(tokenizer("gpt2"))
+    assert document.text == text
+    assert document.ids().tolist() == tokenizer("gpt2").encode(text, allowed_special="none")
+    assert sum(searched) < 20_000
+    assert document.changes.since(revision) == (0, 0, 0)
+
+
+def test_a_reading_of_a_text_that_is_gone_or_for_another_tokenizer_is_not_taken() -> None:
+    document = LiveDocument("some words\n" * 2_000, tokenizer("cl100k_base"))
+    document.prepare_reading(tokenizer("gpt2"), True)
+    document.set_text("other words\n")
+    document.set_tokenizer(tokenizer("gpt2"))
+    assert (document.text, ids_of(document)) == ("other words\n", [847, 2456, 198])
+    document.prepare_reading(tokenizer("gpt2"), True)
+    document.set_tokenizer(tokenizer("cl100k_base"))
+    assert ids_of(document) == tokenizer("cl100k_base").encode("other words\n")
+
+
 def test_tokens_of_much_text_that_goes_leave_the_counts_by_and_by() -> None:
     document = LiveDocument("some words\n" * 20_000, tokenizer("cl100k_base"))
     while not document.encode_pending(1):

@@ -8,7 +8,7 @@ from functools import cache
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tokviz.assets import asset_path
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer import Tokenizer
 
@@ -54,7 +54,7 @@ def tokenizer(name: str) -> Tokenizer:
         # Its pattern and tokens alone: `tests/test_nfc.py` is about what it composes.
         specials = tokviz.load(name).special_tokens
         ranks = PackedRanks(asset_path("vocab/qwen.ranks"))
-        return Tokenizer.from_ranks(ranks, specials, split_pattern=name, name=name)
+        return Tokenizer.of(ranks, specials, split_pattern=name, name=name)
     if name in BUILTIN:
         return tokviz.load(name)
     pattern = name.removeprefix("small ")

@@ -17,7 +17,7 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_
 from tokviz.pretokenize.scan import Scanner, scanner_of
 from tokviz.pretokenize.split import split
 
-NAMES = list(SPLIT_PATTERNS)
+NAMES = [name for name in SPLIT_PATTERNS if name != "deepseek3"]
 REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
 
 

@@ -13,7 +13,7 @@ from tokviz import bytetext
 from tokviz.errors import PatternError
 from tokviz.pretokenize import probe, unicode_classes
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.pretokenize.split import gap_warning, split, split_in_steps
+from tokviz.pretokenize.split import gap_warning, join_steps, split, split_in_steps
 
 AGREED = "".join(
     chr(code) for first, last in unicode_classes.AGREED for code in range(first, last + 1)
@@ -76,6 +76,36 @@ def test_steps_give_the_same_pieces(text: str, n_chars: int) -> None:
         gaps.extend(len(ends) + gap for gap in part.gaps)
         ends.extend(part.ends)
     assert (ends, tuple(gaps)) == (list(whole.ends), whole.gaps)
+
+
+REGEXES = [
+    r"\w+|\s",
+    r"(?<=a)\w+|\w",
+    r"^\w+|\S",
+    r"(?m)^.+$|\s",
+    r"\Ga|b+",
+    r"\b\w|x*",
+    r"(?<!^)\S+|.",
+    r"\A.|[a-z]+(?=\s)|$",
+    r"(?s).(?=.*1)|\S+",
+]
+
+
+@pytest.mark.parametrize("number", range(len(REGEXES)))
+@given(text=st.text("ab1x \n\u0301中", max_size=30), data=st.data())
+def test_splitting_goes_on_behind_any_piece_as_if_it_had_never_stopped(
+    number: int, text: str, data: st.DataObject
+) -> None:
+    pattern = SplitPattern("custom", REGEXES[number], "custom")
+    whole = split(pattern, text)
+    matched = [end for n, end in enumerate(whole.ends) if n not in whole.gaps]
+    begin = data.draw(st.sampled_from([0, *matched]))
+    n_before = len([end for end in whole.ends if end <= begin])
+    parts = list(split_in_steps(pattern, text, begin=begin))
+    rest = join_steps(parts)
+    assert parts[0].start == begin
+    assert list(rest.ends) == list(whole.ends)[n_before:]
+    assert [n_before + n for n in rest.gaps] == [n for n in whole.gaps if n >= n_before]
 
 
 def test_invalid_regex_says_where() -> None:
@@ -153,7 +183,7 @@ def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
         map(chr, (c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000))
     )
     seen = unicode_classes.as_tiktoken_sees(everything)
-    for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M"):
+    for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "P", "S"):
         ours = [m.start() for m in regex.finditer(rf"\p{{{name}}}", seen)]
         assert [ord(everything[i]) for i in ours] == probe.code_points_of(name)
     ours = [m.start() for m in regex.finditer(r"\s", seen)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -29,6 +30,7 @@ from tokviz.replay import corpus as replay_corpus
 from tokviz.replay.compiled import CompiledPairs
 from tokviz.replay.corpus import MOST_PIECE_BYTES
 from tokviz.replay.replay import PairCount, Replay
+from tokviz.sentences import said
 
 RULES = list(TIE_BREAKS)
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -363,6 +365,7 @@ def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given(
     assert (replay.n_pieces, len(text) > 20 * MOST_PIECE_BYTES) == (1, True)
     for k in range(replay.n_merges):
         step = replay.step(k + 1)
+        assert " = " not in said(replay.details(k + 1)), "what only a part of the corpus adds up to"
         (part,) = replay.state(k).pieces_of_next()
         assert (step.left_id, step.right_id) in zip(part.ids, part.ids[1:], strict=False)
         assert len(part.data) < 2 * MOST_PIECE_BYTES and part.is_cut
@@ -372,3 +375,44 @@ def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given(
         assert b"".join(map(whole.token_bytes, after.ids)) == part.data
     (first,) = replay.state(0).pieces()
     assert (first.start, first.is_cut, first.data) == (0, True, text.encode()[: len(first.data)])
+
+
+def test_a_count_is_explained_by_the_pieces_it_comes_from() -> None:
+    run = tokviz.train([TEXT], 264, split_pattern="whitespace", tie_break="lexicographic")
+    replay = Replay.open(run)
+    details = [said(replay.details(k)) for k in range(1, replay.n_merges + 1)]
+    assert details[:3] == [
+        "9 = 6 × 'newest' + 3 × 'widest'. The rule “first” would have merged 'e' + 's'. "
+        "The rule “smallest_id” would have merged 'e' + 's'.",
+        "9 = 6 × 'newest' + 3 × 'widest'.",
+        "7 = 5 × 'low' + 2 × 'lower'. The rule “first” would have merged 'l' + 'o'. "
+        "The rule “smallest_id” would have merged 'l' + 'o'.",
+    ]
+    tiny = Replay.open(tokviz.train(["aaabdaaabac"], 257, split_pattern="none"))
+    assert said(tiny.details(1)) == "4 = 1 × 4 in 'aaabdaaabac'."
+    assert Replay.open("gpt2").details(5) == ()
+
+
+@given(st.text("abc ", min_size=2, max_size=60), st.sampled_from(list(TIE_BREAKS)))
+@examples(30)
+def test_the_terms_of_a_count_add_up_and_other_rules_are_right(text: str, rule: str) -> None:
+    run = tokviz.train([text], 262, split_pattern="whitespace", tie_break=rule)
+    replay = Replay.open(run)
+    for k in range(1, replay.n_merges + 1):
+        words = said(replay.details(k)[:1]).rstrip(".").split(" = ")[1]
+        total = 0
+        for term in words.split(" + "):
+            count, _, rest = term.partition(" × ")
+            inside = re.match(r"(\d+) in ", rest)
+            total += int(count.split(" ")[0]) * (int(inside[1]) if inside else 1)
+        assert total == replay.step(k).count
+        for other in TIE_BREAKS:
+            best = replay.state(k - 1).top_pairs(1, other)[0]
+            is_told = f"“{other}”" in said(replay.details(k))
+            assert is_told == ((best.left_id, best.right_id) != replay.step(k).pair[:2])
+
+
+def test_search_takes_a_space_as_it_is_displayed() -> None:
+    replay = Replay.open("gpt2")
+    assert list(replay.find("·the")) == list(replay.find(" the"))
+    assert all("·".encode() in replay.token(k) for k in replay.find("·")), "the dot itself"

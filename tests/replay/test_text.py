@@ -15,6 +15,7 @@ from tests.oracles.nasty import byte_texts, texts
 from tests.oracles.replay import encode_by_ranks_below
 from tests.profiles import examples
 from tokviz import bytetext
+from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import VocabularyError
 from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
@@ -22,33 +23,14 @@ from tokviz.tokenizer import Tokenizer
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 OPEN = {name: Replay.open(name) for name in ("gpt2", "cl100k_base")}
 RANKS = {
-    name: {token: rank for rank, token in enumerate(replay.tokenizer.tokens_by_rank() or ())}
+    name: dict(zip(replay.tokenizer.tables.tokens(), replay.tokenizer.tables.ids(), strict=True))
     for name, replay in OPEN.items()
 }
 
 
-class Ranks:
-    """A rank vocabulary of a few tokens behind the 256 bytes."""
-
-    def __init__(self, *tokens: bytes) -> None:
-        self._tokens = [*BYTES.values(), *tokens]
-        self.n_tokens = len(self._tokens)
-
-    def ids(self) -> range:
-        return range(self.n_tokens)
-
-    def token(self, rank: int) -> bytes:
-        return self._tokens[rank]
-
-    def get(self, token: bytes) -> int | None:
-        return self._tokens.index(token) if token in self._tokens else None
-
-    def tokens(self) -> list[bytes]:
-        return self._tokens
-
-
 def ranked(*tokens: bytes, pattern: str = "none") -> Tokenizer:
-    return Tokenizer.from_ranks(Ranks(*tokens), {"<|x|>": 900}, split_pattern=pattern)
+    packed = pack_ranks(enumerate([*BYTES.values(), *tokens]))
+    return Tokenizer.of(packed, {"<|x|>": 900}, split_pattern=pattern)
 
 
 def listed(*merges: tuple[bytes, bytes], pattern: str = "none") -> Tokenizer:
@@ -137,7 +119,7 @@ def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> No
 def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
     """Ranks in any order, tokens that no merge reaches, and pieces that are looked up whole."""
     tok = ranked(*tokens)
-    ranks = {token: rank for rank, token in enumerate(Ranks(*tokens).tokens())}
+    ranks = {token: rank for rank, token in tok.vocab.items() if rank < 900}
     replay = Replay.open(tok)
     assert replay.n_merges == len(tokens)
     text = piece.decode() + "<|x|>" + piece.decode()

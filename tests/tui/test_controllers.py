@@ -64,7 +64,6 @@ class CountingScreen(TokvizScreen):
 
     def compose(self) -> ComposeResult:
         self.counting = Loud(self)
-        self.answer_with(self.counting)
         self.answered: list[Request] = []
         self.tokenizers: list[str] = []
         yield self.title_bar

@@ -173,6 +173,32 @@ async def test_a_long_text_that_comes_back_is_prepared_in_a_thread_and_keys_wait
         assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
 
 
+async def test_a_long_text_is_rewritten_in_a_thread_as_one_edit_and_keys_wait(monkeypatch):
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
+    text = "some words, 世界\n" * 30
+    async with editing(text) as (editor, pilot):
+        threads, prepare = [], editor.prepare
+
+        def noted(inserted: str) -> None:
+            threads.append(threading.current_thread())
+            prepare(inserted)
+
+        monkeypatch.setattr(editor, "prepare", noted)
+
+        def doubled(old: str) -> str:
+            threads.append(threading.current_thread())
+            return old.replace("word", "wordword")
+
+        editor.rewrite(doubled, lambda: editor.move_cursor((0, 0)), 5, 400)
+        await pilot.press("!")
+        expected = text[:5] + text[5:400].replace("word", "wordword") + text[400:]
+        await until(pilot, lambda: editor.live.text == "!" + expected)
+        assert len(threads) == 2
+        assert threading.main_thread() not in threads
+        await pilot.press("ctrl+z", "ctrl+z")
+        await until(pilot, lambda: editor.live.text == text)
+
+
 async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
     async with editing("a\r\udce4b") as (editor, pilot):
         editor.selection = Selection((0, 1), (0, 3))

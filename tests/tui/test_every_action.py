@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList, TextArea
+from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 import tokviz
 from tests.tui.waiting import until
 from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
+from tokviz.compare.lanes import Other
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import source_named
@@ -33,9 +34,8 @@ from tokviz.tui import clipboard
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.clipboard import CopyResult
-from tokviz.tui.dialogs.action_palette import ActionPalette, ActionProvider
+from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
-from tokviz.tui.screens.compare.state import Other
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -343,7 +343,7 @@ async def page_gone_to(stage: Stage) -> None:
 async def prepare_compare(stage: Stage) -> None:
     others = stage.screen.state.others
     while len(others) < 2:
-        stage.screen.compared._add(Other("cl100k_base" if others else "o200k_base"))
+        stage.screen.lanes.add(Other("cl100k_base" if others else "o200k_base"))
         await settle(stage.pilot)
     stage.screen.disagreements.forget()
     stage.screen.figures.use_base(0)
@@ -375,7 +375,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "join_parts": second_message,
         "undo": done("delete_message"),
         "redo": done("delete_message", "undo"),
-        "view_tokens": done("show_view('ids')"),
+        "show_tokens": done("show_view('ids')"),
         "show_rows": dataset,
         "next_row": dataset,
         "previous_row": second_row,
@@ -466,10 +466,9 @@ async def go(stage: Stage, way: Way) -> None:
     if way.kind == "key":
         await stage.pilot.press(*way.key.split())
     elif way.kind == "palette":
-        provider = ActionProvider(stage.app.screen)
-        hits = {str(hit.text): hit async for hit in provider.discover()}
-        assert way.action.title in hits, f"{way.action.id} is not in the palette"
-        await hits[way.action.title].command()
+        offers = {offer.title: offer for offer in offers_here(stage.app)}
+        assert way.action.title in offers, f"{way.action.id} is not in the palette"
+        await offers[way.action.title].do()
     else:
         bar = stage.app.screen.keys
         shown = f" {bar.render_line(0).text} "
@@ -547,7 +546,7 @@ async def test_the_palettes_key_opens_it_and_enter_runs_an_entry() -> None:
         await pilot.press("ctrl+p")
         assert isinstance(app.screen, ActionPalette)
         await pilot.press(*"dark or")
-        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        await until(pilot, lambda: len(app.screen.rows.rows) == 1)
         await pilot.press("enter")
         await until(pilot, lambda: app.theme != theme)
         assert isinstance(app.screen, TokensScreen)

@@ -46,7 +46,7 @@ class GreetingScreen(TokvizScreen):
     CONTROLLERS = (Greeting,)
 
     def compose(self):
-        self.answer_with(Greeting(self))
+        Greeting(self)
         yield self.title_bar
         yield Static("Here one is greeted.")
         yield self.keys
@@ -96,7 +96,7 @@ def _length(live, palette):
     '''How long the text is.'''
     return LengthPanel(live)
 
-panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", "alt+x", _length))
+panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", ("alt+x",), _length))
 importlib.reload(side)
 tokens.SCREEN = importlib.reload(screen).TokensScreen
 """

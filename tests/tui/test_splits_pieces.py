@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from array import array
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokviz.jobs.split import answer
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.pretokenize.split import split
+from tokviz.tui.widgets.splits import rows
 from tokviz.tui.widgets.splits.pieces import KnownPieces, pieces_near
 from tokviz.tui.widgets.splits.rows import CustomRow, NamedRow
 
 TEXT = st.text("aB1 \n\r\t'!/.s中\u0301é", max_size=60)
+NEAR = 300
 WORDS = SplitPattern("custom", r"\w+|\s+", "custom")
 
 
@@ -116,7 +120,7 @@ def test_a_large_edit_is_not_guessed_at() -> None:
 
 def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
     live = LiveDocument("one two")
-    row = CustomRow(live)
+    row = CustomRow(live, lambda: None)
     row.begin()
     row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
     row.finish()
@@ -128,7 +132,7 @@ def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
 
 def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
     live = LiveDocument("one two")
-    row = CustomRow(live)
+    row = CustomRow(live, lambda: None)
     row.begin()
     row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
     row.finish()
@@ -138,3 +142,50 @@ def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
     assert row.pieces_in(0, 7) == [Piece(0, 3), Piece(3, 4), Piece(4, 7)]
     row.fail()
     assert row.pieces_in(0, 2) == [Piece(0, 3)]
+
+
+@settings(max_examples=30)
+@given(
+    line=st.text("ab1x \u0301中", min_size=1, max_size=30),
+    regex=st.sampled_from([r"\w+|\s", r"(?<=a)\w+", r"^\w+|\S", r"(?s)b.{7}|\s", r"\Ga|b+"]),
+    share=st.floats(0, 1),
+)
+def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
+    line: str, regex: str, share: float
+) -> None:
+    """The child's own code runs here, and is asked once more in the middle of its work."""
+    wants: list[int] = []
+    with patch.object(rows, "NEAR_CHARS", NEAR):
+        live = LiveDocument((line + "\n") * (3 * NEAR // len(line)))
+        lo = min(live.n_chars - 10, 2 * NEAR + 50)
+        row = CustomRow(live, lambda: wants.append(1))
+        row.begin()
+        assert row.pieces_in(lo, lo + 10) == [] and row.wanted == lo and wants == [1]
+        start, text = row.text_near(lo) or (0, "")
+        assert row.wanted is None and text == live.text_in(start, start + len(text))
+        asked = {"do": "split", "regex": regex, "seconds": 5, "most": 3}
+        state = {"text": live.text}
+
+        def parts(**more: object) -> list[SplitPart]:
+            answers = answer({**asked, **more}, state)
+            return [SplitPart.from_answer(regex, body) for body in answers]
+
+        assert row.near is not None
+        for part in parts(near=text, at=start):
+            assert part.near
+            row.near.result.add(part)
+        guess = row.pieces_in(lo, lo + 10)
+        assert guess == row.near.pieces_in(lo, lo + 10) != []
+        whole = split(SplitPattern("custom", regex, "custom"), live.text)
+        spans = [Piece(*span, n in whole.gaps) for n, span in enumerate(whole.spans())]
+        matched = [0, *(piece.end for piece in spans if not piece.gap)]
+        until = matched[int(share * (len(matched) - 1))]
+        first = [piece for piece in spans if piece.end <= until]
+        if first:
+            gaps = tuple(n for n, piece in enumerate(first) if piece.gap)
+            row.result.add(SplitPart(0, array("I", [one.end for one in first]), gaps, 0))
+        for part in parts(start=row.result.n_chars):
+            assert not part.near
+            row.result.add(part)
+        row.finish()
+        assert row.pieces_in(0, live.n_chars) == spans and row.near is None

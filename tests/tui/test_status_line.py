@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
+from textual.screen import Screen
 
-from tokviz.tui.messages import SpecialsToggled
+from tokviz.errors import PatternError
 from tokviz.tui.widgets.status_line import (
     IdsNote,
     SelectionCounts,
-    SlowNote,
     StatusLine,
     StatusState,
     duration,
@@ -67,12 +67,15 @@ def test_the_selection_has_counts_of_its_own() -> None:
     assert line(state, 60).endswith(" · 3 selected")
 
 
+SLOW = PatternError("(a|a)+", "takes too long", place=1234, piece="'zzz'…")
+
+
 def test_the_slow_piece_is_named_where_there_is_room_and_told_where_there_is_none() -> None:
-    state = USUAL._replace(slow=SlowNote(1, 1234, "'zzz'…"))
+    state = USUAL._replace(slow=[SLOW])
     assert "⚠ slow piece at character 1,234: 'zzz'…" in line(state, 200)
     assert "⚠ slow piece" in line(state, 80)
     assert "⚠ slow" in line(state, 40)
-    several = state._replace(slow=SlowNote(3, 1234, "'zzz'…"))
+    several = state._replace(slow=[SLOW] * 3)
     assert "⚠ 3 slow pieces, the first at character 1,234: 'zzz'…" in line(several, 200)
 
 
@@ -140,16 +143,19 @@ def test_the_line_never_overflows(state: StatusState, width: int) -> None:
     assert segments[0].role == "count"
 
 
-class StatusApp(App[None]):
-    def __init__(self) -> None:
-        super().__init__()
-        self.toggled = 0
+class StatusScreen(Screen[None]):
+    toggled = 0
 
     def compose(self) -> ComposeResult:
         yield StatusLine()
 
-    def on_specials_toggled(self, event: SpecialsToggled) -> None:
+    def action_toggle_specials(self) -> None:
         self.toggled += 1
+
+
+class StatusApp(App[None]):
+    def get_default_screen(self) -> StatusScreen:
+        return StatusScreen()
 
 
 async def test_a_click_on_specials_asks_to_toggle_them() -> None:
@@ -162,7 +168,8 @@ async def test_a_click_on_specials_asks_to_toggle_them() -> None:
         await pilot.click(StatusLine, offset=(x, 0))
         await pilot.click(StatusLine, offset=(x + 3, 0))
         await pilot.click(StatusLine, offset=(3, 0))
-        assert app.toggled == 2
+        screen = app.screen
+        assert isinstance(screen, StatusScreen) and screen.toggled == 2
 
 
 async def test_the_same_numbers_draw_nothing() -> None:

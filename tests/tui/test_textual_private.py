@@ -11,11 +11,16 @@ import importlib
 import inspect
 import pkgutil
 import textwrap
+import weakref
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
+from textual._styles_cache import StylesCache
+from textual.color import Color
+
 import tokviz.tui
+import tokviz.tui.compositor
 
 PRIVATE = """
 textual._callback:invoke
@@ -29,6 +34,7 @@ textual._parser:Parser._awaiting
 textual._parser:Parser._gen
 textual._parser:Parser._timeout_time
 textual._parser:Parser._tokens
+textual._styles_cache:StylesCache
 textual._xterm_parser:XTermParser
 textual.app:App._css_update_count
 textual.app:App._exit
@@ -37,10 +43,6 @@ textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
-textual.command:CommandPalette._cancel_gather_commands
-textual.command:CommandPalette._gather_commands
-textual.command:CommandPalette._placeholder
-textual.command:CommandPalette._stop_no_matches_countdown
 textual.document._document:Document
 textual.document._document:Document._lines
 textual.document._document:Document._newline
@@ -100,10 +102,6 @@ textual.widgets._toast:ToastRack
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
-    "CommandPalette._GATHER_COMMANDS_GROUP": (
-        "textual.command:CommandPalette._GATHER_COMMANDS_GROUP"
-    ),
-    "CommandPalette._gather_commands": "textual.command:CommandPalette._gather_commands",
     "active_app.get()._handle_exception": "textual.app:App._handle_exception",
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",
@@ -229,3 +227,11 @@ def test_a_private_part_that_is_gone_is_named() -> None:
 
 def test_the_list_is_whole() -> None:
     assert used() == {*PRIVATE.split(), *ELSEWHERE}
+
+
+def test_what_was_drawn_of_a_widget_goes_with_it() -> None:
+    cache = StylesCache()
+    cache.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
+    gone = weakref.ref(cache)
+    del cache
+    assert gone() is None

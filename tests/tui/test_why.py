@@ -13,12 +13,14 @@ from textual.widgets.text_area import Selection
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
+from tokviz.explain.character import Inspected
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui import clipboard
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.clipboard import CopyResult
+from tokviz.tui.dialogs.character import CharacterDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.palette import N_HUES, token_palette
@@ -82,10 +84,14 @@ def words(dialog: WhyDialog) -> str:
     return "\n".join("".join(span.text for span in row) for row in dialog.view.rows)
 
 
-@pytest.mark.parametrize("keys", [("shift+f1",), ("ctrl+l", "w")], ids=["f-key", "chord"])
+@pytest.mark.parametrize(
+    ("keys", "inspecting"),
+    [(("shift+f1",), ("shift+f7",)), (("ctrl+l", "w"), ("ctrl+l", "i"))],
+    ids=["f-key", "chord"],
+)
 @pytest.mark.parametrize("screen", list(REQUESTS))
-async def test_one_key_asks_why_on_every_screen_also_in_a_field(
-    screen: str, keys: tuple[str, ...]
+async def test_one_key_asks_why_and_one_what_the_character_is_on_every_screen_also_in_a_field(
+    screen: str, keys: tuple[str, ...], inspecting: tuple[str, ...]
 ) -> None:
     app = make_app(screen)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -97,6 +103,45 @@ async def test_one_key_asks_why_on_every_screen_also_in_a_field(
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, TokvizScreen)
+        await pilot.press(*inspecting)
+        found = await inspected(pilot)
+        token = b"".join(token for token, _ in dialog.answers[0].tokens)
+        assert token.startswith(found.forms[0].data)
+
+
+async def inspected(pilot: Pilot[None]) -> Inspected:
+    """Wait for the dialog that tells what a character is."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, CharacterDialog))
+    dialog = pilot.app.screen
+    assert isinstance(dialog, CharacterDialog)
+    await until(pilot, lambda: dialog.found is not None)
+    await settle(pilot)
+    assert dialog.found is not None
+    return dialog.found
+
+
+async def test_a_right_click_and_a_key_lead_to_the_character_under_the_mouse_and_to_the_next() -> (
+    None
+):
+    app = make_app(text="ab \u200bп\u0430y")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        assert isinstance(screen, TokensScreen)
+        await pilot.click(screen.editor, offset=(2, 1), button=3)
+        await answered(pilot)
+        line = [strip.text for strip in app.screen._compositor.render_strips()]
+        row = next(row for row, words in enumerate(line) if "I characters" in words)
+        await pilot.click(offset=(line[row].index("I characters"), row))
+        assert (await inspected(pilot)).text == "b"
+        for char in (" ", "\u200b", "п", "\u0430", "y", "y"):
+            await pilot.press("right")
+            await settle(pilot)
+            assert (await inspected(pilot)).text == char
+        await pilot.press("left")
+        await settle(pilot)
+        words = "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "U+0430 looks like “a”" in words
+        assert "CYRILLIC SMALL LETTER A" in words
 
 
 @pytest.mark.parametrize("screen", list(REQUESTS))

@@ -12,7 +12,7 @@ from tokviz.pretokenize.character_kernels import decode
 from tokviz.pretokenize.piece_keys import WORD, key_of, same, shift_for, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
-DONE, PAUSED, FULL, NEW = range(4)
+DONE, PAUSED, FULL = range(3)
 """Why a kernel came back."""
 
 (
@@ -96,51 +96,6 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
             return DONE
         budget -= abs(reached[POSITION] - before)
     return PAUSED
-
-
-@kernel
-def sum_texts(texts: Texts, table: Table, totals: Int64s) -> int:
-    """Add up the table's counts of the pieces of each text, until all is done or one is not known.
-
-    Args:
-        texts: The texts, none of them open.
-        table: The counts, and where to go on.
-        totals: Receives the sums, one for each text.
-
-    Returns:
-        DONE; NEW when pieces have been added to the table, whose counts have to be set before going
-        on; FULL when there is no room for a piece.
-    """
-    source = texts.data
-    n_bytes = texts.numbers[N_BYTES]
-    shift = shift_for(table.numbers[N_SLOTS])
-    reached = table.reached
-    pieces = table.pieces
-    n_known = table.numbers[N_UNIQUE]
-    n_found = BATCH
-    while n_found == BATCH:
-        text = reached[TEXT]
-        position = reached[POSITION]
-        n_found = find_pieces(texts, reached, pieces, BATCH)
-        for i in range(n_found):
-            start = pieces[2 * i]
-            length = pieces[2 * i + 1] - start
-            key = key_of(source, n_bytes, start, length)
-            entry = _entry(table, shift, key, source, start, length)
-            if entry == 0:
-                reached[TEXT] = text
-                reached[POSITION] = position
-                return FULL
-            table.keys[i] = entry
-        if table.numbers[N_UNIQUE] > n_known:
-            reached[TEXT] = text
-            reached[POSITION] = position
-            return NEW
-        for i in range(n_found):
-            while pieces[2 * i] >= texts.ends[text]:
-                text += 1
-            totals[text] += table.counts[table.keys[i] - 1]
-    return DONE
 
 
 @helper
@@ -237,16 +192,6 @@ def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
     """Count a piece; 0 if there is no room for it."""
-    entry = _entry(table, shift, key, source, start, length)
-    if entry == 0:
-        return 0
-    table.counts[entry - 1] += times
-    return 1
-
-
-@helper
-def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
-    """Find a piece's index plus one, or add it with the count 0; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
     mask = numbers[N_SLOTS] - 1
@@ -262,7 +207,8 @@ def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length
                 and same(source, start, table.data, offsets[entry - 1], length)
             )
         ):
-            return entry
+            table.counts[entry - 1] += times
+            return 1
         slot = (slot + 1) & mask
     n_unique = numbers[N_UNIQUE]
     kept = offsets[n_unique]
@@ -271,9 +217,9 @@ def _entry(table: Table, shift: int, key: int, source: Bytes, start: int, length
         return 0
     for i in range(length):
         table.data[kept + i] = source[start + i]
-    table.counts[n_unique] = 0
+    table.counts[n_unique] = times
     offsets[n_unique + 1] = kept + length
     table.slots[2 * slot] = integer(key)
     table.slots[2 * slot + 1] = n_unique + 1
     numbers[N_UNIQUE] = n_unique + 1
-    return n_unique + 1
+    return 1

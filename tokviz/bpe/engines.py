@@ -1,4 +1,4 @@
-"""Two engines with one face: plain Python for small corpora, compiled loops for large ones."""
+"""The engine for small corpora, in plain Python; `CompiledTrainer` has the same face."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from array import array
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
 from tokviz.bpe.python_trainer import Merge, learn_merges
@@ -21,38 +21,6 @@ SMALL_WORK = 1_500_000
 
 MODERATE_WORK = 3_000_000
 """Up to so much work plain Python is worth its seconds where the loops were never compiled."""
-
-
-class Engine(Protocol):
-    """Learns merges, a stretch of time at a time.
-
-    New tokens have the ids from 256 on, as if there were no special tokens.
-    """
-
-    end: str | None
-    """Why no further merge is possible, in words; None while one is."""
-
-    @property
-    def n_merges(self) -> int:
-        """The merges so far."""
-        ...
-
-    @property
-    def n_tokens(self) -> int:
-        """The tokens of the whole corpus now."""
-        ...
-
-    def advance(self, seconds: float) -> bool:
-        """Merge for about that long; True when all is done."""
-        ...
-
-    def merges_from(self, first: int) -> list[tuple[int, int, int]]:
-        """Give the merges from an index on: left id, right id, count."""
-        ...
-
-    def history(self) -> TrainingHistory:
-        """Give all merges so far."""
-        ...
 
 
 def python_work(pieces: PieceCounts, n_merges: int, limit: int) -> int:
@@ -83,6 +51,7 @@ class PythonTrainer:
             distinct, counts, get_tie_break(settings.tie_break), settings.min_count
         )
         self.end: str | None = None
+        """Why no further merge is possible, in words; None while one is."""
 
     @property
     def n_merges(self) -> int:

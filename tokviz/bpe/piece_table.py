@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tokviz.bpe import counting_kernels
@@ -96,38 +95,6 @@ class PieceTable:
                 self._make_room()
             elif reason == DONE or should_stop():
                 return reached[POSITION]
-
-    def sums(
-        self, texts: Sequence[bytes], scanner: Scanner, count_of: Callable[[bytes], int]
-    ) -> list[int]:
-        """Add up a number over the pieces of each text; the table then holds it for every piece.
-
-        Args:
-            texts: The texts.
-            scanner: Cuts them into pieces.
-            count_of: Gives a piece's number; asked once for each different piece.
-        """
-        borders = list(accumulate(map(len, texts), initial=0))
-        given = scanner.texts(b"".join(texts), borders[:-1], borders[1:])
-        totals = array("q", bytes(8 * len(texts)))
-        reached = self._table.reached
-        reached[TEXT], reached[POSITION] = 0, 0
-        while True:
-            n_known = len(self)
-            reason = counting_kernels.sum_texts(given, self._table, totals)
-            if len(self) > n_known:
-                self._set_counts(n_known, count_of)
-            if reason == FULL:
-                self._make_room()
-            elif reason == DONE:
-                return totals.tolist()
-
-    def _set_counts(self, first: int, count_of: Callable[[bytes], int]) -> None:
-        """Set the counts of the pieces from a first one on."""
-        table = self._table
-        for piece in range(first, len(self)):
-            start, end = table.offsets[piece], table.offsets[piece + 1]
-            table.counts[piece] = count_of(bytes(table.data[start:end]))
 
     def add(self, other: PieceTable, first: int, last: int) -> None:
         """Add the pieces `first` to `last` of another table."""

@@ -19,7 +19,6 @@ from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import (
     MODERATE_WORK,
     SMALL_WORK,
-    Engine,
     PythonTrainer,
     python_work,
 )
@@ -32,7 +31,10 @@ from tokviz.errors import CorpusError
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
+    from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
+
+    Engine = PythonTrainer | CompiledTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
 

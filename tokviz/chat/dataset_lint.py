@@ -1,8 +1,9 @@
 """Checking every row of a dataset.
 
 Most rows are in order, and that can be told without their tokens: a template's spans say what is
-learned, and their bytes that nothing is cut off. Where bytes do not, tokens are counted; only rows
-that are cut off, or odd, are rendered. The findings are those of `lint` for each row.
+learned, and their bytes that nothing is cut off. Where bytes do not, tokens are counted, those of
+many rows at once; only rows that are cut off, or odd, are rendered. The findings are those of
+`lint` for each row.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from tokviz import bytetext
-from tokviz.chat.conversation import TOOL_ROLES, Conversation, ConversationError
+from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import (
@@ -23,30 +24,19 @@ from tokviz.chat.lint import (
     in_order,
     lint,
     lint_messages,
-    roles_are_wrong,
-    search_of,
     special_texts,
 )
 from tokviz.chat.render import render, runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
-from tokviz.chat.token_counts import (
-    MANY_BYTES,
-    WORTH_COMPILING_BYTES,
-    EncodingCounter,
-    SafeCuts,
-    TokenCounter,
-    compile_in_background,
-    token_counter,
-)
+from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import PatternError
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
 _BATCH_BYTES = 1 << 18
-_MOST_FORMS = 10_000
-_BYTES_FOR_EACH_SAVED = 1.5  # words have four bytes a token or so: three of four are saved
+_MANY_CHARS = 20_000_000  # from here on it is worth having the loops compiled, should they not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +54,6 @@ class RowReport:
     n_tokens: int | None
 
 
-Form = tuple[tuple[str, tuple[str, ...] | None], ...]
-"""What a template asks of a conversation but for its texts: roles and kinds of parts."""
-
-
 @dataclass(slots=True)
 class _Row:
     """A row on its way: read, written by the template, its texts to be counted."""
@@ -79,22 +65,7 @@ class _Row:
     texts: Sequence[str] = ()
     n_specials: int = 0
     n_tokens: int | None = None
-    form: Form | None = None
     leaves_out: bool = False
-
-
-def _form_of(conversation: Conversation) -> Form | None:
-    """Give the form; None where there is more than that, such as tools, calls or reasoning."""
-    if conversation.asides() or conversation.untrained():
-        return None
-    form: list[tuple[str, tuple[str, ...] | None]] = []
-    for message in conversation.messages:
-        is_plain = isinstance(message.content, str)
-        kinds = None if is_plain else tuple([part.kind for part in message.parts])
-        if message.role in TOOL_ROLES or "tool_call" in (kinds or ()):
-            return None
-        form.append((message.role, kinds))
-    return tuple(form)
 
 
 class DatasetLinter:
@@ -126,11 +97,7 @@ class DatasetLinter:
             else template.specials_in_use()
         )
         self._specials = special_texts(tokenizer.special_tokens, needed)
-        self._counter: TokenCounter = EncodingCounter(tokenizer)
-        self._cuts = SafeCuts(tokenizer)
-        self._compiling = False
-        self._good_forms: dict[Form, int] = {}
-        self._n_bytes_counted = 0
+        self._n_chars_counted = 0
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
         """Check rows from a first one on, lazily, all that there are."""
@@ -157,11 +124,10 @@ class DatasetLinter:
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, rows)
             return
-        rest = rows if self._with_lengths else self._without_the_good(rows)
-        for row in rest:
+        for row in rows:
             self._write(self._template, row)
-        self._count([row for row in rest if row.texts])
-        for row in rest:
+        self._count([row for row in rows if row.texts])
+        for row in rows:
             self._judge(row, is_slow=bool(slow))
 
     def _read(self, dataset: Dataset, number: int) -> _Row:
@@ -171,43 +137,6 @@ class DatasetLinter:
             return _Row(number, None, (error_finding(UNREADABLE, error),))
 
     # -- built-in templates
-
-    def _without_the_good(self, rows: Sequence[_Row]) -> list[_Row]:
-        """Leave out rows of a form that is known to be in order, with good texts, that surely fit.
-
-        A row has no more tokens than bytes. Where these are too many, stretches of it are counted:
-        their tokens and the bytes of the rest are as good.
-        """
-        rest: list[_Row] = []
-        doubtful: list[tuple[_Row, int, list[str]]] = []
-        for row in rows:
-            assert row.conversation is not None
-            row.form = _form_of(row.conversation)
-            overhead = None if row.form is None else self._good_forms.get(row.form)
-            if overhead is None or not self._has_good_texts(row.conversation):
-                rest.append(row)
-                continue
-            texts = [message.text for message in row.conversation.messages]
-            excess = overhead + sum(map(bytetext.n_bytes, texts)) - self._max_tokens
-            if excess > 0:
-                doubtful.append((row, excess, self._blocks(texts, excess)))
-        counts = iter(self._counts([block for *_, blocks in doubtful for block in blocks]))
-        for row, excess, blocks in doubtful:
-            if sum(bytetext.n_bytes(block) - next(counts) for block in blocks) < excess:
-                rest.append(row)
-        return rest
-
-    def _blocks(self, texts: Sequence[str], excess: int) -> list[str]:
-        """Choose stretches with surely so many tokens less than bytes, if texts are like words."""
-        wanted = excess * _BYTES_FOR_EACH_SAVED
-        blocks = []
-        for text in sorted(texts, key=len, reverse=True):
-            if wanted <= 0:
-                break
-            block = self._cuts.block(text, int(wanted))
-            blocks.append(block)
-            wanted -= len(block)
-        return blocks
 
     def _write(self, template: ChatTemplate, row: _Row) -> None:
         """Let the template write a row, and see whether its tokens have to be counted."""
@@ -219,8 +148,6 @@ class DatasetLinter:
             row.conversation = None
             return
         row.leaves_out = not all(map(template.writes, row.conversation.asides()))
-        if row.form is not None and row.form not in self._good_forms:
-            self._note_form(row.form, row.conversation, row.spans)
         runs = runs_of(row.spans)
         row.n_specials = sum(1 for run in runs if run[0].special)
         texts = ["".join(span.text for span in run) for run in runs if not run[0].special]
@@ -228,41 +155,16 @@ class DatasetLinter:
         if self._with_lengths or most > self._max_tokens:
             row.texts = texts or ("",)
 
-    def _note_form(
-        self, form: Form, conversation: Conversation, spans: Sequence[TemplateSpan]
-    ) -> None:
-        """Remember a form if all that does not depend on the texts is in order."""
-        if not _is_learned_well(conversation, spans) or roles_are_wrong(conversation):
-            return
-        if len(self._good_forms) >= _MOST_FORMS:
-            self._good_forms.clear()
-        written = (span for span in spans if span.special or span.structure)
-        self._good_forms[form] = sum(
-            1 if span.special else bytetext.n_bytes(span.text) for span in written
-        )
-
-    def _has_good_texts(self, conversation: Conversation) -> bool:
-        """Tell whether the rules of messages find nothing in the texts."""
-        search = search_of(self._specials)
-        texts = (message.text for message in conversation.messages)
-        return all(text and not text.isspace() and search(text) is None for text in texts)
-
     def _count(self, rows: Sequence[_Row]) -> None:
         """Count the tokens of rows, all in one go."""
-        counts = iter(self._counts([text for row in rows for text in row.texts]))
+        texts = [text for row in rows for text in row.texts]
+        before = self._n_chars_counted
+        self._n_chars_counted += sum(map(len, texts))
+        if before <= _MANY_CHARS < self._n_chars_counted:
+            compile_in_background()
+        counts = map(len, self._tokenizer.encode_byte_texts(texts, False))
         for row in rows:
-            row.n_tokens = row.n_specials + sum(next(counts) for _ in row.texts)
-
-    def _counts(self, texts: Sequence[str]) -> list[int]:
-        """Count the tokens of texts, the faster the more there have been."""
-        self._n_bytes_counted += sum(map(len, texts))
-        if not self._counter.for_many and self._n_bytes_counted > WORTH_COMPILING_BYTES:
-            better = token_counter(self._tokenizer, self._n_bytes_counted)
-            self._counter = better if better.for_many else self._counter
-            if not better.for_many and self._n_bytes_counted > MANY_BYTES and not self._compiling:
-                self._compiling = True
-                compile_in_background()
-        return self._counter.count(texts)
+            row.n_tokens = row.n_specials + sum(islice(counts, len(row.texts)))
 
     def _judge(self, row: _Row, *, is_slow: bool) -> None:
         """Find what is wrong with a row; `is_slow` if some row's texts take too long to split."""
@@ -293,6 +195,12 @@ class DatasetLinter:
             rendering = template.rendering(self._tokenizer, conversation, marked, self._max_tokens)
             row.findings = tuple(lint(conversation, rendering))
             row.n_tokens = len(rendering) if self._with_lengths else None
+
+
+def compile_in_background() -> None:
+    """Have the loops compiled by a child process, for this run if it is long, and for the next."""
+    jobs = JobClient("compile_kernels", keeps_child=False)
+    jobs.run(lambda memory: [{}], RunHandlers())
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:

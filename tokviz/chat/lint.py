@@ -15,6 +15,7 @@ from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.encoding.specials import pattern_of_specials
 from tokviz.formats.report import SEVERITIES, Severity
+from tokviz.listing import common_beginning
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
@@ -146,11 +147,6 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
             before = role
 
 
-def roles_are_wrong(conversation: Conversation) -> bool:
-    """Tell whether the roles are out of order."""
-    return any(True for _ in _roles_out_of_order(conversation, frozenset()))
-
-
 def _wrong_place(role: str, before: str, index: int) -> str | None:
     first = before in ("", "system", "developer")
     if role in ("system", "developer"):
@@ -174,7 +170,7 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
 
 
 def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
-    search = search_of(specials)
+    search = _search_of(specials)
     for index, message in enumerate(conversation.messages):
         for part in message.parts:
             found = search(part.text)
@@ -189,13 +185,13 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
 
 
 @lru_cache(maxsize=32)
-def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
+def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
     """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
     pattern = pattern_of_specials(specials)
     if pattern is None:
         return lambda text: None
     # Looking for what they all begin with is a hundred times as fast.
-    prefix = _common_prefix(min(specials), max(specials))
+    prefix = common_beginning(specials)
 
     def search(text: str) -> str | None:
         if prefix not in text:
@@ -206,19 +202,13 @@ def search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
     return search
 
 
-def _common_prefix(first: str, last: str) -> str:
-    """Give what two texts, and all that sort between them, begin with."""
-    n = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-    return first if n is None else first[:n]
-
-
 def _with_token(finding: Finding, conversation: Conversation, rendering: Rendering) -> Finding:
     """Find the token at which a special token's text begins in the content."""
     if finding.code != "special-in-content" or finding.message_index is None:
         return finding
     index = finding.message_index
     specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    found = search_of(specials)(conversation.messages[index].text)
+    found = _search_of(specials)(conversation.messages[index].text)
     first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
     tokens = [
         token

@@ -25,7 +25,7 @@ from tokviz.child.runner import raise_if_stopped
 from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, input_error
+from tokviz.files import MAX_FILE_BYTES, input_error, reading
 
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
@@ -283,13 +283,10 @@ def _rows_of(value: Any) -> list[Any]:
 
 
 def _mapped(path: str) -> bytes | mmap.mmap:
-    try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return file.read()
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        raise input_error(path, error) from None
+    with reading(path), open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return file.read()
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:

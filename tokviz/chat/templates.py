@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,6 +42,13 @@ class ChatTemplate:
 
     is_remote: ClassVar[bool] = False
     """Whether rendering waits for a child process."""
+
+
+def template_for(special_tokens: Collection[str]) -> str:
+    """Name the first template all of whose special tokens are among these; empty if none is."""
+    known = (name for name, template in TEMPLATES.items()
+             if set(template.special_tokens) <= set(special_tokens))  # fmt: skip
+    return next(known, "")
 
 
 TEMPLATES: dict[str, ChatTemplate] = {

@@ -20,6 +20,7 @@ COMMANDS = {
     "chat": "see and check which tokens of conversations are learned",
     "train": "learn a tokenizer from texts",
     "replay": "travel through a training or a vocabulary, merge by merge",
+    "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
@@ -36,6 +37,8 @@ _SYNONYMS = {
     "evaluate": "eval",
     "report": "eval",
     "compression": "eval",
+    "lessons": "lesson",
+    "tutorial": "lesson",
 }
 """What other programs call our commands; none of them is one here."""
 

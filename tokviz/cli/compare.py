@@ -2,7 +2,8 @@
 
 output: a line per tokenizer
   NAME  TOKENS  BYTES/TOKEN  CHARACTERS/TOKEN  TOKENS/WORD  DIFFERENCE
-  DIFFERENCE is to the first tokenizer. Then the first disagreements: the smallest stretches of text
+  DIFFERENCE is to the first tokenizer. --by-script adds a line a script: its characters, and by
+  tokenizer the characters of a token. Then the first disagreements: the smallest stretches of text
   that begin and end at borders of tokens in all of them, and of which they make other tokens, each
   with its tokens and its cause:
     split          their split patterns cut it otherwise
@@ -16,6 +17,7 @@ output: a line per tokenizer
    "chars_per_token", "tokens_per_word", "difference"}], "n_disagreements",
    "causes": {cause: number},
    "disagreements": [{"bytes": [start, end], "text", "ids", "tokens", "cause", "why"}]}
+  --by-script adds "scripts": [{"script", "n_chars", "n_bytes", "n_tokens": [by tokenizer]}].
   "file" is null for --text; "tokens" are hexadecimal; "text" may hold U+FFFD.
 """
 
@@ -39,7 +41,14 @@ from tokviz.cli.inputs import (
 from tokviz.cli.output import print_json
 from tokviz.cli.replay_frames import label
 from tokviz.cli.tables import plain_table
-from tokviz.compare.figures import HEADS, TableRow, figure_cells, markdown_table
+from tokviz.compare.figures import (
+    HEADS,
+    TableRow,
+    figure_cells,
+    figures_by_script,
+    markdown_table,
+    script_cells,
+)
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted, said
@@ -54,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_text_files(parser, "a text to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
+    parser.add_argument(
+        "--by-script", action="store_true", help="also what each script of the text takes"
+    )
     options.add_most(parser, "disagreements to list")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per input")
@@ -73,15 +85,21 @@ def run(arguments: argparse.Namespace) -> int:
         data = read_whole(read_blocks(source), " are too many to compare on: take a part of them")
         text = bytetext.from_bytes(data)
         comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
+        scripts = figures_by_script(text, comparison.sides) if arguments.by_script else []
         if arguments.json:
-            print_json(_record(source, comparison, arguments.most))
+            record = _record(source, comparison, arguments.most)
+            if arguments.by_script:
+                record["scripts"] = [one._asdict() for one in scripts]
+            print_json(record)
             return
         if len(sources) > 1:
             name = safe(display_name(source))
             print(f"## {name}" if arguments.markdown else name)
-        table = list(table_rows(comparison))
-        for line in markdown_table(table) if arguments.markdown else plain_table(table):
-            print(line)
+        write = markdown_table if arguments.markdown else plain_table
+        print(*write(list(table_rows(comparison))), sep="\n")
+        if arguments.by_script:
+            names = [safe(side.tokenizer.name) for side in comparison.sides]
+            print("", *write(list(script_cells(scripts, names))), sep="\n")
         fence = ["```"] if arguments.markdown else []
         for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
             print(line)

@@ -31,17 +31,14 @@ from tokviz.cli import options
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.tables import plain_table
-from tokviz.compare.figures import TableRow, markdown_table, percent, ratio
+from tokviz.compare.figures import TableRow
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
-    from tokviz.compare.report import ReportRow
+    from tokviz.compare.report import Group, Report
     from tokviz.tokenizer import Tokenizer
 
-    Group = tuple[ReportRow, ...]
-
 REFERENCES = ("gpt2", "cl100k_base")
-_ALL = "all texts"
 _BAR = 30
 """Columns of the longest bar, where the terminal has them."""
 
@@ -60,26 +57,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
-    from tokviz.compare.report import measured, parallel_texts, sample_texts, totals
+    from tokviz.compare.report import measured, report_on
+    from tokviz.compare.report_tables import markdown, record
 
     tokenizers = _with_references(options.load_tokenizers(arguments))
-    groups = [measured(tokenizers, name, text, False) for name, text in sample_texts()]
+    own: list[Group] = []
 
     def measure(name: str) -> None:
         data = read_whole(read_blocks(name), " are too many to measure: take a part of them")
         allowed = options.SPECIALS[arguments.specials]
         text = bytetext.from_bytes(data)
-        groups.append(measured(tokenizers, display_name(name), text, allowed))
+        own.append(measured(tokenizers, display_name(name), text, allowed))
 
     exit_code = for_each_input(arguments.files, measure)
-    groups.append(totals(groups, _ALL))
-    languages = [measured(tokenizers, *item, False) for item in parallel_texts().items()]
+    found = report_on(tokenizers, own)
     if arguments.json:
-        print_json(_record(groups, languages))
+        print_json(record(*found))
+    elif arguments.markdown:
+        print(*markdown(*found), sep="\n")
     else:
-        form = _markdown if arguments.markdown else _plain
-        print(*form(groups, languages), sep="\n")
-    for row in (row for row in groups[-1] if not row.lossless):
+        print(*_plain(found), sep="\n")
+    for row in (row for row in found.texts[-1] if not row.lossless):
         report(f"note: {row.tokenizer} changes some of the texts (*): its ids decode to others")
     return exit_code
 
@@ -90,34 +88,25 @@ def _with_references(tokenizers: list[Tokenizer]) -> list[Tokenizer]:
     return tokenizers + [options.load_named(name) for name in REFERENCES if name not in names]
 
 
-def _plain(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
+def _plain(found: Report) -> Iterator[str]:
+    from tokviz.compare.report_tables import by_cost, cells_of, language_rows, languages_title
+
+    groups, languages = found
     rows: list[TableRow] = [("", "tokens", "bytes/token", "difference", "")]
     shares = [0.0]
     for group in groups:
-        rows += ((f"  {name}", *cells) for name, *cells in _cells(group))
+        rows += ((f"  {name}", *cells) for name, *cells in cells_of(group))
         shares += _shares([row.n_tokens for row in group])
     lines = _with_bars(list(plain_table(rows)), shares)
     yield next(lines)
     for group in groups:
         yield f"{safe(group[0].text)} ({group[0].n_bytes:,} bytes)"
         yield from islice(lines, len(group))
-    yield from ("", *_languages_title(languages))
-    ordered = _by_cost(languages)
+    yield from ("", *languages_title(languages))
+    ordered = by_cost(languages)
     costs = [group[0].relative(languages[0][0]) or 0.0 for group in ordered]
-    table = list(plain_table(list(_language_rows(ordered, languages[0]))))
+    table = list(plain_table(list(language_rows(ordered, languages[0]))))
     yield from _with_bars(table, [0.0, *_shares(costs), 0.0])
-
-
-def _cells(group: Group) -> Iterator[TableRow]:
-    from tokviz.compare.report import best_of
-
-    best = best_of(group)
-    for number, row in enumerate(group):
-        yield (
-            safe(row.tokenizer), f"{row.n_tokens:,}{'' if row.lossless else '*'}",
-            ratio(row.bytes_per_token), percent(row.difference(group[0])) if number else "",
-            "best" if row in best else "",
-        )  # fmt: skip
 
 
 def _shares(counts: Sequence[float]) -> list[float]:
@@ -134,70 +123,3 @@ def _with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
     for line, share in zip(table, shares, strict=True):
         bar = "█" * max(1, round(share * room)) if share and room >= 8 else ""
         yield f"{line:<{width}}{bar}".rstrip()
-
-
-def _languages_title(languages: Sequence[Group]) -> TableRow:
-    from tokviz.compare.report import PARALLEL_TITLE
-
-    english = ", ".join(f"{safe(row.tokenizer)} {row.n_tokens:,}" for row in languages[0])
-    title = f"{PARALLEL_TITLE}, in {len(languages)} languages:"
-    return title, f"tokens relative to English ({english})"
-
-
-def _by_cost(languages: Sequence[Group]) -> list[Group]:
-    return sorted(languages, key=lambda group: group[0].n_tokens)
-
-
-def _language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:
-    yield ("", "bytes", *(safe(row.tokenizer) for row in base))
-    relatives = [[row.relative(one) for row, one in zip(group, base, strict=True)]
-                 for group in languages]  # fmt: skip
-    for group, own in zip(languages, relatives, strict=True):
-        yield (group[0].text, f"{group[0].n_bytes:,}", *map(ratio, own))
-    means = (sum(value or 0.0 for value in own) / len(own) for own in zip(*relatives, strict=True))
-    yield ("mean", "", *map(ratio, means))
-
-
-def _markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
-    rows: list[TableRow] = [("text", "bytes", *(safe(row.tokenizer) for row in groups[0]), "best")]
-    for group in groups:
-        cells = [
-            f"{tokens} ({', '.join(filter(None, (per_token, difference)))})"
-            for _, tokens, per_token, difference, _ in _cells(group)
-        ]
-        best = ", ".join(name for name, *_, mark in _cells(group) if mark)
-        rows.append((safe(group[0].text), f"{group[0].n_bytes:,}", *cells, best))
-    yield from markdown_table(rows)
-    yield from ("", *_languages_title(languages), "")
-    yield from markdown_table(list(_language_rows(_by_cost(languages), languages[0])))
-
-
-def _record(groups: Sequence[Group], languages: Sequence[Group]) -> dict[str, object]:
-    from tokviz.compare.report import best_of
-
-    def text_record(group: Group) -> dict[str, object]:
-        best = [row.tokenizer for row in best_of(group)]
-        rows = [
-            {
-                "name": row.tokenizer,
-                "n_tokens": row.n_tokens,
-                "bytes_per_token": row.bytes_per_token,
-                "difference": row.difference(group[0]),
-                "lossless": row.lossless,
-            }
-            for row in group
-        ]
-        first = group[0]
-        return {"text": first.text, "n_bytes": first.n_bytes, "tokenizers": rows, "best": best}
-
-    def language_record(group: Group) -> dict[str, object]:
-        rows = [
-            {"name": row.tokenizer, "n_tokens": row.n_tokens, "relative": row.relative(base)}
-            for row, base in zip(group, languages[0], strict=True)
-        ]
-        return {"language": group[0].text, "n_bytes": group[0].n_bytes, "tokenizers": rows}
-
-    return {
-        "texts": [text_record(group) for group in groups],
-        "languages": [language_record(group) for group in languages],
-    }

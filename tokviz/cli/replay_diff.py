@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tokviz.cli.replay_frames import label
-from tokviz.compare.text_effect import TextEffect
+from tokviz.compare.boundaries import Comparison
 from tokviz.compare.trainings import MergesDiff
 from tokviz.glyphs import safe
 from tokviz.replay.replay import Replay
@@ -18,7 +18,7 @@ _MOST_TOKENS = 20
 _MOST_PLACES = 10
 
 
-def diff_lines(diff: MergesDiff, effect: TextEffect | None) -> Iterator[str]:
+def diff_lines(diff: MergesDiff, effect: Comparison | None) -> Iterator[str]:
     """Tell people where two trainings part."""
     yield f"A  {_about(diff.a)}"
     yield f"B  {_about(diff.b)}"
@@ -60,19 +60,19 @@ def _tokens(which: str, tokens: list[bytes]) -> str:
     return f"tokens in {which} only: {len(tokens):,}" + (f"  {shown}{more}" if tokens else "")
 
 
-def _effect_lines(effect: TextEffect) -> Iterator[str]:
+def _effect_lines(effect: Comparison) -> Iterator[str]:
     n = len(effect.spans)
     places = "no place differs" if not n else f"{n:,} place{'s differ' if n > 1 else ' differs'}"
-    yield f"text: {counted(effect.n_tokens_a, 'token')} in A, {effect.n_tokens_b:,} in B; {places}"
+    yield f"text: {counted(effect.counts[0], 'token')} in A, {effect.counts[1]:,} in B; {places}"
     for index in range(min(n, _MOST_PLACES)):
-        in_a, in_b = effect.place(index)
+        in_a, in_b = effect.tokens_in(index)
         byte = int(effect.spans[index, 0])
         yield f"  byte {byte:,}: A {' '.join(map(label, in_a))}   B {' '.join(map(label, in_b))}"
     if n > _MOST_PLACES:
         yield f"  … and {n - _MOST_PLACES:,} more"
 
 
-def diff_record(diff: MergesDiff, effect: TextEffect | None) -> dict[str, Any]:
+def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
     """Tell programs where two trainings part."""
     difference = diff.first_difference
     record: dict[str, Any] = {
@@ -98,7 +98,7 @@ def diff_record(diff: MergesDiff, effect: TextEffect | None) -> dict[str, Any]:
     }
     if effect is not None:
         record["text"] = {
-            "n_tokens": [effect.n_tokens_a, effect.n_tokens_b],
+            "n_tokens": [*effect.counts],
             "byte_spans_that_differ": effect.spans.tolist(),
         }
     return record

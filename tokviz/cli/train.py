@@ -71,6 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep a hundredth of the text out of the training, at most 1 MB, and compare the "
         "compression of it with GPT-2's and GPT-4's",
     )
+    parser.add_argument(
+        "--advise",
+        type=positive,
+        nargs="?",
+        const=768,
+        metavar="WIDTH",
+        help="say what smaller vocabularies would mean for the text that --compare keeps out, and "
+        "for an embedding of this width (default: %(const)s); the largest one is --vocab-size",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
 
 
@@ -155,6 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokviz.pretokenize.split import gap_warning
 
     # The arguments are called like the fields.
+    arguments.compare = arguments.compare or arguments.advise is not None
     request = TrainRequest.from_json(
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
@@ -179,6 +189,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
     else:
         print("\n".join(summary_lines(summary)))
+    if summary is not None and request.advise is not None and summary.held_out is None:
+        report("no advice: the corpus is too small to keep text out of it")
     return _INTERRUPTED if interrupted.is_set() else 0
 
 
@@ -253,6 +265,8 @@ def summary_lines(summary: TrainSummary) -> list[str]:
             f"bytes/token of {summary.held_out.n_bytes:,} bytes held out: "
             + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios)
         )
+        if summary.held_out.advice is not None:
+            lines += summary.held_out.advice.lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
     lines.append(f"longest token: {shown}{more} ({counted(len(summary.longest_token), 'byte')})")

@@ -131,6 +131,13 @@ class Comparison:
         """The byte spans of the disagreements, ascending; shape (n, 2)."""
         return differing(self.sides)[1]
 
+    def tokens_in(self, index: int) -> list[list[bytes]]:
+        """Give by tokenizer the tokens of one of the `spans`."""
+        span = self.spans[index : index + 1]
+        return [
+            [side.tokenizer.token_bytes(one) for one in side.ids_in(span)[0]] for side in self.sides
+        ]
+
     @cached_property
     def disagreements(self) -> tuple[Disagreement, ...]:
         """Every stretch of which they do not all make the same tokens."""

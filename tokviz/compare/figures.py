@@ -173,3 +173,10 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         )
         for script in found
     ]
+
+
+def script_cells(found: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:
+    """Write a row a script: its characters, and by tokenizer the characters of a token."""
+    yield ("script", "chars", *names)
+    for script, n_chars, _, n_tokens in found:
+        yield (script, f"{n_chars:,}", *(ratio(n_chars / n if n else None) for n in n_tokens))

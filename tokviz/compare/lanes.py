@@ -6,17 +6,20 @@ has now, whose text and tokens never change.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.compare.boundaries import Comparison, Disagreement, differing
-from tokviz.compare.side import Side, marks_of
+from tokviz.compare.side import Side, borders_of, marks_of
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
+from tokviz.places import place_words, short_name
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -25,6 +28,8 @@ _MOST_FOLLOWED = 64 * 1024
 """A change of more characters than this is better taken up by a new document, in a thread."""
 _FIRST_LOOK, _LAST_LOOK = 4096, 1024 * 1024
 """Bytes that are searched in one go: at first, and at most."""
+_COUNTED = 256 * 1024
+"""Bytes that are searched in one go where all disagreements are wanted: others have their turn."""
 _MOST_WINDOW = 4 * 1024 * 1024
 """Bytes around a disagreement that are tokenized again, at most, to find its cause."""
 
@@ -59,6 +64,35 @@ class Lane:
             self.document.edit(start, old_end - start, live.text_in(start, new_end))
         self._revision = live.revision
         return True
+
+
+MOST_OTHERS = 3
+"""So many tokenizers are compared with the one in use."""
+
+
+@dataclass(eq=False)
+class Other:
+    """A tokenizer that is compared with the one in use.
+
+    Attributes:
+        source: What loads it.
+        tokenizer: The tokenizer, None until it is loaded.
+        lane: The text in it, None until that is made.
+        error: Why it cannot be loaded.
+        asked: Counts the lanes that were asked for: the last one counts.
+    """
+
+    source: str
+    tokenizer: Tokenizer | None = None
+    lane: Lane | None = None
+    error: str = ""
+    asked: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call it, safe to show."""
+        tokenizer = self.tokenizer
+        return place_words(self.source)[0] if tokenizer is None else short_name(tokenizer.name)
 
 
 class Track:
@@ -100,6 +134,7 @@ class Track:
 
         tokenizer = self.tokenizer
         specials = np.fromiter(tokenizer.special_tokens.values(), np.int64)
+        lowest = min(tokenizer.special_tokens.values(), default=1 << 62)
         ids: list[int] = []
         ends = [np.empty(0, np.int64)]
         marks: set[tuple[int, bool, bytes]] = set()
@@ -113,10 +148,10 @@ class Track:
                 return None
             at = self._starts[number]
             borders = np.array(tokens.borders, np.int64) + at
-            own = np.array(tokens.ids, np.int64)
-            special = np.isin(own, specials)
-            told = np.ones_like(special) if tokens.changed else special
-            if told.any():
+            if tokens.changed or max(tokens.ids, default=-1) >= lowest:
+                own = np.array(tokens.ids, np.int64)
+                special = np.isin(own, specials)
+                told = np.ones_like(special) if tokens.changed else special
                 data = bytetext.to_bytes(chunk.text)
                 spans = np.stack([borders[:-1], borders[1:]], axis=1)
                 listed = np.flatnonzero(told).tolist()
@@ -124,8 +159,8 @@ class Track:
             ids += tokens.ids
             ends.append(borders[1:])
         joined = np.concatenate(ends)
-        edges = [self._starts[numbers[0]]], joined, [self._starts[numbers[-1] + 1]]
-        borders = np.unique(np.concatenate(edges))
+        first, last = self._starts[numbers[0]], self._starts[numbers[-1] + 1]
+        borders = borders_of(first, joined, last)
         return Side(tokenizer, ids, joined, borders, np.empty(0, np.int64), frozenset(marks))
 
 
@@ -163,22 +198,56 @@ class _Unknown(Exception):
     """Tokens are not known yet."""
 
 
+def _spans_from(
+    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool], most: int = _LAST_LOOK
+) -> Iterator[tuple[list[list[int]], int]]:
+    """Give the disagreements that start at a byte or behind it, and up to where they are all.
+
+    Raises:
+        _Unknown: If some tokens are not known.
+    """
+    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
+    while at < n_bytes and not cancelled():
+        spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
+        yield [span for span in spans if span[0] >= at], max(at, last)
+        # Where a stretch without a shared border is longer than what was looked at, look at more.
+        at, look = max(at, last), min(look * 4, most) if last > at else look * 4
+
+
 def next_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
 ) -> Found:
     """Find the first disagreement that starts at a byte or behind it. For any thread."""
-    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
-    while at < n_bytes and not cancelled():
-        try:
-            spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
-        except _Unknown:
-            return Found(None, waits=True)
-        found = next((span for span in spans if span[0] >= byte), None)
-        if found is not None:
-            return Found((found[0], found[1]))
-        # Where a stretch without a shared border is longer than what was looked at, look at more.
-        at, look = max(at, last), min(look * 4, _LAST_LOOK) if last > at else look * 4
+    try:
+        for (start, end), *_ in (
+            spans for spans, _ in _spans_from(tracks, byte, cancelled) if spans
+        ):
+            return Found((start, end))
+    except _Unknown:
+        return Found(None, waits=True)
     return Found(None)
+
+
+def all_starts(
+    tracks: Sequence[Track],
+    cancelled: Callable[[], bool] = lambda: False,
+    told: Callable[[float], object] = lambda share: None,
+) -> array[int] | None:
+    """Find where every disagreement starts, ascending; None if some tokens are not known.
+
+    Args:
+        tracks: What is compared.
+        cancelled: Ends it with what is found by then.
+        told: Is told what share of the text is done, now and then.
+    """
+    starts = array("q")
+    try:
+        for spans, end in _spans_from(tracks, 0, cancelled, _COUNTED):
+            starts.extend(start for start, _ in spans)
+            told(end / tracks[0].n_bytes)
+    except _Unknown:
+        return None
+    return starts
 
 
 def previous_span(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from os import PathLike
 
 from tokviz.bpe.run import TrainingRun
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import read_file
 from tokviz.formats.apart import load, load_merges_apart

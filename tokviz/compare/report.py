@@ -11,9 +11,9 @@ greeting cl100k_base 13 3 4.333333333333333
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
 from tokviz.assets import asset_path
@@ -77,6 +77,43 @@ class ReportRow:
         """Give the share by which it takes more tokens than another row, below 0 for fewer."""
         relative = self.relative(base)
         return None if relative is None else relative - 1
+
+
+Group = tuple[ReportRow, ...]
+"""The rows of one text, a row for each tokenizer."""
+
+
+class Report(NamedTuple):
+    """What texts and languages take.
+
+    Attributes:
+        texts: A group a text; the last is the sum of all.
+        languages: The same text in many languages, `PARALLEL_BASE` first.
+    """
+
+    texts: tuple[Group, ...]
+    languages: tuple[Group, ...]
+
+
+def report_on(
+    tokenizers: Sequence[Tokenizer],
+    own: Iterable[Group] = (),
+    told: Callable[[float], object] = lambda share: None,
+) -> Report:
+    """Measure the texts that ship with tokviz.
+
+    Args:
+        tokenizers: The tokenizers.
+        own: What was measured besides.
+        told: Is told what share is done after each text; what it raises ends the work.
+    """
+    items = [*sample_texts(), *parallel_texts().items()]
+    groups = []
+    for number, (name, text) in enumerate(items, 1):
+        groups.append(measured(tokenizers, name, text, False))
+        told(number / len(items))
+    texts = [*groups[: len(SAMPLES)], *own]
+    return Report((*texts, totals(texts, "all texts")), tuple(groups[len(SAMPLES) :]))
 
 
 def compression_report(

@@ -47,9 +47,7 @@ class Side:
 
         story = tokenizer.tokenize_byte_text(text, allowed)
         ends = story.byte_spans[:, 1]
-        # The ends ascend already, which `unique` would take no advantage of.
-        edges = np.concatenate([[0], ends, [bytetext.n_bytes(text)]])
-        borders = edges[np.concatenate([[True], edges[1:] != edges[:-1]])]
+        borders = borders_of(0, ends, bytetext.n_bytes(text))
         altered = tokenizer.remote or tokenizer.changes(text)
         told = np.ones_like(story.special) if altered else story.special
         numbers = np.flatnonzero(told).tolist()
@@ -123,6 +121,16 @@ class Side:
             same &= np.isin(stretches[:, end], other.borders)
         unlike = sorted({place for place, _, _ in self.marks ^ other.marks})
         return same & none_in(stretches, np.array(unlike, np.int64))
+
+
+def borders_of(start: int, ends: Int64s, end: int) -> Int64s:
+    """Give the places of ascending ends, each once, with the start and the end of the text."""
+    import numpy as np
+
+    edges = np.concatenate([[start], ends, [end]])
+    # They ascend already, which `unique` would take no advantage of.
+    borders: Int64s = edges[np.concatenate([[True], edges[1:] != edges[:-1]])]
+    return borders
 
 
 def marks_of(

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.compare.boundaries import Comparison
 from tokviz.compare.merge_sources import Source, open_merges
-from tokviz.compare.text_effect import TextEffect, text_effect
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.why import times
@@ -83,13 +83,15 @@ class MergesDiff:
             return self.a.n_merges
         return self.first_difference.k - 1
 
-    def effect(self, text: str, parse_specials: bool = True) -> TextEffect:
+    def effect(self, text: str, parse_specials: bool = True) -> Comparison:
         """Tell what becomes of byte text.
 
         Raises:
             VocabularyError: If one of the two has no token for a byte of it.
         """
-        return text_effect(self.a, self.b, text, parse_specials)
+        found = Comparison(text, [self.a.tokenizer, self.b.tokenizer], parse_specials)
+        len(found.spans)  # Worked out now: whoever shows them must not wait.
+        return found
 
 
 def diff_merges(a: Source, b: Source) -> MergesDiff:
@@ -125,7 +127,7 @@ def _first_difference(a: Replay, b: Replay) -> int | None:
     tokens = zip(a.tokens, b.tokens, strict=False)
     n_same = next((i for i, (one, other) in enumerate(tokens) if one != other), n_both)
     # The merges of ranks follow from the tokens: recovering them would take seconds.
-    if not (a.is_ranked and b.is_ranked):
+    if not (a.tokenizer.by_ranks and b.tokenizer.by_ranks):
         n_same = next((i for i in range(n_same) if a.merge(i + 1) != b.merge(i + 1)), n_same)
     return None if n_same == a.n_merges == b.n_merges else n_same + 1
 

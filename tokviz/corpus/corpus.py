@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
 from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, looks_binary
+from tokviz.files import input_error, looks_binary, reading
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | Iterable[Path]
@@ -215,10 +215,8 @@ def _size_of(file: str) -> int | None:
     """Give a file's size, None if it is not stored anywhere."""
     if file == STANDARD_INPUT:
         return None
-    try:
+    with reading(file):
         status = os.stat(file)
-    except (OSError, ValueError) as error:
-        raise input_error(file, error) from None
     if stat.S_ISDIR(status.st_mode):
         raise InputFileError(file, "is a folder, not a file")
     return status.st_size if stat.S_ISREG(status.st_mode) else None

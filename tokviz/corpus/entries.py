@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from tokviz.corpus.corpus import files_of_text
 from tokviz.corpus.readers import unpacked
-from tokviz.errors import InputFileError
-from tokviz.files import looks_binary
+from tokviz.errors import InputFileError, OutputFileError
+from tokviz.files import looks_binary, write_file
+from tokviz.folders import state_folder
 from tokviz.listing import cleaned_path
 
 if TYPE_CHECKING:
@@ -62,6 +63,23 @@ class CorpusEntry(NamedTuple):
 def full_source(typed: str) -> str:
     """Turn what was typed, dropped or chosen into a full path or pattern."""
     return os.path.abspath(os.path.expanduser(cleaned_path(typed.strip())))
+
+
+def keep_text(data: bytes | Iterable[bytes], name: str) -> str:
+    """Keep a text that is in no file, so that it can be learned from, and give its path.
+
+    The newest of a name takes the place of the one before.
+
+    Raises:
+        OutputFileError: If it cannot be written.
+    """
+    folder = state_folder() / "texts"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise OutputFileError(folder, error.strerror or str(error)) from None
+    write_file(folder / name, data, private=True)
+    return str(folder / name)
 
 
 def look_at_all(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
+Merge = tuple[bytes, bytes]
+"""The left and the right token of a merge."""
+
 PairRank = Callable[[bytes, bytes], int | None]
 """Gives the rank at which two neighbouring tokens merge, None if they never do."""
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
-from tokviz.errors import TokenIdError
 from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_alikes
 from tokviz.explain.trace import LineageNode, lineage
 
@@ -97,17 +96,10 @@ def entry_of(tok: Tokenizer, token_id: int) -> Entry:
         tok.rank(token_id),
         "special token" if special else kind(token),
         lineage(tok, token_id),
-        _token_or_none(tok, token_id - 1),
-        _token_or_none(tok, token_id + 1),
+        tok.bytes_of(token_id - 1),
+        tok.bytes_of(token_id + 1),
         () if special else tuple(look_alikes(tok, token)),
     )
-
-
-def _token_or_none(tok: Tokenizer, token_id: int) -> bytes | None:
-    try:
-        return tok.token_bytes(token_id)
-    except TokenIdError:
-        return None
 
 
 def place_of(live: LiveDocument, tok: Tokenizer, index: int) -> TokenPlace:

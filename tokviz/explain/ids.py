@@ -82,7 +82,7 @@ class DecodedIds(NamedTuple):
 
 def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
     """Look up what ids stand for, also where some do not exist."""
-    known = {token_id: _token(tokenizer, token_id) for token_id in set(ids)}
+    known = {token_id: tokenizer.bytes_of(token_id) for token_id in set(ids)}
     tokens = tuple(
         IdToken(number, token_id, known[token_id], tokenizer.is_special(token_id))
         for number, token_id in enumerate(ids, 1)
@@ -94,10 +94,3 @@ def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
     error = TokenIdError(first.token_id, tokenizer.name, tokenizer.n_vocab, first.number - 1)
     more = f" {len(missing):,} of the ids have no token." if len(missing) > 1 else ""
     return DecodedIds(tokens, None, sentence(str(error)) + more)
-
-
-def _token(tokenizer: Tokenizer, token_id: int) -> bytes | None:
-    try:
-        return tokenizer.token_bytes(token_id)
-    except TokenIdError:
-        return None

@@ -270,28 +270,20 @@ def _is_word(token: bytes) -> bool:
 
 
 _by_first_byte: WeakKeyDictionary[Tokenizer, dict[int, list[bytes]]] = WeakKeyDictionary()
-_sorted: WeakKeyDictionary[Tokenizer, set[int]] = WeakKeyDictionary()
 _lock = Lock()
 
 
 def _tokens_from(tok: Tokenizer, first: int) -> list[bytes]:
-    """List the ordinary tokens that begin with a byte, sorted.
-
-    Only those that are asked for are sorted: keys wait while many are.
-    """
+    """List the ordinary tokens that begin with a byte, sorted."""
     with _lock:
         groups = _by_first_byte.get(tok)
         if groups is None:
-            groups = defaultdict(list)
-            for token_id, token in tok.vocab.items():
-                if token and not tok.is_special(token_id):
-                    groups[token[0]].append(token)
-            _by_first_byte[tok], _sorted[tok] = groups, set()
-        listed = groups.get(first, [])
-        if first not in _sorted[tok]:
-            listed.sort()
-            _sorted[tok].add(first)
-        return listed
+            groups = _by_first_byte[tok] = defaultdict(list)
+            for token in filter(None, tok.tables.tokens()):
+                groups[token[0]].append(token)
+            for listed in groups.values():  # one by one: keys wait while many are sorted
+                listed.sort()
+        return groups.get(first, [])
 
 
 def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:

@@ -6,11 +6,13 @@ pieces that are too long for a person to read are not taken apart; a note says s
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tokviz import bytetext
+from tokviz.encoding.merging import merge_piece
 from tokviz.sentences import Sentence, said
 
 if TYPE_CHECKING:
@@ -199,37 +201,20 @@ def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
     if len(piece) > MAX_TRACE_BYTES:
         note = f"{len(piece):,} bytes are too many to show step by step"
         return EncodeTrace(piece, (), (), note)
-    steps, tokens = _merge_slowly(tok, piece)
+    steps: list[TraceStep] = []
+    borders = list(range(len(piece) + 1))
+
+    def note_step(middle: int, rank: int) -> None:
+        at = bisect_left(borders, middle)
+        start, end = borders[at - 1], borders[at + 1]
+        del borders[at]
+        steps.append(TraceStep(at - 1, start, piece[start:middle], piece[middle:end], rank))
+
+    tokens = merge_piece(piece, tok.pair_rank, on_merge=note_step)
     if len(tokens) > 1 and _is_looked_up_whole(tok, piece):
         note = "No merges lead there: the whole piece is in the vocabulary and is taken at once."
         return EncodeTrace(piece, (), (piece,), note)
     return EncodeTrace(piece, tuple(steps), tuple(tokens))
-
-
-def _merge_slowly(tok: Tokenizer, piece: bytes) -> tuple[list[TraceStep], list[bytes]]:
-    """Apply the best merge again and again; quadratic, for pieces that people read."""
-    tokens = [piece[at : at + 1] for at in range(len(piece))]
-    never = float("inf")
-
-    def rank_at(position: int) -> float:
-        if not 0 <= position < len(tokens) - 1:
-            return never
-        rank = tok.pair_rank(tokens[position], tokens[position + 1])
-        return never if rank is None else rank
-
-    ranks = [rank_at(position) for position in range(len(tokens))]
-    steps = []
-    while ranks and (lowest := min(ranks)) != never:
-        position = ranks.index(lowest)
-        left, right = tokens[position : position + 2]
-        start = sum(map(len, tokens[:position]))
-        steps.append(TraceStep(position, start, left, right, int(lowest)))
-        tokens[position : position + 2] = [left + right]
-        del ranks[position]
-        ranks[position] = rank_at(position)
-        if position:
-            ranks[position - 1] = rank_at(position - 1)
-    return steps, tokens
 
 
 def _is_looked_up_whole(tok: Tokenizer, piece: bytes) -> bool:

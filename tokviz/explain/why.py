@@ -67,6 +67,7 @@ class Place:
             token of another tokenizer.
         is_point: Whether the token is meant that is at `start`, whatever it is.
         note: What else there is to know about it.
+        cursor: The byte of it at which the cursor is, None where that is not known.
     """
 
     text: str
@@ -79,6 +80,7 @@ class Place:
     id: int | None = None
     is_point: bool = False
     note: str = ""
+    cursor: int | None = None
 
     @property
     def data(self) -> bytes:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from os import fspath
 
 from tokviz import bytetext
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
+from tokviz.encoding.packed import Tables, pack_merges, pack_ranks
 from tokviz.encoding.specials import SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
-from tokviz.formats.packed import pack_merges, pack_ranks
 from tokviz.formats.report import FileFinding, Report, Severity
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -95,26 +95,15 @@ def build(draft: Draft, name: str) -> Tokenizer:
             path = (draft.merges_path if in_merges else None) or draft.path
             raise InputFileError(path, str(finding))
     try:
-        if draft.merges is None:
-            tokenizer = Tokenizer.from_ranks(
-                pack_ranks(draft.tokens),
-                dict(draft.specials),
-                split_pattern=draft.split_pattern,
-                nfc=draft.nfc,
-                name=name,
-            )
-        else:
-            specials = SpecialTokens(dict(draft.specials), draft.late, draft.uncalled)
-            special = {(token_id, text.encode()) for text, token_id in draft.specials}
-            tokenizer = Tokenizer.from_merges(
-                pack_merges(
-                    (token for token in draft.tokens if token not in special), draft.merges
-                ),
-                specials,
-                split_pattern=draft.split_pattern,
-                ignore_merges=draft.ignore_merges,
-                name=name,
-            )
+        specials = SpecialTokens(dict(draft.specials), draft.late, draft.uncalled)
+        tokenizer = Tokenizer.of(
+            _tables(draft),
+            specials,
+            split_pattern=draft.split_pattern,
+            ignore_merges=draft.ignore_merges,
+            nfc=draft.nfc,
+            name=name,
+        )
     except TokvizError as error:
         raise InputFileError(draft.path, str(error)) from None
     about = f"; {draft.about}" if draft.about else ""
@@ -123,6 +112,14 @@ def build(draft: Draft, name: str) -> Tokenizer:
     tokenizer.pattern_doubt = next(guesses, "")
     tokenizer.load_report = Report(fspath(draft.path)).joined(findings)
     return tokenizer
+
+
+def _tables(draft: Draft) -> Tables:
+    if draft.merges is None:
+        return pack_ranks(draft.tokens)
+    special = {(token_id, text.encode()) for text, token_id in draft.specials}
+    ordinary = (token for token in draft.tokens if token not in special)
+    return pack_merges(ordinary, draft.merges)
 
 
 def inspect(draft: Draft) -> list[FileFinding]:

@@ -16,7 +16,7 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
-from tokviz.encoding.merge_list import MergeListModel
+from tokviz.encoding.packed import PackedMerges
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
@@ -25,7 +25,6 @@ from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
-from tokviz.formats.packed import PackedMerges
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
 from tokviz.formats.spelling import Spelling
@@ -77,14 +76,13 @@ class ForeignTokenizer(Tokenizer):
         except JobError as error:
             raise InputFileError(path, f"{error} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
-        ordinary = PackedMerges.none(facts.ordinary)
         self._byte_level = Spelling(content).byte_level
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
         uncalled = [str(token.get("content")) for token in added if not token.get("special")]
         known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
-        self._set(MergeListModel(ordinary, pattern), known, pattern, name)
+        self._set(PackedMerges.none(facts.ordinary), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters

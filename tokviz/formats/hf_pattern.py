@@ -45,10 +45,20 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
     (first, *others) = splits
     if first.get("type") == "Digits" and uses_regex and not others:
         return _digits_then_gpt2(individual=bool(first.get("individual_digits", False)))
-    if first.get("type") == "Split" and not uses_regex and not others:
-        return _split(first, known)
+    if all(step.get("type") == "Split" for step in splits) and not uses_regex:
+        in_one = next((one for one in SPLIT_PATTERNS.values() if splits == split_steps(one)), None)
+        if in_one is not None or not others:
+            return in_one or _split(first, known)
     types = " + ".join(part_types(pre_tokenizer))
     raise NotNativeError(f"its pre-tokenizer splits in several steps ({types})")
+
+
+def split_steps(pattern: SplitPattern) -> list[Json]:
+    """Write a split pattern as the pre-tokenizers that cut text as it does."""
+    return [
+        {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
+        for text in pattern.steps or (pattern.regex,)
+    ]
 
 
 def part_types(part: object) -> list[str]:

@@ -53,7 +53,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             for text, token_id in by_id
         ],
         "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
-        "pre_tokenizer": _pre_tokenizer(tokenizer.split_pattern),
+        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern),
         "post_processor": None,
         "decoder": _BYTE_LEVEL,
         "model": {
@@ -97,12 +97,13 @@ _BYTE_LEVEL = {
 }
 
 
-def _pre_tokenizer(pattern: SplitPattern) -> Json:
+def pre_tokenizer(pattern: SplitPattern) -> Json:
+    """Write a split pattern as the part of a `tokenizer.json` that cuts text as it does."""
+    from tokviz.formats.hf_pattern import split_steps
+
     if pattern.name == "none":
         return _BYTE_LEVEL
-    regex = {"Regex": pattern.regex}
-    split = {"type": "Split", "pattern": regex, "behavior": "Isolated", "invert": False}
-    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
+    return {"type": "Sequence", "pretokenizers": [*split_steps(pattern), _BYTE_LEVEL]}
 
 
 class NeedsLibraryError(InputFileError):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
-from tokviz.formats.packed import PackedRanks
+from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import resolve_name
 
 
@@ -120,7 +120,7 @@ def known_by_content(tokens: Sequence[bytes]) -> Known | None:
     """Find whose vocabulary the tokens are, by rank, for certain."""
     for name, known in _BY_TOKENS.items():
         ranks = PackedRanks(asset_path(f"vocab/{name}"))
-        if ranks.n_tokens == len(tokens) and ranks.tokens() == tokens:
+        if len(ranks.ids()) == len(tokens) and ranks.tokens() == tokens:
             return known
     return None
 

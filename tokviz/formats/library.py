@@ -18,10 +18,10 @@ from tokviz import bytetext
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
+from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import StrPath, read_file
 from tokviz.formats.budget import Budget, budget
-from tokviz.formats.packed import PackedRanks
 from tokviz.formats.shipping import received, to_ranks
 from tokviz.json_file import MAX_JSON_BYTES
 

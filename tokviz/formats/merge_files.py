@@ -22,12 +22,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import fspath
 
-from tokviz.encoding.model import Merge
-from tokviz.encoding.specials import SpecialTokens
+from tokviz.encoding.merging import Merge
+from tokviz.encoding.packed import pack_merges
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath, decode_utf8, read_file
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.packed import pack_merges
 from tokviz.json_file import parse_json
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -251,7 +250,7 @@ def of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: 
         tokens[left + right] = None
     packed = pack_merges(enumerate(tokens), merges)
     pattern = get_split_pattern(split_pattern)
-    return Tokenizer.from_merges(packed, SpecialTokens({}), split_pattern=pattern, name=name)
+    return Tokenizer.of(packed, split_pattern=pattern, name=name)
 
 
 def load_merges(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:

@@ -13,7 +13,7 @@ The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
 
 from __future__ import annotations
 
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import FormatError, InputFileError, PatternError
 from tokviz.files import StrPath, decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, Draft

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tokviz.encoding.merging import merge_piece
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge, merge_piece
 from tokviz.tokenizer import Tokenizer
 
 

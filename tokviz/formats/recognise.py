@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, input_error, looks_binary
+from tokviz.files import StrPath, looks_binary, reading
 from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
 from tokviz.json_file import parse_json, read_json
@@ -84,13 +84,11 @@ def find(path: StrPath) -> Found:
 
 
 def _head(place: Path, path: StrPath) -> bytes:
-    try:
+    with reading(path):
         if place.exists() and not place.is_file():
             raise InputFileError(path, "is not an ordinary file")
         with open(place, "rb") as file:
             return file.read(_HEAD_BYTES)
-    except (OSError, ValueError) as error:
-        raise input_error(path, error) from None
 
 
 def _kind_of(head: bytes, path: StrPath) -> Kind:
@@ -310,7 +308,5 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
 
 
 def _names(folder: Path, path: StrPath) -> list[str]:
-    try:
+    with reading(path):
         return sorted(entry.name for entry in folder.iterdir())[:10_000]
-    except OSError as error:
-        raise input_error(path, error) from None

@@ -11,9 +11,9 @@ from threading import Lock
 from typing import NamedTuple
 
 from tokviz.assets import asset_path
+from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import InputFileError, UnknownTokenizerError
 from tokviz.files import StrPath
-from tokviz.formats.packed import PackedRanks
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -50,7 +50,7 @@ class BuiltinTokenizer(NamedTuple):
 
     def load(self) -> Tokenizer:
         """Make the tokenizer; its tables are built when first needed."""
-        tokenizer = Tokenizer.from_ranks(
+        tokenizer = Tokenizer.of(
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
             split_pattern=self.split_pattern,

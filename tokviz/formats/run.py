@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
-from tokviz.files import StrPath
+from tokviz.files import StrPath, writing
 from tokviz.json_file import read_json
 from tokviz.locks import hold
 from tokviz.pretokenize.patterns import get_split_pattern
@@ -87,15 +87,13 @@ def check_target(folder: StrPath) -> None:
         OutputFileError: If there is a file, or a folder that is neither empty nor a run.
     """
     target = Path(folder)
-    try:
+    with writing(folder):
         if target.is_dir():
             if any(target.iterdir()) and not is_run(target):
                 reason = "is a folder with other content: choose another one, or a new name"
                 raise OutputFileError(folder, reason)
         elif os.path.lexists(target) and not target.is_symlink():
             raise OutputFileError(folder, "is a file, not a folder")
-    except OSError as error:
-        raise OutputFileError(folder, error.strerror or str(error)) from None
 
 
 def load_run_tokenizer(folder: StrPath) -> Tokenizer:

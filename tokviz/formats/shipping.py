@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from tokviz.child.protocol import Body, pack, unpack
+from tokviz.encoding.packed import PackedMerges, PackedRanks, Tables
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.packed import PackedMerges, PackedRanks
 from tokviz.formats.report import FileFinding, Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -88,7 +88,7 @@ def received(sizes: Sequence[int], answers: list[Any]) -> list[bytes]:
 def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     """Take a tokenizer apart that was read from a file and is not `remote`."""
     source = tokenizer.tables
-    tokens = source.tokens if isinstance(source, PackedMerges) else source
+    tokens = source.packed if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
     specials, report = tokenizer.specials, tokenizer.load_report
     parts = of_ranks(tokens) + _of_specials(specials)
@@ -114,25 +114,23 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     data, ids, *tables = parts
     specials = _to_specials(tables[:4])
     del tables[:4]
-    tokens = to_ranks(data, ids)
-    pattern = SplitPattern(*head["pattern"])
+    packed = to_ranks(data, ids)
+    made: Tables = packed
     if tables:
         *numbers, again = tables
         arrays = {
             name: array(code, table)
             for (name, code), table in zip(_MERGE_TABLES.items(), numbers, strict=True)
         }
-        tokenizer = Tokenizer.from_merges(
-            PackedMerges(tokens, **arrays, again=again),
-            specials,
-            split_pattern=pattern,
-            ignore_merges=head["ignore_merges"],
-            name=head["name"],
-        )
-    else:
-        tokenizer = Tokenizer.from_ranks(
-            tokens, specials, split_pattern=pattern, nfc=head["nfc"], name=head["name"]
-        )
+        made = PackedMerges(packed, **arrays, again=again)
+    tokenizer = Tokenizer.of(
+        made,
+        specials,
+        split_pattern=SplitPattern(*head["pattern"]),
+        ignore_merges=head["ignore_merges"],
+        nfc=head["nfc"],
+        name=head["name"],
+    )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
     tokenizer.pattern_doubt = head["doubt"]
     if (report := head["report"]) is not None:

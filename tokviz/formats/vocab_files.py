@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import fspath
 
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters

@@ -34,10 +34,10 @@ from typing import Any
 
 from tokviz.child.limits import allow_cpu, allow_memory
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
+from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import JobError
 from tokviz.files import read_file
 from tokviz.formats.library import NO_WORD
-from tokviz.formats.packed import pack_ranks
 from tokviz.formats.shipping import messages, of_ranks
 from tokviz.formats.spelling import Spelling
 from tokviz.json_file import MAX_JSON_BYTES, parse_json

@@ -12,6 +12,9 @@ changed. Requests:
   done so): where one does, the rest of the word, of the line or (the `most`th time) of the text is
   a gap, and the last answer is `{"stuck": [[offset, reason, beginning]…]}`: where the piece begins
   that takes so long, and its beginning as it is to be shown.
+  With `"start": n` only what is behind a piece that ends there is cut. With `"near": text` and
+  `"at": n` a part of the text is cut in place of it, as if it stood alone, and each answer says
+  `"near": true`: a guess, until the whole is cut.
 - `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
   side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
   start. After the `most`th step that takes too long the rest goes without an answer.
@@ -33,6 +36,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
@@ -89,7 +93,13 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
 
 def _split(request: Body, text: str) -> Iterator[Body]:
     pattern, limit = _prepared(request)
-    steps = split_in_steps(pattern, text, n_chars=_STEP_CHARS, watch=limit.matches)
+    begin, near = request.get("start", 0), request.get("near")
+    watch = partial(limit.matches, start=begin)
+    steps = split_in_steps(pattern, near or text, n_chars=_STEP_CHARS, begin=begin, watch=watch)
+    if near:
+        for body in _pieces(steps):
+            yield {**body, "start": body["start"] + request["at"], "near": True}
+        return
     yield from _pieces(steps)
     if limit.stuck:
         yield {"stuck": _as_shown(limit.stuck, text)}

@@ -42,26 +42,33 @@ class SplitClient(JobClient):
         self._on_done = on_done
         self._on_error = on_error
 
-    def split(self, regex: str, chunks: Sequence[str]) -> int:
+    def split(
+        self,
+        regex: str,
+        chunks: Sequence[str],
+        *,
+        near: tuple[int, str] | None = None,
+        start: int = 0,
+    ) -> int:
         """Split a text in place of any other splitting that goes on.
 
         Args:
             regex: The regex.
             chunks: The text in chunks; not to be changed any more. Chunks that did not change
                 since the last call should be the same objects.
+            near: A part of the text that is cut first, by itself, and where it begins.
+            start: Where a piece ends behind which to begin, so that work can go on.
 
         Returns:
             The run id.
         """
+        body = {"do": "split", "regex": regex, "seconds": self._seconds, "most": MOST_TOLERATED}
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if near is not None:
+                yield {**body, "at": near[0], "near": near[1]}
             yield from _text_requests(memory, chunks)
-            yield {
-                "do": "split",
-                "regex": regex,
-                "seconds": self._seconds,
-                "most": MOST_TOLERATED,
-            }
+            yield {**body, "start": start}
 
         def on_error(run: int, error: TokvizError) -> None:
             self._on_error(run, _as_pattern_error(regex, error))

@@ -29,6 +29,7 @@ class SplitPart:
         gaps: Indexes (within this part) of pieces that the regex did not match, ascending.
         n_zero_width: Matches without any character.
         slow: An error for each piece on which the regex took too long: each became a gap.
+        near: Whether only a part of the text was looked at, so that it is a guess.
     """
 
     start: int
@@ -36,6 +37,7 @@ class SplitPart:
     gaps: tuple[int, ...]
     n_zero_width: int
     slow: tuple[PatternError, ...] = ()
+    near: bool = False
 
     @classmethod
     def from_answer(cls, regex: str, body: Body) -> SplitPart:
@@ -47,7 +49,8 @@ class SplitPart:
             ]
             return cls(slow[0].place or 0, array("I"), (), 0, tuple(slow))
         ends = unpack_numbers(body["ends"])
-        return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"])
+        near = body.get("near", False)
+        return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
 
 
 @dataclass(slots=True)

@@ -71,12 +71,14 @@ class StepLimit:
             finally:
                 self._is_in_step = False
 
-    def matches(self, pattern: Pattern[str], text: str) -> Iterator[tuple[int, int] | None]:
-        """Give the spans of matches, and go on behind stretches that take too long.
+    def matches(
+        self, pattern: Pattern[str], text: str, *, start: int = 0
+    ) -> Iterator[tuple[int, int] | None]:
+        """Give the spans of matches from `start` on, and go on behind what takes too long.
 
         See `split_in_steps`.
         """
-        start = restarted = 0
+        restarted = 0
         self._limit = self._seconds + len(text) * _SECONDS_A_CHAR
         if self.stuck:
             self._limit /= _WARNED

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from tokviz.bpe.progress import NewMerge, TrainProgress
+from tokviz.replay.advice import Advice
 
 Record = dict[str, Any]
 
@@ -31,6 +32,8 @@ class TrainRequest(NamedTuple):
         max_doc_chars: The most characters to read of a document; None for all.
         compare: Keep about a hundredth of the text out of the training, at most 1 MB, and see how
             the new tokenizer and well-known ones compress it.
+        advise: The width of an embedding: say besides what other vocabulary sizes would mean for
+            that text; None for no advice. Only with `compare`.
     """
 
     sources: tuple[str, ...]
@@ -46,6 +49,7 @@ class TrainRequest(NamedTuple):
     max_chars: int | None = None
     max_doc_chars: int | None = None
     compare: bool = False
+    advise: int | None = None
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -88,10 +92,22 @@ class HeldOut(NamedTuple):
     Attributes:
         n_bytes: The size of the text.
         bytes_per_token: By the name of the tokenizer; the new one is "new".
+        advice: What other vocabulary sizes would mean for it; None if that was not asked.
     """
 
     n_bytes: int
     bytes_per_token: dict[str, float]
+    advice: Advice | None = None
+
+    def to_json(self) -> Record:
+        """Make it plain values."""
+        return self._asdict() | {"advice": self.advice and self.advice.to_json()}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> HeldOut:
+        """Read what `to_json` wrote."""
+        advice = record["advice"]
+        return cls(**{**record, "advice": advice and Advice.from_json(advice)})
 
 
 class TrainSummary(NamedTuple):
@@ -145,7 +161,7 @@ class TrainSummary(NamedTuple):
         """Make the body of the last answer."""
         return self._asdict() | {
             "longest_token": list(self.longest_token),
-            "held_out": None if self.held_out is None else self.held_out._asdict(),
+            "held_out": self.held_out and self.held_out.to_json(),
         }
 
     @classmethod
@@ -156,6 +172,6 @@ class TrainSummary(NamedTuple):
             **{
                 **record,
                 "longest_token": bytes(record["longest_token"]),
-                "held_out": None if held_out is None else HeldOut(**held_out),
+                "held_out": held_out and HeldOut.from_json(held_out),
             }
         )

@@ -15,6 +15,7 @@ from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.formats.run import check_target
 from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
+from tokviz.replay.advice import advise
 
 if TYPE_CHECKING:
     from tokviz.bpe.progress import Phase, TrainProgress
@@ -103,6 +104,10 @@ class Training:
         if isinstance(self._corpus, HeldOutCorpus) and self._corpus.held_out:
             with self._phase("comparing"):
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
+                width = self._request.advise
+                if width is not None:
+                    advice = advise(self.learned.tokenizer, self._corpus.held_out, width)
+                    self._held_out = self._held_out._replace(advice=advice)
 
     def summary(self) -> TrainSummary:
         """Say what it came to."""

@@ -61,6 +61,7 @@ class Backlog:
         self._done: deque[tuple[Chunk, ChunkTokens]] = deque()
         self._uncounted: deque[ChunkTokens] = deque()
         self._dropped: deque[ChunkTokens] = deque()
+        self._gone: deque[Iterable[Chunk]] = deque()
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
@@ -90,8 +91,15 @@ class Backlog:
         self._waiting.extendleft(chunk for chunk in reversed(chunks) if chunk.n_chars <= LARGE)
         self._waiting.extend(chunk for chunk in chunks if chunk.n_chars > LARGE)
 
+    def release(self, gone: Iterable[Chunk]) -> None:
+        """Let a worker take apart the chunks of another backlog, which takes a while."""
+        self._gone.append(gone)
+
     def work(self) -> bool:
         """Encode chunks that wait, or count one; False if nothing is to do. For a worker."""
+        for chunk in _pop(self._gone) or ():
+            # A chunk and its block know each other: so the garbage collector need not find them.
+            chunk.block = None
         if chunks := self._next():
             found = self._encode_together(chunks) or map(self._encode, chunks)
             for chunk, tokens in zip(chunks, found, strict=True):

@@ -12,11 +12,12 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from threading import Lock
 from typing import NamedTuple
 
 from tokviz.errors import PatternError, TokvizError
 from tokviz.live.backlog import LARGE, Backlog
-from tokviz.live.changes import ChangeLog
+from tokviz.live.changes import Change, ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
 from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.live.hues import edge_hue, paint
@@ -50,12 +51,23 @@ class _Prepared(NamedTuple):
     tail: str
 
 
+class _Reading(NamedTuple):
+    """A text cut for a tokenizer that is about to be used."""
+
+    tokenizer: Tokenizer | None
+    parse_specials: bool
+    revision: int
+    """Which text it is."""
+    cuts: CutRule
+    chunks: ChunkList
+
+
 class ChunkedText:
     """Byte text under edits: what it is, how it changes, and how its tokens become known.
 
     All offsets are characters (code points) of the byte text unless a name says `byte`. Every
-    method is for the one thread that edits and shows the text, but for `encode_pending` and
-    `prepare_edit`.
+    method is for the one thread that edits and shows the text, but for `encode_pending`,
+    `prepare_edit` and `prepare_reading`.
 
     Attributes:
         revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
@@ -87,22 +99,26 @@ class ChunkedText:
         self.revision = 0
         self._backlog: Backlog | None = None
         self._prepared: _Prepared | None = None
+        self._reading: _Reading | None = None
+        self._changing = Lock()
         self.changes = ChangeLog()
         self._chunk_target = chunk_target
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
         self._cuts = cut_rule(tokenizer, parse_specials)
-        self._restart(text)
+        self._chunks = ChunkList(self._cut_around("", text, ""))
+        self._restart(self._chunks)
 
-    def _restart(self, text: str) -> None:
-        """Cut the whole text anew; nothing is known of its tokens."""
-        chunks = self._cut_around("", text, "")
+    def _restart(self, chunks: ChunkList) -> None:
+        """Take another text, or the same cut anew; nothing is known of its tokens."""
         backlog = None
         if self.tokenizer is not None:
             backlog = Backlog(self.tokenizer, self.parse_specials)
             backlog.add(chunks)
-        self._chunks = ChunkList(chunks)
-        self._n_pending_chars = len(text)
+            if chunks is not self._chunks:
+                backlog.release(self._chunks)
+        self._chunks = chunks
+        self._n_pending_chars = self.n_chars
         # Last, because this is what a worker looks at.
         self._backlog = backlog
 
@@ -208,9 +224,11 @@ class ChunkedText:
         Raises:
             UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
         """
-        self._restart(text)
-        self.revision += 1
-        self.changes.restart(self.revision)
+        chunks = ChunkList(self._cut_around("", text, ""))
+        with self._changing:
+            self._restart(chunks)
+            self.revision += 1
+            self.changes.restart(self.revision)
 
     def set_tokenizer(self, tokenizer: Tokenizer | None) -> None:
         """Tokenize by another tokenizer."""
@@ -225,9 +243,32 @@ class ChunkedText:
 
     def _tokenize_anew(self) -> None:
         """Forget all tokens; the text stays the same, and so `changes` has nothing to note."""
-        self._cuts = cut_rule(self.tokenizer, self.parse_specials)
-        self._restart(self.text)
-        self.revision += 1
+        reading, self._reading = self._reading, None
+        wanted = (self.tokenizer, self.parse_specials)
+        change = self.changes.since(reading.revision) if reading else None
+        if reading is None or change is None or reading[:2] != wanted:
+            reading, change = self._read(*wanted), Change(0, 0, 0)
+        inserted = self.text_in(change.start, change.new_end)
+        with self._changing:
+            self._cuts = reading.cuts
+            self._restart(reading.chunks)
+            # What was edited while the reading was prepared.
+            self._replace(change.start, change.old_end - change.start, inserted)
+            self.revision += 1
+
+    def prepare_reading(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
+        """Do what is long about a change of tokenizer, or of `parse_specials`. For any thread."""
+        tokenizer.prepare()
+        self._reading = self._read(tokenizer, parse_specials)
+
+    def _read(self, tokenizer: Tokenizer | None, parse_specials: bool) -> _Reading:
+        """Cut the text as another tokenizer has it. For any thread."""
+        with self._changing:
+            revision, texts = self.revision, self.chunk_texts()
+        cuts = cut_rule(tokenizer, parse_specials)
+        pieces = cuts.split("".join(texts), self._chunk_target)
+        chunks = ChunkList([Chunk(self._parts(piece)) for piece in pieces])
+        return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
         """Replace `n_removed` characters at `offset` by other text.
@@ -245,6 +286,14 @@ class ChunkedText:
         if n_removed == self.n_chars > LARGE:
             self.set_text(inserted)
             return
+        with self._changing:
+            self._replace(offset, n_removed, inserted)
+            self.revision += 1
+            self.changes.note(self.revision, offset, n_removed, len(inserted))
+
+    def _replace(self, offset: int, n_removed: int, inserted: str) -> None:
+        if not n_removed and not inserted:
+            return
         self._take_finished()
         # No chunk border within reach of the edit can be relied on; those further away can.
         first = self._chunks.locate(CHARS, max(offset - self._cuts.reach, 0))
@@ -260,8 +309,6 @@ class ChunkedText:
         self._n_pending_chars -= sum(chunk.n_chars for chunk in old if chunk.tokens is None)
         n_chars = sum(chunk.n_chars for chunk in new)
         self._n_pending_chars += n_chars
-        self.revision += 1
-        self.changes.note(self.revision, offset, n_removed, len(inserted))
         if self._backlog is None:
             return
         self._backlog.drop(old)

@@ -252,7 +252,7 @@ class Chunk:
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[OldTokens, ...] = ()
         self.block: Block[Chunk] | None = None
-        self._starts: dict[Measure, list[int]] = {}
+        self._starts: dict[Measure, list[int]] | None = None
 
     @property
     def text(self) -> str:
@@ -279,6 +279,8 @@ class Chunk:
 
     def _starts_by(self, measure: Measure) -> list[int]:
         """Give the sums over the first 0, 1, 2, … parts."""
+        if self._starts is None:
+            self._starts = {}
         starts = self._starts.get(measure)
         if starts is None:
             starts = self._starts[measure] = list(accumulate(map(measure, self.parts), initial=0))

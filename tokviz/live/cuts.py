@@ -15,7 +15,7 @@ beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` c
 from __future__ import annotations
 
 from tokviz.encoding.specials import Pattern
-from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut
+from tokviz.pretokenize.patterns import CUT_CONTEXT, compiled_cut, run_without_cut
 from tokviz.tokenizer import Tokenizer
 
 ANYWHERE = ""
@@ -88,6 +88,8 @@ class CutRule:
         while at < end:
             # Step by step, since a search lets no other thread have its turn.
             stop = min(at + _SEARCHED_AT_ONCE, end)
+            if at:
+                at = run_without_cut(self._safe_cut, text, at - 1, stop)
             match = search(text, at, stop + CUT_CONTEXT)
             if match is None or match.start() >= stop:
                 at = stop

@@ -5,11 +5,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, count, pairwise, repeat
 from typing import NamedTuple
 
+from tokviz import bytetext
+from tokviz.encoding.specials import SpecialTokens
 from tokviz.live.chunks import Chunk, ChunkTokens, char_starts
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer import Tokenizer
 
 UNKNOWN = -1
 """Index, id and hue of a stretch of text whose tokens are not known yet."""
@@ -148,6 +152,24 @@ def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpa
     if at < end:
         spans.append(unknown_span(at, end))
     return spans
+
+
+@lru_cache(maxsize=8192)
+def starts_within(tokenizer: Tokenizer, piece: str) -> tuple[int, ...]:
+    """Tell at which characters of a piece of byte text, behind its first, tokens begin.
+
+    Whatever pattern cut the piece: the tokenizer's own cuts it no further.
+    """
+    alone = _uncut(tokenizer)
+    ends = accumulate(len(alone.token_bytes(one)) for one in alone.encode_byte_text(piece, False))
+    borders = set(ends)
+    places = accumulate(len(bytetext.to_bytes(char)) for char in piece)
+    return tuple(n for n, place in enumerate(places, 1) if place in borders and n < len(piece))
+
+
+@lru_cache(maxsize=4)
+def _uncut(tokenizer: Tokenizer) -> Tokenizer:
+    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}), nfc=False)
 
 
 def _char_spans(

@@ -7,6 +7,7 @@ r"""The named split patterns, as data.
 | `gpt4o` | see `_GPT4O` below | the same file, `o200k_base` |
 | `llama3` | the same text as `gpt4` | meta-llama/llama3 `llama/tokenizer.py` |
 | `qwen2` | `gpt4` with `\p{N}` for `\p{N}{1,3}` | Qwen2 `tokenizer.json` |
+| `deepseek3` | three in sequence, see `_DEEPSEEK3` below | DeepSeek-V3 `tokenizer.json` |
 | `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
 | `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
 | `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); here lossless: the white space is a piece too |
@@ -49,6 +50,10 @@ class SplitPattern(NamedTuple):
             only, with a limit to every step (see `tokviz.pretokenize.guard`). So it is with every
             regex from a file, the command line or the app. Those of this package, and one that a
             Python program gives to its own `Tokenizer` or `train`, run where they are.
+        title: What to call it in no more than 8 columns, where that is not its name.
+        about: A sentence on what is special about it.
+        steps: The regexes as they were published, where each of several cuts what the one before
+            has cut and `regex` does the same in one go.
     """
 
     name: str
@@ -58,6 +63,9 @@ class SplitPattern(NamedTuple):
     gapless: bool = False
     unicode_of_tiktoken: bool = False
     guarded: bool = False
+    title: str = ""
+    about: str = ""
+    steps: tuple[str, ...] = ()
 
     def compile(self) -> Pattern[str]:
         """Compile the regex, once for every text.
@@ -66,6 +74,12 @@ class SplitPattern(NamedTuple):
             PatternError: If it is no valid regex.
         """
         return compiled_regex(self.regex)
+
+
+def run_without_cut(safe_cut: str, text: str, start: int, end: int) -> int:
+    """Give a place up to which no safe cut matches behind a start, at most `end`."""
+    run = compiled_cut(_UNCUT).match(text, start, end) if safe_cut in _CUTS else None
+    return start + 1 if run is None else run.end()
 
 
 @lru_cache(maxsize=32)
@@ -148,6 +162,31 @@ _GPT4O = (
     r"|\s+(?!\S)"
     r"|\s+"
 )
+_DEEPSEEK3 = (
+    r"\p{N}{1,3}",
+    "[一-龥぀-ゟ゠-ヿ]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+    r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!\S)"
+    r"|\s+",
+)
+# What is Chinese or Japanese and what is not share no piece; the last alternatives on either side
+# take what the third step leaves over.
+_DEEPSEEK3_IN_ONE = (
+    r"\p{N}{1,3}"
+    r"|(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+"
+    r"|(?:(?=@)[\p{P}\p{S}])+"
+    r"|(?:(?=@)[^\p{L}\p{M}\p{P}\p{S}])+(?!(?=@)[\p{L}\p{M}])"
+    r"""|[!"#$%&'()*+,\-./:;<=>?\x40\[\\\]^_`{|}~][A-Za-z]+"""
+    r"|(?:(?!@)[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:(?!@)[\p{L}\p{M}])+"
+    r"| ?(?:(?!@)[\p{P}\p{S}])+[\r\n]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!(?!@)[^\s\p{N}])"
+    r"|\s+"
+    r"|(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])"
+).replace("@", r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]")
 
 # Characters whose class no Unicode version has ever changed.
 _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
@@ -168,45 +207,87 @@ _CUT_GPT = (
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
     ")"
 )
+_UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
+"""Inside such a run no safe cut matches; one finds its end in a tenth of the time."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
+_CUTS = (_CUT_GPT, _CUT_WHITESPACE)
 
 
-def _gpt_like(name: str, regex_text: str, source: str) -> SplitPattern:
-    return SplitPattern(name, regex_text, source, _CUT_GPT, gapless=True, unicode_of_tiktoken=True)
+def _gpt_like(
+    name: str, title: str, regex_text: str, source: str, about: str, *steps: str
+) -> SplitPattern:
+    return SplitPattern(
+        name, regex_text, source, _CUT_GPT, True, True, title=title, about=about, steps=steps
+    )
 
 
 SPLIT_PATTERNS: dict[str, SplitPattern] = {
     pattern.name: pattern
     for pattern in (
-        _gpt_like("gpt2", _GPT2, "openai/gpt-2 src/encoder.py"),
-        _gpt_like("gpt4", _GPT4, "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)"),
-        _gpt_like("gpt4o", _GPT4O, "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)"),
-        _gpt_like("llama3", _GPT4, "meta-llama/llama3 llama/tokenizer.py"),
-        _gpt_like("qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json"),
         _gpt_like(
-            "nanochat",
-            _GPT4.replace("{1,3}", "{1,2}"),
-            "karpathy/nanochat nanochat/tokenizer.py",
+            "gpt2", "GPT-2", _GPT2, "openai/gpt-2 src/encoder.py",
+            "Words, numbers and punctuation take the space before them; numbers have any length.",
         ),
-        _gpt_like("cs336", _CS336, "Stanford CS336 assignment 1"),
-        SplitPattern(
-            "whitespace",
-            r"\S+|\s+",
-            "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
-            _CUT_WHITESPACE,
-            gapless=True,
-            unicode_of_tiktoken=True,
+        _gpt_like(
+            "gpt4", "GPT-4", _GPT4, "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)",
+            "Three digits at most; contractions in capitals too; line ends go with punctuation.",
+        ),
+        _gpt_like(
+            "gpt4o", "GPT-4o", _GPT4O, "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)",
+            "As GPT-4, but camelCase is cut at its capitals, and marks belong to words.",
+        ),
+        _gpt_like(
+            "llama3", "Llama 3", _GPT4, "meta-llama/llama3 llama/tokenizer.py",
+            "The same regex as GPT-4's.",
+        ),
+        _gpt_like(
+            "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
+            "As GPT-4, but every digit is a piece of its own.",
+        ),
+        _gpt_like(
+            "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",
+            "Cuts out digits by threes, then Chinese and Japanese, then the words in between.",
+            *_DEEPSEEK3,
+        ),
+        _gpt_like(
+            "nanochat", "", _GPT4.replace("{1,3}", "{1,2}"), "karpathy/nanochat",
+            "As GPT-4, but two digits at most: that saves tokens in a small vocabulary.",
+        ),
+        _gpt_like(
+            "cs336", "CS336", _CS336, "Stanford CS336 assignment 1",
+            "As GPT-2, with its contractions written as one group.",
         ),
         SplitPattern(
-            "none",
-            r"[\s\S]+",
-            "the whole text is one piece",
-            gapless=True,
-            unicode_of_tiktoken=True,
+            "whitespace", r"\S+|\s+", "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
+            _CUT_WHITESPACE, gapless=True, unicode_of_tiktoken=True, title="words",
+            about="Whatever stands between white space is one piece, and so is the white space.",
+        ),
+        SplitPattern(
+            "none", r"[\s\S]+", "no split at all", gapless=True, unicode_of_tiktoken=True,
+            about="The whole text is one piece: merges go across words.",
         ),
     )
-}
+}  # fmt: skip
 """Every named split pattern by name."""
+
+STARTERS = (
+    (r"\w+|\s+|[^\w\s]+", "Words, white space and punctuation, each by itself."),
+    (r" ?\w+|\s+|[^\w\s]", "Words with the space before them; every sign by itself."),
+    (r" ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+", "As GPT-2, but digits one by one."),
+    (
+        r" ?\p{L}+|\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))| ?[^\s\p{L}\p{N}]+|\s+",
+        "Digits by threes from the right, as one says numbers: 1 234 567.",
+    ),
+    (
+        r" ?\p{Lu}?\p{Ll}+| ?\p{Lu}+(?!\p{Ll})|\p{L}|\p{N}+|_+| ?[^\w\s]+|\s+",
+        "The parts of camelCase and snake_case names.",
+    ),
+    (r"\n+|[ \t]+(?=\S)|[^\n]+?(?=\n|$|[ \t])|\s", "For code: indentation and blanks apart."),
+    (r"[^\n]*\n|[^\n]+", "Whole lines."),
+    (r"[^.!?]*[.!?]+\s*|[^.!?]+", "Sentences, as far as a full stop tells."),
+    (r"\X", "Every character as a reader sees it: marks and emoji stay together."),
+)
+"""Regexes to begin one's own with, each with a sentence about it."""
 
 _ALIASES = {"cl100k": "gpt4", "cl100k_base": "gpt4", "o200k": "gpt4o", "o200k_base": "gpt4o"}
 

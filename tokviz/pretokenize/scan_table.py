@@ -40,6 +40,8 @@ _FLAGS = {
     "M": MARK,
     "N": NUMBER,
     "White_Space": SPACE,
+    "P": SYMBOL,
+    "S": SYMBOL,
 }
 
 

@@ -141,6 +141,7 @@ def split_in_steps(
     text: str,
     *,
     n_chars: int = 65_536,
+    begin: int = 0,
     watch: Callable[[Pattern[str], str], Iterator[tuple[int, int] | None]] | None = None,
 ) -> Iterator[SplitProgress]:
     """Cut text into pieces, here and now, and report after every `n_chars` characters or so.
@@ -151,6 +152,8 @@ def split_in_steps(
         pattern: The split pattern.
         text: Any text.
         n_chars: How often to report.
+        begin: The character to begin at: where a piece of this very text ends. `watch` begins there
+            by itself.
         watch: Gives the spans of the matches in place of `finditer`; it may leave some out, and
             give None to have a report of what there is.
 
@@ -161,10 +164,10 @@ def split_in_steps(
     ends: array[int] = array("q")
     gaps: list[int] = []
     n_zero_width = 0
-    start = position = reported = 0
+    start = position = reported = begin
     try:
         find = pattern.compile()
-        for span in map(_SPAN, find.finditer(seen)) if watch is None else watch(find, seen):
+        for span in map(_SPAN, find.finditer(seen, begin)) if watch is None else watch(find, seen):
             if span is None:
                 yield SplitProgress(start, ends, tuple(gaps), n_zero_width)
                 start, ends, gaps, n_zero_width = position, array("q"), [], 0

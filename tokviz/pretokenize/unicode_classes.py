@@ -24,10 +24,12 @@ CLASSES: dict[str, str] = {
     "M": "\u0301",
     "N": "٣",
     "White_Space": "\u2003",
+    "P": "§",
+    "S": "¤",
 }
 """The classes that the split patterns tell apart, each with a stand-in that no pattern names."""
 
-OTHER = "§"
+OTHER = "\ue000"
 """Stand-in for a character of none of the classes."""
 
 N_CODE_POINTS = 0x110000

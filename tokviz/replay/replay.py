@@ -19,15 +19,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
-from tokviz.bpe.ties import get_tie_break
+from tokviz.bpe.ties import TIE_BREAKS, TokenPair, get_tie_break
 from tokviz.child.runner import JobDroppedError
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_builtin
@@ -36,10 +37,14 @@ from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_co
 from tokviz.replay.pairs import TieOrder
 from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
 from tokviz.replay.text import ReplayText, TextTimes
-from tokviz.replay.why import MergeReason, why_merged
+from tokviz.replay.why import MergeReason, Term, arithmetic, other_rules, why_merged
+from tokviz.sentences import Sentence
 from tokviz.tokenizer import Tokenizer
 
 Source = str | PathLike[str] | TrainingRun | Tokenizer
+
+N_TERMS = 4
+"""Pieces that are named as those a count comes from."""
 
 TINY_CORPUS_BYTES = 2_000
 """Up to so many bytes of different pieces a corpus fits on a screen."""
@@ -74,7 +79,6 @@ class Replay:
         tokenizer: The tokenizer.
         n_merges: The number of merges; they are numbered from 1.
         run: The training; None for a vocabulary without one.
-        is_ranked: Whether the merges are those of ranks: then they follow from the tokens alone.
     """
 
     def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
@@ -92,14 +96,12 @@ class Replay:
                 f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
                 "choose a training, or a tokenizer with which tokviz itself encodes"
             )
-        by_rank = tokenizer.tokens_by_rank()
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
-        elif by_rank is not None:
-            self._steps = RankedSteps(tokenizer, by_rank)
+        elif tokenizer.by_ranks:
+            self._steps = RankedSteps(tokenizer)
         else:
             self._steps = ListedSteps(tokenizer)
-        self.is_ranked = by_rank is not None
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None
@@ -210,6 +212,30 @@ class Replay:
         """Say why merge k happened when it did."""
         return why_merged(self.step(k), self.tie_break)
 
+    def details(self, k: int) -> tuple[Sentence, ...]:
+        """Say how the count of merge k comes about, and what other rules would have merged.
+
+        Takes a moment for a large corpus. Empty without counts.
+        """
+        step, run = self.step(k), self.run
+        if run is None or step.count is None:
+            return ()
+        before, wanted = self.state(k - 1), (step.left_id, step.right_id)
+        pieces = before.pieces_of_next(N_TERMS)
+        terms = [
+            Term(piece.data, piece.count, sum(pair == wanted for pair in pairwise(piece.ids)))
+            for piece in pieces
+        ]
+        others = {}
+        if step.n_tied is not None and step.n_tied > 1:
+            for name in TIE_BREAKS:
+                best = before.top_pairs(1, name)[0]
+                others[name] = TokenPair(best.left_id, best.right_id, best.left, best.right)
+        # Of whole documents only a part is known, and they would be no term to be read.
+        is_known = not any(piece.start or piece.is_cut for piece in pieces)
+        sums = [arithmetic(step.count, terms)] if is_known else []
+        return *sums, *other_rules(step.pair, others)
+
     def find(self, query: str) -> Iterator[int]:
         """Find merges by their token's text or by their number.
 
@@ -225,11 +251,13 @@ class Replay:
             number = ""
         if query.startswith("#") and query[1:].isdigit():
             return
-        wanted = bytetext.to_bytes(bytetext.as_byte_text(query))
-        if not wanted:
-            return
-        tokens = self._steps.tokens
-        found = [k for k, token in enumerate(tokens, 1) if wanted in token]
+        tokens, found, wanted = self._steps.tokens, list[int](), b""
+        # A space may be typed as it is displayed.
+        for typed in dict.fromkeys((query, query.replace("·", " "))):
+            wanted = bytetext.to_bytes(bytetext.as_byte_text(typed))
+            found = [k for k, token in enumerate(tokens, 1) if wanted and wanted in token]
+            if found:
+                break
         exact = [k for k in found if tokens[k - 1] == wanted]
         spaced = [k for k in found if tokens[k - 1] == b" " + wanted]
         first = [int(number)] if number else []

@@ -14,6 +14,7 @@ class ReplayRequest:
         source: A run folder, the name of a built-in tokenizer, or a file that holds a tokenizer.
         at: The number of merges to show first; None leaves it to the screen.
         text: A text to show as it is tokenized after so many merges (byte text); None for none.
+        lesson: The name of the lesson that it is; empty for none.
         other: What to compare it with: a source too, or a file of merges; None for nothing.
     """
 
@@ -23,3 +24,4 @@ class ReplayRequest:
     at: int | None = None
     text: str | None = None
     other: str | None = None
+    lesson: str = ""

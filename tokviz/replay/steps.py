@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokviz.bpe.history import TrainingHistory
-    from tokviz.encoding.model import Merge
+    from tokviz.encoding.merging import Merge
     from tokviz.tokenizer import Tokenizer
 
 
@@ -172,11 +172,12 @@ class RankedSteps:
     is known at once, while recovering all of them takes seconds.
     """
 
-    def __init__(self, tokenizer: Tokenizer, tokens_by_rank: Sequence[bytes]) -> None:
-        """Take a tokenizer and its tokens; a token's id is its rank."""
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Take a tokenizer whose tokens' ids are their ranks."""
         self._tokenizer = tokenizer
-        self._ranks = [rank for rank, token in enumerate(tokens_by_rank) if len(token) > 1]
-        self.tokens: Sequence[bytes] = [token for token in tokens_by_rank if len(token) > 1]
+        tables = tokenizer.tables
+        merged = {i: t for i, t in zip(tables.ids(), tables.tokens(), strict=True) if len(t) > 1}
+        self._ranks, self.tokens = list(merged), list(merged.values())
         self.n_merges = len(self.tokens)
 
     def merge(self, k: int) -> Merge | None:

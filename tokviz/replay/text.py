@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
     Int64s = npt.NDArray[np.int64]
+
+_KEPT_PIECES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,19 +156,13 @@ class _Places:
 
 
 class TextTimes:
-    """Prepares texts.
-
-    What happens inside a token does not depend on what is around it. So the final tokens, which
-    come from the tokenizer itself, and the times inside each of them, which are worked out once,
-    give the times of a text. Only where a vocabulary's ranks are out of order are the pieces of the
-    text taken one by one.
-    """
+    """Prepares texts, piece by piece; those that come again are known."""
 
     def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
         """Take the tokenizer and its merges."""
         self._tokenizer = tokenizer
         self._steps = steps
-        self._of_token: dict[int, JoinTimes] = {}
+        self._times_of = lru_cache(_KEPT_PIECES)(self._piece_times)
 
     @cached_property
     def _table(self) -> TokenTable:
@@ -178,67 +175,28 @@ class TextTimes:
         Raises:
             VocabularyError: If the text holds a byte for which the vocabulary has no token.
         """
+        import numpy as np
+
         text = self._tokenizer.normalized(text, parse_specials)
         data = bytetext.to_bytes(text)
-        ids = self._tokenizer.encode_byte_text(text, parse_specials)
-        places = self._by_tokens(ids)
-        if places is None:
-            places = self._by_pieces(text, parse_specials)
+        story = self._tokenizer.tokenize_byte_text(text, parse_specials)
+        starts = story.byte_spans[story.special, 0].tolist()
+        special_ids = dict(zip(starts, compress(story.ids, story.special), strict=True))
+        joined: list[int] = []
+        out_of_order = []
+        for first, last in story.pieces.tolist():
+            joined.append(self._steps.n_merges + 1)
+            if first in special_ids:
+                joined += [0] * (last - first - 1)
+                continue
+            times = self._times_of(data[first:last])
+            joined += times.numbers
+            if not times.in_order:
+                out_of_order.append((first, last))
+        places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
         return ReplayText(text, data, places, self._table)
 
-    def _by_tokens(self, ids: list[int]) -> _Places | None:
-        """Take the times from the final tokens; None if some are not in order."""
-        import numpy as np
-
-        never = self._steps.n_merges + 1
-        joined: list[int] = []
-        special_ids = []
-        for token_id in ids:
-            if self._tokenizer.is_special(token_id):
-                special_ids.append((len(joined), token_id))
-            times = self._of_token.get(token_id) or self._times_inside(token_id)
-            if not times.in_order:
-                return None
-            joined.append(never)
-            joined += times.numbers
-        return _Places(np.array(joined, np.int32), special_ids, [])
-
-    def _times_inside(self, token_id: int) -> JoinTimes:
-        token = self._tokenizer.token_bytes(token_id)
-        if self._tokenizer.is_special(token_id):
-            times = JoinTimes([0] * (len(token) - 1), True)
-        else:
-            times = join_times(token, self._tokenizer.pair_rank, self._steps)
-            if len(token) > 1:
-                made = max(times.numbers)
-                in_order = times.in_order and made <= self._steps.n_merges
-                # Another merge may make the same token earlier: then it is looked up from there on.
-                in_order &= self._number_of_whole(token) in (None, made)
-                times = JoinTimes(times.numbers, in_order)
-        self._of_token[token_id] = times
-        return times
-
-    def _number_of_whole(self, piece: bytes) -> int | None:
-        return number_of_whole(piece, self._tokenizer, self._steps)
-
-    def _by_pieces(self, text: str, parse_specials: bool) -> _Places:
-        """Encode the pieces one by one, as slowly as it is always right."""
-        import numpy as np
-
-        joined: list[int] = []
-        special_ids, out_of_order = [], []
-        specials = self._tokenizer.special_tokens
-        recognised = specials if parse_specials else self._tokenizer.specials.blank
-        for first, last in self._tokenizer.split_byte_text(text, parse_specials):
-            start, piece = len(joined), bytetext.to_bytes(text[first:last])
-            joined.append(self._steps.n_merges + 1)
-            if text[first:last] in recognised:
-                special_ids.append((start, specials[text[first:last]]))
-                joined += [0] * (len(piece) - 1)
-                continue
-            times = join_times(piece, self._tokenizer.pair_rank, self._steps)
-            times = looked_up_whole(times, self._number_of_whole(piece))
-            joined += times.numbers
-            if not times.in_order:
-                out_of_order.append((start, len(joined)))
-        return _Places(np.array(joined, np.int32), special_ids, out_of_order)
+    def _piece_times(self, piece: bytes) -> JoinTimes:
+        times = join_times(piece, self._tokenizer.pair_rank, self._steps)
+        whole = number_of_whole(piece, self._tokenizer, self._steps)
+        return looked_up_whole(times, whole)

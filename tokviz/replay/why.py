@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from tokviz.bpe.ties import get_tie_break
+from tokviz.bpe.ties import TokenPair, get_tie_break
 from tokviz.replay.steps import MergeStep
 from tokviz.sentences import Sentence, said
 
@@ -50,6 +51,59 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     ahead = f" occurs {times(step.count)}, more than any other pair; "
     follows = f" follows with {step.runner_up_count:,}, {step.margin:,} fewer."
     return MergeReason(((*pair, ahead, *step.runner_up.words, follows), *overlaps))
+
+
+class Term(NamedTuple):
+    """What a piece adds to the count of a pair.
+
+    Attributes:
+        piece: Its bytes.
+        n_pieces: How often it occurs in the corpus.
+        n_pairs: How often the pair occurs in it, overlapping occurrences too.
+    """
+
+    piece: bytes
+    n_pieces: int
+    n_pairs: int
+
+
+def arithmetic(total: int, terms: Sequence[Term]) -> Sentence:
+    """Say how a count comes about: "9 = 6 × newest + 3 × widest".
+
+    Args:
+        total: How often the pair occurs.
+        terms: What pieces add to that; the rest of the total comes from others.
+    """
+    words: list[str | bytes] = [f"{total:,} = "]
+    rest = total
+    for term in terms:
+        inside = f"{term.n_pairs} in " if term.n_pairs > 1 else ""
+        words += [f"{term.n_pieces:,} × {inside}", term.piece, " + "]
+        rest -= term.n_pieces * term.n_pairs
+    words[-1] = f" + {rest:,} in other pieces." if rest else "."
+    return tuple(words)
+
+
+def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[Sentence]:
+    """Say which pair other rules for ties would have taken, where it is another one.
+
+    Args:
+        taken: The pair that was merged.
+        others: The pair that each of the other rules takes.
+    """
+    for name, pair in others.items():
+        if pair[:2] != taken[:2]:
+            yield (f"The rule “{name}” would have merged ", *pair.words, ".")
+
+
+def in_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:
+    """Say what a merge does to the user's text, for a vocabulary whose corpus is not known."""
+    if not step.is_reached:
+        return _without_counts(step)
+    if not n_places:
+        return (*step.pair.words, " does not occur in your text at this point.")
+    tokens = f" occurs {times(n_places)} in your text: {n_before:,} → {n_after:,} tokens."
+    return (*step.pair.words, tokens)
 
 
 def _overlaps(step: MergeStep) -> Iterator[Sentence]:

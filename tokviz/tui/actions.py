@@ -136,6 +136,50 @@ def actions(*declarations: Callable[[Method], Method]) -> Callable[[Method], Met
     return declare
 
 
+class Kind(NamedTuple):
+    """One of the things that take turns in a place, such as a panel or a view.
+
+    Attributes:
+        id: Its name.
+        title: Its tab.
+        help: What it shows.
+        keys: The keys that show it.
+    """
+
+    id: str
+    title: str
+    help: str
+    keys: tuple[str, ...] = ()
+
+
+def action_each(
+    kinds: Iterable[Any], title: str, *, call: str, section: str, words: str = ""
+) -> Callable[[Method], Method]:
+    """Declare an action of one method for each of the things that take turns.
+
+    Args:
+        kinds: What there is: a `Kind`, or what has the same attributes and perhaps `words`.
+        title: What the palette and the help call one, such as "{} panel" of its tab.
+        call: The method's name, which takes the id.
+        section: The heading of the help page.
+        words: What people call all of them besides.
+    """
+    return actions(
+        *(
+            action(
+                title.format(kind.title),
+                *kind.keys,
+                section=section,
+                id=f"show_{kind.id}",
+                help=kind.help,
+                call=f"{call}('{kind.id}')",
+                words=getattr(kind, "words", words),
+            )
+            for kind in kinds
+        )
+    )
+
+
 def declared_in(names: Mapping[str, object]) -> list[Action]:
     """List the actions that the body of a class declares, in order."""
     return [found for thing in names.values() for found in getattr(thing, "declared_actions", ())]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from inspect import isawaitable
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -15,7 +16,6 @@ from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
-from textual.command import Provider
 from textual.content import Content
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -82,18 +82,6 @@ def screen_class(screen_id: str) -> type[TokvizScreen]:
     return found
 
 
-def _action_provider() -> type[Provider]:
-    from tokviz.tui.dialogs.action_palette import ActionProvider
-
-    return ActionProvider
-
-
-def _elsewhere_provider() -> type[Provider]:
-    from tokviz.tui.dialogs.action_palette import ElsewhereProvider
-
-    return ElsewhereProvider
-
-
 class TokvizApp(App[None]):
     """See what a tokenizer does."""
 
@@ -103,7 +91,6 @@ class TokvizApp(App[None]):
         "app.tcss",
         "screens/tokens/screen.tcss",
     ]
-    COMMANDS: ClassVar[set[Any]] = {_action_provider, _elsewhere_provider}
     DEFAULT_MODE = SCREENS[0].id
     NOTIFICATION_TIMEOUT = 6
 
@@ -469,10 +456,21 @@ class TokvizApp(App[None]):
     @action("Command palette", "ctrl+p", section="App", bound=False)
     def action_command_palette(self) -> None:
         """Every action by its name."""
-        from tokviz.tui.dialogs.action_palette import ActionPalette
+        from tokviz.tui.dialogs.action_palette import (
+            ActionPalette,
+            Offer,
+            offers_elsewhere,
+            offers_here,
+        )
+
+        async def chosen(offer: Offer | None) -> None:
+            doing = None if offer is None else offer.do()
+            if isawaitable(doing):
+                await doing
 
         if not isinstance(self.screen, ActionPalette):
-            self.push_screen(ActionPalette(placeholder="Action, tokenizer or training"))
+            palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
+            self.push_screen(palette, chosen)
 
     @action(
         "Help",

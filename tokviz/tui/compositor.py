@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from textual._compositor import Compositor, CompositorMap, ReflowResult
+from textual._styles_cache import StylesCache
 from textual.geometry import Size
 from textual.widget import Widget
+
+# Textual keeps the two colours that this works out for a thousand widgets, and so these widgets'
+# drawn lines: those of closed dialogs too. It needs nothing of the widget.
+setattr(StylesCache, "get_inner_outer", classmethod(StylesCache.get_inner_outer))  # noqa: B010
 
 
 class SteadyCompositor(Compositor):

@@ -37,10 +37,6 @@ class WhyWanted(Message):
     """The user asked why the token, or the selection, that is chosen now is as it is."""
 
 
-class SpecialsToggled(Message):
-    """The user asked for the other way of treating special-token text."""
-
-
 class Pasted(Message):
     """Something short was pasted, and stands where it was pasted by now."""
 
@@ -48,18 +44,6 @@ class Pasted(Message):
         """Take the text."""
         super().__init__()
         self.text = text
-
-
-class PricesAsked(Message):
-    """The user asked for the models and what the text costs with them."""
-
-
-class SlowPieceWanted(Message):
-    """The user asked for the next piece on which the split pattern takes too long."""
-
-
-class DecodeWanted(Message):
-    """The user asked to decode the ids that the text consists of."""
 
 
 class CopyRequested(Message):

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual import events
-from textual.command import CommandList
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList
-from textual.worker import WorkerCancelled
+from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import (
-    LONGEST_QUERY,
     ActionPalette,
-    ActionProvider,
-    ElsewhereProvider,
+    offers_elsewhere,
+    offers_here,
+    search,
 )
 from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.dialogs.list_dialog import About
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.train.training import Compiling
 
@@ -43,14 +42,9 @@ def make_app(screen: str = "tokens") -> TokvizApp:
 
 
 async def hits(app: TokvizApp, query: str) -> list[tuple[str, Any]]:
-    """Search, and list titles and commands, the best first."""
-    found = []
-    for kind in (ActionProvider, ElsewhereProvider):
-        provider = kind(app.screen)
-        await provider.startup()
-        found += [hit async for hit in provider.search(query)]
-    found.sort(key=lambda hit: -hit.score)
-    return [(str(hit.text), hit.command) for hit in found]
+    """Search, and list titles and what is done, the best first."""
+    elsewhere = await asyncio.to_thread(lambda: list(offers_elsewhere(app)))
+    return [(offer.title, offer.do) for offer in search(query, offers_here(app), elsewhere)]
 
 
 async def pick(pilot: Pilot[None], query: str, title: str) -> None:
@@ -147,40 +141,37 @@ async def test_what_is_typed_into_the_palette_finds_another_screens_action() -> 
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+p")
-        app.screen.query_one(Input).value = "copy the text"
-        shown = app.screen.query_one(OptionList)
+        palette = app.screen
+        assert isinstance(palette, ActionPalette)
+        palette.query_one(Input).value = "copy the text"
         await until(
-            pilot,
-            lambda: shown.option_count and "Tokens: Copy the" in str(shown.options[0].prompt),
+            pilot, lambda: palette.rows.row and "Tokens: Copy the" in palette.rows.row.title
         )
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "tokens")
 
 
-async def test_letters_of_one_read_are_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each search ends all those before it, so one for each letter would take the square of them.
-    searched: list[str] = []
-    gather = ActionPalette._gather_commands
+async def test_an_enter_right_behind_the_letters_does_what_they_find() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        before = app.theme
+        for key in ("ctrl+p", *"dark", "enter"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: app.theme != before)
+        assert len(app.screen_stack) == 1 and app.session.live.text == "hello"
 
-    def count(palette: ActionPalette, wanted: str) -> object:
-        searched.append(wanted)
-        return gather(palette, wanted)
 
-    monkeypatch.setattr(ActionPalette, "_gather_commands", count)
+async def test_letters_without_end_keep_nobody_waiting() -> None:
     async with make_app().run_test() as pilot:
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ActionPalette))
-        await settle(pilot)
         for letter in "help" * 20:
             pilot.app.post_message(events.Key(letter, letter))
-        await until(pilot, lambda: searched[-1] == "help" * 20)
-        await settle(pilot)
-        assert len(searched) < 20
         field = pilot.app.screen.query_one(Input)
-        for letter in "x" * 99:
-            pilot.app.post_message(events.Key(letter, letter))
-        await settle(pilot)
-        assert len(field.value) == LONGEST_QUERY
+        await until(pilot, lambda: field.value == "help" * 20)
+        await until(
+            pilot, lambda: "Nothing fits." in str(pilot.app.screen.query_one(About).content)
+        )
 
 
 async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:
@@ -190,19 +181,3 @@ async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:
         pilot.app.post_message(events.Paste("he\udc9b931m\x1b[2J\u202elp\nquit"))
         await settle(pilot)
         assert pilot.app.screen.query_one(Input).value == "he931m[2Jlp"
-
-
-async def test_a_search_that_outlives_the_list_of_a_palette_ends_in_silence() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        await pilot.press("ctrl+p")
-        await settle(pilot)
-        palette = app.screen
-        assert isinstance(palette, ActionPalette)
-        palette._component_styles.clear()
-        searching = palette._gather_commands("")
-        palette.dismiss()
-        await palette.query_one(CommandList).remove()
-        with suppress(WorkerCancelled):
-            await searching.wait()

@@ -4,28 +4,35 @@ import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.tui.dialogs.ask_text import Wrong
-from tokviz.tui.dialogs.goto import GotoDialog, GotoLimits, GotoTarget, parse_target
+from tokviz.tui.dialogs.goto import GotoDialog, Numbered, read_place
 
-LIMITS = GotoLimits(n_lines=10, n_tokens=1000, n_bytes=5000)
+
+def kinds(n_tokens: int = 1000) -> list[Numbered]:
+    """List what has numbers; going there only says where."""
+    return [
+        Numbered("", "12 or 12:3", "line", 1, 10, lambda *place: ("line", *place)),
+        Numbered("#", "#12", "token", 0, n_tokens - 1, lambda *place: ("token", *place)),
+        Numbered("@", "@345", "byte", 0, 5000, lambda *place: ("byte", *place)),
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("1", GotoTarget("line", 1)),
-        (" 10 ", GotoTarget("line", 10)),
-        ("3:7", GotoTarget("line", 3, 7)),
-        ("3:", GotoTarget("line", 3)),
-        ("3:0", GotoTarget("line", 3, 1)),
-        ("#0", GotoTarget("token", 0)),
-        ("#999", GotoTarget("token", 999)),
-        ("@1,024", GotoTarget("byte", 1024)),
-        ("@ 5_000", GotoTarget("byte", 5000)),
-        ("@0x1f", GotoTarget("byte", 31)),
+        ("1", ("line", 1, 1)),
+        (" 10 ", ("line", 10, 1)),
+        ("3:7", ("line", 3, 7)),
+        ("3:", ("line", 3, 1)),
+        ("3:0", ("line", 3, 1)),
+        ("#0", ("token", 0, 1)),
+        ("#999", ("token", 999, 1)),
+        ("@1,024", ("byte", 1024, 1)),
+        ("@ 5_000", ("byte", 5000, 1)),
+        ("@0x1f", ("byte", 31, 1)),
     ],
 )
-def test_places_are_read(text: str, target: GotoTarget) -> None:
-    assert parse_target(text, LIMITS) == target
+def test_places_are_read(text: str, target: tuple[str, int, int]) -> None:
+    assert read_place(text, kinds())() == target
 
 
 @pytest.mark.parametrize(
@@ -43,20 +50,24 @@ def test_places_are_read(text: str, target: GotoTarget) -> None:
 )
 def test_anything_else_is_answered_with_what_is_possible(text: str, sentence: str) -> None:
     with pytest.raises(Wrong, match=sentence):
-        parse_target(text, LIMITS)
+        read_place(text, kinds())
 
 
 def test_text_without_tokens_says_so() -> None:
-    with pytest.raises(Wrong, match=r"There is no token yet\."):
-        parse_target("#0", GotoLimits(1, 0, 0))
-    assert parse_target("@0", GotoLimits(1, 0, 0)) == GotoTarget("byte", 0)
+    with pytest.raises(Wrong, match=r"There are no tokens\."):
+        read_place("#0", kinds(n_tokens=0))
+    assert read_place("@0", kinds(n_tokens=0))() == ("byte", 0, 1)
+
+
+def test_a_number_alone_means_the_first_kind_where_none_is_without_a_sign() -> None:
+    assert read_place("7", kinds()[1:])() == ("token", 7, 1)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
 async def test_wrong_place_keeps_the_dialog_open_and_a_right_one_ends_it(
     open_dialog: OpenDialog, size: tuple[int, int]
 ) -> None:
-    async with open_dialog(GotoDialog(LIMITS), size) as pilot:
+    async with open_dialog(GotoDialog(kinds()), size) as pilot:
         await pilot.type("99")
         await pilot.press("enter")
         assert pilot.is_open
@@ -64,4 +75,4 @@ async def test_wrong_place_keeps_the_dialog_open_and_a_right_one_ends_it(
         await pilot.press("backspace")
         assert not pilot.shows("The lines go from")
         await pilot.click_text("Enter")
-        assert pilot.result == GotoTarget("line", 9)
+        assert callable(pilot.result) and pilot.result() == ("line", 9, 1)

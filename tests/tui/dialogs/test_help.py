@@ -8,9 +8,14 @@ from tests.tui.waiting import settle
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.actions import key_label
 from tokviz.tui.app import TokvizApp, actions_on, explained_on, gestures_on
-from tokviz.tui.dialogs.help import HelpDialog, help_content, help_sections
+from tokviz.tui.dialogs.help import Entry, HelpDialog, help_rows, help_sections
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.train.training import Compiling
+
+
+def page_of(sections: dict[str, list[Entry]], width: int) -> str:
+    """Read the page."""
+    return "\n".join("".join(span.text for span in row) for row in help_rows(sections, width))
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
@@ -34,7 +39,7 @@ def test_another_screen_shows_no_actions_of_the_tokens_screen() -> None:
 @pytest.mark.parametrize("width", [12, 18, 36, 70, 91, 92, 120])
 def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
     sections = help_sections(explained_on("tokens"), gestures_on("tokens"))
-    page = help_content(sections, width).plain
+    page = page_of(sections, width)
     assert max(len(line) for line in page.splitlines()) <= width
     for action in explained_on("tokens"):
         for key in action.keys:
@@ -45,7 +50,7 @@ def test_a_long_title_does_not_run_into_what_it_explains() -> None:
     explained = explained_on("tokens")
     long = [found for found in explained if len(found.title) > 35]
     assert long
-    page = help_content(help_sections(explained, ()), 120).plain
+    page = page_of(help_sections(explained, ()), 120)
     for found in long:
         first = found.help.split()[0]
         assert found.title + first not in page

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 
 import pytest
 from textual.pilot import Pilot
@@ -15,6 +17,8 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import figures_by_script
+from tokviz.compare.lanes import Other
+from tokviz.compare.report import measured, report_on, totals
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
@@ -23,8 +27,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.compare import CompareScreen
-from tokviz.tui.screens.compare.choosing import Compared
-from tokviz.tui.screens.compare.state import Other
+from tokviz.tui.screens.lanes import Lanes
 
 TEXT = "I paid 12345 for the unbelievable 🙂 thing.\n\nHELLO SolidGold\n"
 SIZES = [(80, 24), (120, 40), (40, 12), (200, 60)]
@@ -110,6 +113,26 @@ async def test_what_is_typed_on_the_tokens_screen_is_compared() -> None:
         ]
 
 
+async def test_typing_in_between_leads_back_to_the_same_place_and_counts_anew() -> None:
+    app = make_app("the cat sat\n" * 200 + "I paid 12345\n" + "the cat sat\n" * 200)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        await until(pilot, lambda: "1 disagreement. n goes" in card(screen))
+        await pilot.press("n")
+        await settle(pilot)
+        assert "Disagreement 1 of 1." in card(screen)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "tokens")
+        await settle(pilot)
+        await pilot.press(*"9876 ")
+        await pilot.press("alt+q")
+        await until(pilot, lambda: "2 disagreements. n goes" in card(screen))
+        assert any("paid" in line for line in lines(app)), "the place is in view"
+        await pilot.press("p")
+        await settle(pilot)
+        assert "Disagreement 1 of 2." in card(screen)
+
+
 async def test_next_and_previous_go_through_every_disagreement_and_name_its_cause() -> None:
     app = make_app(compared=("gpt2", "o200k_base"))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -117,9 +140,11 @@ async def test_next_and_previous_go_through_every_disagreement_and_name_its_caus
         tokenizers = [tokviz.load(name) for name in ("gpt-4", "gpt2", "o200k_base")]
         found = Comparison(TEXT, tokenizers).disagreements
         spans = []
-        for one in found:
+        await until(pilot, lambda: f"{len(found)} disagreements. n goes to" in card(screen))
+        for number, one in enumerate(found, 1):
             await pilot.press("n")
             await settle(pilot)
+            assert f"Disagreement {number} of {len(found)}. Line" in card(screen)
             spans.append(screen.disagreements.span)
             causes = [cause for reason in one.reasons for cause in reason.causes]
             assert all(f"{cause}:" in card(screen) for cause in causes)
@@ -137,12 +162,12 @@ async def test_next_and_previous_go_through_every_disagreement_and_name_its_caus
 
 
 async def test_the_table_shows_what_drawing_has_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compared, "_encode", lambda self: None)
+    monkeypatch.setattr(Lanes, "_encode", lambda self: None)
     app = make_app(compared=())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await until(pilot, lambda: screen._poll and not screen._poll._active.is_set())
-        screen.compared._add(Other("gpt2"))
+        screen.lanes.add(Other("gpt2"))
         count = Comparison(TEXT, [tokviz.load("gpt2")]).counts[0]
         await until(pilot, lambda: re.search(rf"gpt2 +{count} ", shown(app)))
 
@@ -309,6 +334,75 @@ async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
         await settle(pilot)
         assert screen.views.front == "tokens"
         assert screen.disagreements.span == (6, 10)
+
+
+async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied: list[str] = []
+
+    async def copy(app: object, text: str) -> CopyResult:
+        copied.append(text)
+        return CopyResult("clipboard", "")
+
+    monkeypatch.setattr(clipboard, "copy", copy)
+    app = make_app(compared=("gpt2",))
+    async with app.run_test(size=(100, 40)) as pilot:
+        screen = await show(pilot)
+        await click(pilot, "Report")
+        await until(pilot, lambda: "all texts" in shown(app))
+        await settle(pilot)
+        tokenizers = [tokviz.load("gpt-4"), tokviz.load("gpt2")]
+        own = measured(tokenizers, "your text", TEXT, True)
+        wanted = report_on(tokenizers)
+        everything = totals([own, *wanted.texts[:-1]], "all texts")
+        rows = ["".join(span.text for span in row).split() for row in screen.report_rows.rows]
+        for group in (everything, own, wanted.texts[4]):
+            at = rows.index([*group[0].text.split(), f"{group[0].n_bytes:,}", "bytes"])
+            for row, cells in zip(group, rows[at + 1 : at + 3], strict=True):
+                assert cells[:2] == [row.tokenizer, f"{row.n_tokens:,}"]
+        hindi = next(group for group in wanted.languages if group[0].text == "Hindi")
+        costs = [
+            f"{row.relative(base):.2f}"
+            for row, base in zip(hindi, wanted.languages[0], strict=True)
+        ]
+        assert ["Hindi", *costs] in rows
+        await click(pilot, "JSON")
+        await click(pilot, "Markdown")
+        record, markdown = json.loads(copied[0]), copied[1]
+        assert [text["text"] for text in record["texts"]][:2] == ["your text", "news, English"]
+        assert f"| all texts | {everything[0].n_bytes:,} | {everything[0].n_tokens:,} " in markdown
+        # The base of the table is what the differences are to; fewer tokenizers: a new report.
+        screen.figures.use_base(1)
+        await settle(pilot)
+        assert "difference to gpt2" in shown(app)
+        await pilot.press("x")
+        await settle(pilot)
+        rows = ["".join(span.text for span in row).split() for row in screen.report_rows.rows]
+        assert sum(row[:1] == ["gpt2"] for row in rows) == 0
+        assert ["your", "text", f"{own[0].n_bytes:,}", "bytes"] in rows
+
+
+async def test_escape_ends_the_measuring_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    going, held = Event(), Event()
+
+    def slow(tokenizers: object, told: Callable[[float], object]) -> None:
+        told(0.25)
+        going.set()
+        held.wait(20)
+        told(0.5)
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.report.report_on", slow)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("f2", "f2", "f2")
+        await until(pilot, lambda: going.is_set() and "Measuring, 25%" in shown(app))
+        await pilot.press("escape")
+        held.set()
+        await until(pilot, lambda: screen.views.front == "tokens")
+        await settle(pilot)
+        assert "Measuring, 50%" not in shown(app)
 
 
 async def test_the_vocabulary_view_says_what_it_needs() -> None:

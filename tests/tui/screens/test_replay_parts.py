@@ -12,14 +12,14 @@ from tokviz.replay.replay import Replay
 from tokviz.replay.sources import Source, source_at_hand
 from tokviz.tui.screens.replay.card import (
     card_rows,
-    lineage_rows,
     merge_text,
     paint_candidate,
     paint_merge,
 )
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.opened import draw, open_source, spread
+from tokviz.tui.screens.replay.ladder import draw
+from tokviz.tui.screens.replay.opened import open_source, spread
 from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
@@ -30,7 +30,8 @@ from tokviz.tui.screens.replay.position import (
     frame_on,
 )
 from tokviz.tui.screens.replay.transport import status_items, transport_items
-from tokviz.tui.widgets.flow import Row
+from tokviz.tui.widgets.card_rows import tree_rows
+from tokviz.tui.widgets.flow import Row, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -154,20 +155,37 @@ def test_without_counts_there_is_the_text_alone() -> None:
 
 
 def test_a_tiny_corpus_is_drawn_as_textbooks_do(tiny: Replay) -> None:
-    drawing = draw(tiny)
-    assert drawing is not None
-    token = tiny.tokenizer.token_bytes
-    rows = drawing_rows(drawing.states, Position(3), drawing.steps, token, 60)
-    assert texts(rows) == [
-        "  0  a b a b a b c b",
-        "  1  ab ab ab c b",
-        "  2  abab ab c b",
-        "▸ 3  ababab c b",
+    ladder = draw(tiny)
+    assert ladder is not None
+    assert texts(ladder.rows(Position(3), 60)) == [
+        "  0          a b a b a b c b",
+        "  1  ab      ab ab ab c b",
+        "  2  abab    abab ab c b",
+        "▸ 3  ababab  ababab c b",
     ]
-    rows = drawing_rows(drawing.states, Position(2, False), drawing.steps, token, 60)
-    assert texts(rows)[-1] == "▸ 1  ab ab ab c b"
-    lit = [span.text for span in rows[-1] if span.role in ("left", "right")]
-    assert lit == ["ab", "ab"]
+    rows = ladder.rows(Position(2, False), 60)
+    assert texts(rows)[-1] == "▸ 1  ab      ab ab ab c b"
+    assert [span.text for span in rows[-1] if span.role in ("left", "right")] == ["ab", "ab"]
+    assert [row[0].action for row in rows] == [None, ToMerge(1)]
+
+
+def test_every_word_of_the_ladder_has_a_column_and_separators_have_none() -> None:
+    run = tokviz.train(["low low lower"], 258, split_pattern="whitespace")
+    ladder = draw(Replay.open(run))
+    assert ladder is not None
+    assert texts(ladder.rows(Position(2), 60)) == [
+        "  0       2× l o w   l o w e r",
+        "  1  lo   2× lo w    lo w e r",
+        "▸ 2  low  2× low     low e r",
+    ]
+    narrow = texts(ladder.rows(Position(1), 24))
+    assert narrow == [
+        "  0       2× l o w",
+        "          l o w e r",
+        "▸ 1  lo   2× lo w",
+        "          lo w e r",
+    ]
+    assert all(len(row) <= 12 for row in texts(ladder.rows(Position(2), 12)))
 
 
 def test_every_distinct_piece_is_listed_with_its_count() -> None:
@@ -216,7 +234,7 @@ def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
 def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
     from tokviz.explain.trace import lineage
 
-    rows = texts(lineage_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40))
+    rows = texts(list(tree_rows(lineage(tiny.tokenizer, tiny.step(2).new_id), 40)))
     assert rows == ["abab 257", "└─ ab twice 256", "   ├─ a 97", "   └─ b 98"]
 
 

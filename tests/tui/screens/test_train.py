@@ -20,11 +20,14 @@ from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequ
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
+from tokviz.tui.screens.train.presets import PRESETS
 from tokviz.tui.screens.train.training import Compiling
 from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
@@ -387,7 +390,7 @@ async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book:
         trainers[0].on_report(1, REPORT)
         await pilot.pause()
         text = shown(app)
-        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99 times"):
+        for said in ("Reading", "50 %", "2.0 s left", "2 of 4 merges", "2.00", "t + h", "99×"):
             assert said in text
 
 
@@ -824,3 +827,52 @@ async def test_a_click_on_a_pattern_of_your_own_leads_into_its_field() -> None:
         await pilot.press("a", "+")
         assert screen.query_one("#regex", Input).value == "a+"
         assert screen.query_one("#pattern", Choices).chosen == "custom"
+
+
+async def test_a_preset_fills_the_form_and_its_run_goes_to_chat_with_its_template(
+    trainers: list[FakeTrainer], book: Path, tmp_path: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 50)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        screen.training.enter("form")
+        like = screen.query_one("#like", Choices)
+        like.focus()
+        await pilot.press("right")
+        await settle(pilot)
+        preset = PRESETS["nanochat"]
+        values = screen.form.values
+        assert (values.pattern, values.tie_break, values.special_ids) == (
+            "nanochat", "smallest_id", "last",
+        )  # fmt: skip
+        assert values.vocab_size == "65,536"
+        assert tuple(values.specials.split()) == preset.special_tokens
+        assert "digits in twos" in shown(app)
+
+        run = tmp_path / "chatting"
+        trained = tokviz.train(["hi there"], 270, special_tokens=preset.special_tokens)
+        trained.save(run)
+        screen.training.enter("running")
+        trainers[0].on_done(1, SUMMARY._replace(run_folder=str(run)))
+        await settle(pilot)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: isinstance(app.screen, ChatScreen))
+        await until(pilot, lambda: app.session.tokenizer.name == "chatting")
+        assert app.screen.chat.state.template == "nanochat"
+
+
+async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte() -> None:
+    app = make_app("low\r\nl\udcffow")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.screen.has_begun)
+        await app.run_action("screen.train_on_text")
+        await until(pilot, lambda: isinstance(app.screen, TrainScreen))
+        await until(pilot, lambda: len(app.screen.form.values.corpus) == 1)
+        (entry,) = app.screen.form.values.corpus
+        assert Path(entry.source).read_bytes() == b"low\r\nl\xffow"
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, AskDialog))
+        await pilot.press(*"a/b a/b", "enter")
+        await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
+        typed = Path(app.screen.form.values.corpus[1].source)
+        assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")

@@ -16,7 +16,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 
@@ -313,7 +313,7 @@ async def test_a_token_of_the_text_is_shown_in_the_vocabulary() -> None:
 
 async def test_id_bytes_and_text_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[tuple[str, str]] = []
-    monkeypatch.setattr(Copying, "copy", lambda self, *what: copied.append(what))
+    monkeypatch.setattr(TokvizScreen, "copy", lambda self, *what: copied.append(what))
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await show(pilot)

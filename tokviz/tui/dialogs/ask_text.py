@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from textual import on
@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Hint, field_row, rule
+from tokviz.tui.dialogs.base import Dialog, field_row, rule
 from tokviz.tui.widgets.field import Field
 
 ResultT = TypeVar("ResultT")
@@ -53,7 +53,7 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         self._note = Content(safe(note)) if isinstance(note, str) else note
         self._read = read
         self._field = (value, placeholder)
-        self._verb = verb
+        self.verb = verb
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and what can be typed."""
@@ -61,10 +61,6 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         yield Static(classes="error")
         yield rule()
         yield Static(self._note, classes="note")
-
-    def hints(self) -> Sequence[Hint]:
-        """Say what Enter does."""
-        return [("Enter", self._verb, "choose"), ("Esc", "cancel", "cancel")]
 
     @on(Input.Changed)
     def _changed(self) -> None:

@@ -193,6 +193,8 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
 
     dialog_title = ""
     """What stands in the frame."""
+    verb = "choose"
+    """What Enter does."""
 
     def compose(self) -> ComposeResult:
         """Put the body into the frame."""
@@ -207,7 +209,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
-        return [("Enter", "choose", "choose"), ("Esc", "cancel", "cancel")]
+        return [("Enter", self.verb, "choose"), ("Esc", "cancel", "cancel")]
 
     def show_hints(self) -> None:
         """Show the hints again, which have become others."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tokviz.compare.drift import Drift, DriftSpan
 from tokviz.errors import TokvizError
@@ -16,7 +16,6 @@ from tokviz.explain.stream import StreamStep, stream
 from tokviz.glyphs import safe, token_label
 from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
@@ -78,6 +77,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
     """
 
     dialog_title = "Decode token ids"
+    verb = "put into the text"
 
     def __init__(self, tokenizer: Tokenizer, ids: str = "") -> None:
         """Begin with some ids.
@@ -93,17 +93,10 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the tokens, and their text."""
-        yield field_row(IdField(self._ids, placeholder="15339 1917, or [15339, 1917]"))
-        yield Static(classes="error")
-        yield rule()
-        yield self.rows
-        yield rule()
+        field = IdField(self._ids, placeholder="15339 1917, or [15339, 1917]")
+        yield from self.compose_search(field)
         yield About(id="all")
         yield About(id="step")
-
-    def hints(self) -> Sequence[Hint]:
-        """Say that the text is put in."""
-        return [("Enter", "put into the text", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Say whose ids they are, and decode those that it begins with."""

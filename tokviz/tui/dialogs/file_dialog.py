@@ -103,7 +103,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         super().__init__(paint_entry, "entries")
         self.dialog_title = title
         self._placeholder = placeholder
-        self._verb = verb
+        self.verb = verb
         self._offers = offers
         self.folder = (folder or FileDialog.last_folder or Path.cwd()).absolute()
         self._text = text
@@ -128,7 +128,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
         return [
-            ("Enter", self._verb, "choose"),
+            ("Enter", self.verb, "choose"),
             ("Esc", "cancel", "cancel"),
             *([self._offers] if self._offers else []),
             # The mouse has no other way to this, so it is the last to be left out.

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from tokviz.tui.actions import Action, Gesture, keys_label
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
+from tokviz.tui.widgets.flow import Row, Span
 
 _KEYS_WIDTH = 19
 _TITLE_WIDTH = 34
@@ -43,16 +41,15 @@ def help_sections(actions: Iterable[Action], gestures: Iterable[Gesture]) -> dic
     return sections
 
 
-def help_content(sections: dict[str, list[Entry]], width: int) -> Content:
+def help_rows(sections: dict[str, list[Entry]], width: int) -> list[Row]:
     """Lay the help page out for a width in cells."""
-    parts: list[Content] = []
+    rows: list[Row] = []
     for heading, entries in sections.items():
-        parts += (Content.styled(line, "bold $text-accent") for line in _wrapped(heading, width))
+        rows += [(Span(line, "heading"),) for line in _wrapped(heading, width)]
         for entry in entries:
-            parts += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
-        parts.append(Content(""))
-    parts += [Content.assemble((line, "$text-muted")) for line in _wrapped(_CLOSING, width)]
-    return Content("\n").join(parts)
+            rows += _wide(entry, width) if width >= _WIDE else _narrow(entry, width)
+        rows.append(())
+    return rows + [(Span(line, "dim"),) for line in _wrapped(_CLOSING, width)]
 
 
 _CLOSING = (
@@ -63,35 +60,28 @@ _CLOSING = (
 )
 
 
-def _wide(entry: Entry, width: int) -> Iterable[Content]:
+def _wide(entry: Entry, width: int) -> Iterator[Row]:
     """Draw an entry as three columns."""
     column = _KEYS_WIDTH + _TITLE_WIDTH
     rows = _wrapped(entry.help, width - column - 2)
     columns = (_key_rows(entry.keys), _wrapped(entry.title, _TITLE_WIDTH - 1), rows)
     for keys, title, line in zip_longest(*columns, fillvalue=""):
-        yield Content.assemble(
-            "  ",
-            (keys.ljust(_KEYS_WIDTH), "$text-accent"),
-            title.ljust(_TITLE_WIDTH),
-            (line, "$text-muted"),
-        )
+        keys, title = f"  {keys:<{_KEYS_WIDTH}}", title.ljust(_TITLE_WIDTH)
+        yield (Span(keys, "link"), Span(title), Span(line, "dim"))
 
 
-def _narrow(entry: Entry, width: int) -> Iterable[Content]:
+def _narrow(entry: Entry, width: int) -> Iterator[Row]:
     """Draw an entry as a title with its keys, the explanation below it."""
     keys = f"  {entry.keys}" if entry.keys else ""
     if len(entry.title) + len(keys) <= width:
         gap = " " * (width - len(entry.title) - len(keys))
-        yield Content.assemble(entry.title, gap, (keys, "$text-accent"))
+        yield (Span(entry.title + gap), Span(keys, "link"))
     else:
-        yield from (Content(line) for line in _wrapped(entry.title, width))
+        yield from ((Span(line),) for line in _wrapped(entry.title, width))
         if keys:
-            yield from (
-                Content.assemble((f"  {row}", "$text-accent"))
-                for row in _key_rows(entry.keys, width - 2)
-            )
+            yield from ((Span(f"  {row}", "link"),) for row in _key_rows(entry.keys, width - 2))
     for line in _wrapped(entry.help, width - 2):
-        yield Content.assemble("  ", (line, "$text-muted"))
+        yield (Span(f"  {line}", "dim"),)
 
 
 def _key_rows(keys: str, width: int = _KEYS_WIDTH - 1) -> list[str]:
@@ -114,38 +104,24 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(8, width))
 
 
-class HelpDialog(Dialog[None]):
+class HelpDialog(PageDialog):
     """Shows the keys, panels and mouse of a screen."""
 
     DEFAULT_CSS = """
-    HelpDialog {
-        #dialog { width: 124; }
-        #page { height: 1fr; scrollbar-size-vertical: 1; }
-        #help-text { height: auto; width: 1fr; }
-    }
+    HelpDialog #dialog { width: 124; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,question_mark,f1,enter", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,f1", "cancel", show=False)]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
         """Take what can be done, by keys and by the mouse."""
         super().__init__()
         self.dialog_title = "Help"
         self._sections = help_sections(actions, gestures)
-        self._width = 0
 
-    def compose_body(self) -> ComposeResult:
-        """Yield the page."""
-        with VerticalScroll(id="page", can_focus=False):
-            yield Static(id="help-text")
+    def on_mount(self) -> None:
+        """Show the page."""
+        self.view.show(partial(help_rows, self._sections))
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -159,28 +135,3 @@ class HelpDialog(Dialog[None]):
     def wanted_height(self) -> int:
         """Take what the screen has."""
         return 1000
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Lay the page out for the new width."""
-        super().on_resize(event)
-        self.call_after_refresh(self._lay_out)
-
-    def _lay_out(self) -> None:
-        width = self.query_one("#page").scrollable_content_region.width - 2
-        if width > 0 and width != self._width:
-            self._width = width
-            self.query_one("#help-text", Static).update(help_content(self._sections, width))
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by lines."""
-        self.query_one("#page").scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        page = self.query_one("#page")
-        page.scroll_relative(y=step * max(1, page.size.height - 1), animate=False)
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        page = self.query_one("#page")
-        page.scroll_to(y=0 if side < 0 else page.max_scroll_y, animate=False)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tokviz.characters import USEFUL, Character, by_number, search
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.base import Hint, field_row, rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
@@ -23,6 +22,7 @@ class InsertCharacterDialog(ListDialog[str, Character]):
     """Its result is one character, possibly one that no terminal may receive."""
 
     dialog_title = "Insert a character"
+    verb = "insert"
 
     def __init__(self) -> None:
         """Begin with nothing typed."""
@@ -32,15 +32,7 @@ class InsertCharacterDialog(ListDialog[str, Character]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field and the list."""
-        yield field_row(Field(placeholder="U+200B, zwsp, or words of the name"))
-        yield Static(classes="error")
-        yield rule()
-        yield self.rows
-        yield rule()
-
-    def hints(self) -> Sequence[Hint]:
-        """Say that a character is put in."""
-        return [("Enter", "insert", "choose"), *super().hints()[1:]]
+        return self.compose_search(Field(placeholder="U+200B, zwsp, or words of the name"))
 
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Dialog, Hint, field_row, rule
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
 
@@ -40,6 +42,12 @@ class About(Static):
 class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
     """A dialog about the rows of one list, which a subclass yields somewhere in its body."""
 
+    DEFAULT_CSS = """
+    ListDialog {
+        #about { color: $text-muted; }
+        &.-short #about { display: none; }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
 
     def __init__(
@@ -52,6 +60,14 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         """Take the function that draws a row, and the id of the list."""
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
+
+    def compose_search(self, field: Field) -> ComposeResult:
+        """Yield the list between two rules, below a field that searches it and what is wrong."""
+        yield field_row(field)
+        yield Static(classes="error")
+        yield rule()
+        yield self.rows
+        yield rule(id="below")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""

@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.base import field_row, rule
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
@@ -39,9 +38,8 @@ class PickDialog(ListDialog[str, Option]):
 
     DEFAULT_CSS = """
     PickDialog {
-        #about { height: 3; color: $text-muted; }
-        &.-plain #about, &.-plain #about-rule { display: none; }
-        &.-short #about { display: none; }
+        #about { height: 3; }
+        &.-plain #about, &.-plain #below { display: none; }
     }
     """
 
@@ -73,10 +71,7 @@ class PickDialog(ListDialog[str, Option]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and what the highlighted option is."""
-        yield field_row(Field(placeholder="Type to search"))
-        yield rule()
-        yield self.rows
-        yield rule(id="about-rule")
+        yield from self.compose_search(Field(placeholder="Type to search"))
         yield About(id="about")
 
     def on_mount(self) -> None:

@@ -18,7 +18,7 @@ from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Hint, rule
+from tokviz.tui.dialogs.base import rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
@@ -42,6 +42,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False)]
+    verb = "choose the place"
 
     def __init__(self, tokenizer: Tokenizer, folder: Path | None = None) -> None:
         """Take what to save, and the folder to begin in."""
@@ -58,10 +59,6 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         yield Static(classes="error")
         yield Static(id="lost-text")
         yield rule()
-
-    def hints(self) -> Sequence[Hint]:
-        """Say that the place comes next."""
-        return [("Enter", "choose the place", "choose"), *super().hints()[1:]]
 
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""

@@ -57,13 +57,12 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     TokenizerPicker {
         #dialog { width: 112; }
         #empty { height: 1fr; color: $text-muted; display: none; }
-        #about { height: 3; color: $text-muted; }
+        #about { height: 3; }
         .error { max-height: 8; }
         #told { height: 1; color: $text-accent; display: none; }
         &.-told #told { display: block; }
         &.-empty #empty { display: block; }
         &.-empty RowList, &.-empty #about { display: none; }
-        &.-short #about { display: none; }
     }
     """
 
@@ -84,6 +83,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         recent: Sequence[str] = (),
         remember: Callable[[tuple[str, ...]], object] = lambda recent: None,
         renamed: Callable[[str, str], object] = lambda old, new: None,
+        prepare: Callable[[Tokenizer], object] = lambda tokenizer: tokenizer.prepare(),
     ) -> None:
         """Take what there is to choose from.
 
@@ -95,6 +95,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             recent: The places that were loaded last, the newest first.
             remember: Called with them when they have changed.
             renamed: Called with the old and the new folder of a training.
+            prepare: Does what is long about using a tokenizer, in a thread.
         """
         super().__init__(self._paint, "tokenizers")
         self.dialog_title = title
@@ -108,6 +109,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._recent = list(recent)
         self._remember_places = remember
         self._renamed = renamed
+        self._prepare = prepare
         self._number = 0
         self._started = 0.0
         self._source = source
@@ -233,7 +235,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
         def work(task: Task) -> Tokenizer:
             tokenizer = load(source)
-            tokenizer.prepare()
+            self._prepare(tokenizer)
             if task.cancelled:
                 tokenizer.close()
             return tokenizer

@@ -24,10 +24,7 @@ class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
     """Its result is the number of a row, and whether that is to be restored or discarded."""
 
     DEFAULT_CSS = """
-    UnsavedDialog {
-        #about { height: 2; color: $text-muted; }
-        &.-short #about { display: none; }
-    }
+    UnsavedDialog #about { height: 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "restore", show=False),

@@ -8,27 +8,25 @@ from functools import partial
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, Why, as_text, explain
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.flow import Row, flow, words_of
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.why_rows import why_rows
 
 Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""
 
 
-class WhyDialog(Dialog[None]):
+class WhyDialog(PageDialog):
     """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
@@ -38,20 +36,14 @@ class WhyDialog(Dialog[None]):
     WhyDialog {
         #dialog { width: 76; }
         &.-two #dialog { width: 150; }
-        #why { height: 1fr; background: transparent; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,enter,w,shift+f1", "cancel", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("pageup,b", "page(-1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
+        Binding("w,shift+f1", "cancel", show=False),
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
+        Binding("i", "inspect", show=False),
     ]
     dialog_title = "Why?"
 
@@ -64,6 +56,7 @@ class WhyDialog(Dialog[None]):
         load: Callable[[str], Tokenizer],
         pick: Pick,
         alone: Callable[[], object],
+        inspect: Callable[[], object],
         copy: Callable[[str, str], object],
     ) -> None:
         """Take what is asked about.
@@ -75,22 +68,18 @@ class WhyDialog(Dialog[None]):
             load: Loads that, in a thread.
             pick: Lets the user choose it.
             alone: Called when the user wants no second one any more.
+            inspect: Shows the characters of the place.
             copy: Copies a text that has a name.
         """
         super().__init__()
         self._tokenizer, self._place = tokenizer, place
         self._second = second
-        self._load, self._pick, self._alone, self._copy = load, pick, alone, copy
+        self._load, self._pick, self._alone = load, pick, alone
+        self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
         """What is known by now: of the tokenizer at hand, and of the second one."""
         self._first: Why | None = None
         """The whole answer of the tokenizer at hand."""
-        self.view = RowsView(id="why")
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
-        yield Static(classes="error")
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -98,6 +87,7 @@ class WhyDialog(Dialog[None]):
             ("Esc", "close", "cancel"),
             ("T", "second tokenizer", "pick"),
             ("C", "copy", "copy"),
+            ("I", "characters", "inspect"),
             ("↑↓", "scroll", "scroll(1)"),
         ]
         return [*hints, ("X", "only one", "alone")] if self._second else hints
@@ -139,10 +129,8 @@ class WhyDialog(Dialog[None]):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        self._second = ""
-        self.remove_class("-two")
+        self._show_beside("")
         self.show_error(why("The second tokenizer cannot be loaded", error))
-        self.show_hints()
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
@@ -162,19 +150,25 @@ class WhyDialog(Dialog[None]):
 
     def _take_second(self, source: str) -> None:
         self.show_error("")
-        self._second = source
-        self.set_class(True, "-two")
-        self.show_hints()
+        self._show_beside(source)
         self._work_out()
+
+    def _show_beside(self, source: str) -> None:
+        """Make room for a second tokenizer, or for none."""
+        self._second = source
+        self.set_class(bool(source), "-two")
+        self.show_hints()
 
     def action_alone(self) -> None:
         """Show no second tokenizer any more."""
         if self._second:
-            self._second = ""
             self._alone()
-            self.remove_class("-two")
-            self.show_hints()
+            self._show_beside("")
             self._take(self.answers[:1])
+
+    def action_inspect(self) -> None:
+        """Show what the characters are, beginning with the first."""
+        self._inspect()
 
     def action_copy(self) -> None:
         """Copy the whole answer as text."""
@@ -185,15 +179,3 @@ class WhyDialog(Dialog[None]):
     def _copy_requested(self, message: CopyRequested) -> None:
         message.stop()
         self._copy(message.text, message.what)
-
-    def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
-        self.view.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.action_scroll(step * max(1, self.view.size.height - 1))
-
-    def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
-        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)

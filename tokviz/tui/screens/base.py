@@ -14,6 +14,8 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tokviz.errors import TokvizError
+from tokviz.sentences import why
 from tokviz.session import (
     Asked,
     ProgressChanged,
@@ -26,9 +28,10 @@ from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor
-from tokviz.tui.messages import Begun, Notice
+from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
+from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -40,9 +43,9 @@ Handler = tuple[type[Message], dict[str, Any], str]
 class TokvizScreen(Screen[None]):
     """A screen of the app: layout and routing. What it can do is done by its controllers.
 
-    A subclass names its controllers' classes in `CONTROLLERS`, makes them in `compose`, once the
-    widgets that they need are there, and hands them to `answer_with`. From then on their actions
-    are actions of the screen, and their `@on` handlers receive its messages.
+    A subclass names its controllers' classes in `CONTROLLERS` and makes them in `compose`, once the
+    widgets that they need are there. From then on their actions are actions of the screen, and
+    their `@on` handlers receive its messages.
     """
 
     SCREEN_ID: ClassVar[str]
@@ -94,13 +97,12 @@ class TokvizScreen(Screen[None]):
         """List what the mouse does, for the help page."""
         return cls.GESTURES
 
-    def answer_with(self, *controllers: Controller) -> None:
-        """Let controllers do their actions and receive their messages from now on."""
-        for controller in controllers:
-            for found in declared_by(type(controller)):
-                self._owners[found.method] = found, controller
-                setattr(self, PREFIX + found.method, getattr(controller, found.method))
-            self._handlers += [(handler, controller) for handler in controller.handlers]
+    def answer_with(self, controller: Controller) -> None:
+        """Let a controller do its actions and receive its messages from now on."""
+        for found in declared_by(type(controller)):
+            self._owners[found.method] = found, controller
+            setattr(self, PREFIX + found.method, getattr(controller, found.method))
+        self._handlers += [(handler, controller) for handler in controller.handlers]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what makes no sense now."""
@@ -172,6 +174,26 @@ class TokvizScreen(Screen[None]):
         """Show what a widget, or work in the background, has to say."""
         message.stop()
         self.say(message.text, message.severity)
+
+    def copy(self, text: str, what: str) -> None:
+        """Copy in the background, and say where the copy went; `what` names the text."""
+
+        async def copy_it() -> None:
+            from tokviz.tui.clipboard import copy
+
+            try:
+                result = await copy(self.app, text)
+            except TokvizError as error:
+                self.say(why("Not copied", error), "error")
+                return
+            self.say(copied(result, what))
+
+        self.run_worker(copy_it(), group="copy")
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        """Copy what a widget shows."""
+        message.stop()
+        self.copy(message.text, message.what)
 
     def _change_palette(self) -> None:
         palette = palette_of(self.app)
@@ -274,7 +296,7 @@ class Controller:
     """One idea of a screen, with its own fields, timers and workers.
 
     Methods with `@action` are actions of the screen; methods with Textual's `@on` receive its
-    messages. What else it needs it takes in its constructor.
+    messages, from when it is made. What else it needs it takes in its constructor.
     """
 
     handlers: ClassVar[list[Handler]] = []
@@ -293,7 +315,8 @@ class Controller:
         """Take the screen, for what every screen offers."""
         self.screen = screen
         self.session = screen.session
-        self.say = screen.say
+        self.say, self.copy = screen.say, screen.copy
+        screen.answer_with(self)
 
     @property
     def app(self) -> App[Any]:

@@ -59,13 +59,17 @@ class TokenizerChoice(Controller):
 
     def pick(self, source: str = "") -> None:
         """Ask for a tokenizer; one whose source is given is loaded at once."""
-        picker = tokenizer_picker(self.session, source)
+        picker = tokenizer_picker(self.session, source, prepare=self._prepare)
 
         def picked(name: str) -> None:
             if picker.loaded is not None:
                 self.session.use_tokenizer(picker.loaded, name)
 
         self.ask(picker, picked)
+
+    def _prepare(self, tokenizer: Tokenizer) -> None:
+        live = self.session.live
+        live.prepare_reading(tokenizer, live.parse_specials)
 
     def use(self, source: str) -> None:
         """Tokenize by another tokenizer, once its tables are built; the old tokens stay till then.
@@ -77,7 +81,7 @@ class TokenizerChoice(Controller):
 
         def build(task: Task) -> Tokenizer:
             tokenizer = load(source)
-            tokenizer.prepare()
+            self._prepare(tokenizer)
             if task.cancelled:
                 tokenizer.close()
             return tokenizer

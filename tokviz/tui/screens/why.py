@@ -15,7 +15,6 @@ from tokviz.tui.actions import LEADER, Gesture, action
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.copying import copy_from
 from tokviz.tui.widgets.editor import TokenEditor
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
 """A token or a selection, or what finds it in a thread; and whose."""
 RIGHT_CLICK = Gesture(
     "Right click on a token or a selection",
-    "“Why?”: what cut it, the merges that made it, why it is not one token.",
+    "“Why?”: what cut it, the merges that made it, why it is not one token; I: its characters.",
 )
 NO_TOKEN = "There is no token here to explain: move the cursor to one, or select some text."
 
@@ -58,6 +57,7 @@ class Explaining(Controller):
     )
     def why(self) -> None:
         """What cut the token or the selection, which merges made it, why it is not one token."""
+        from tokviz.tui.dialogs.character import CharacterDialog
         from tokviz.tui.dialogs.why import WhyDialog
 
         found = self._asked()
@@ -74,9 +74,30 @@ class Explaining(Controller):
             load=self._load,
             pick=self._pick,
             alone=lambda: self.session.change_settings(second_tokenizer=""),
-            copy=lambda text, what: copy_from(self.screen, text, what),
+            inspect=lambda: self.app.push_screen(CharacterDialog(tokenizer, place, self.copy)),
+            copy=self.copy,
         )
         self.app.push_screen(dialog)
+
+    @action(
+        "What is this character?",
+        "shift+f7",
+        f"{LEADER} i",
+        section="Why",
+        words="unicode inspect code point name invisible confusable utf-8 nfc normalization",
+    )
+    def inspect(self) -> None:
+        """The code points, bytes and forms of the character at the cursor, and their tokens.
+
+        Invisible characters and those that look like others are named.
+        """
+        from tokviz.tui.dialogs.character import CharacterDialog
+
+        found = self._asked()
+        if isinstance(found, str):
+            self.say(found)
+        else:
+            self.app.push_screen(CharacterDialog(*found, self.copy))
 
     def _load(self, source: str) -> Tokenizer:
         """Load a tokenizer, unless it is the one that was loaded last; for any thread."""
@@ -113,11 +134,14 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
     if not editor.selection.is_empty:
         start, end = editor.document.offsets(editor.selection)
         return tok, selected_place(live, start, end)
+    offset = editor.document.get_index_from_location(editor.cursor_location)
+    offset = min(offset, live.n_chars - 1)
     index = editor.token_at_cursor()
     if index is not None:
-        return tok, token_place(live, index)
-    offset = editor.document.get_index_from_location(editor.cursor_location)
-    return asked_at(live, min(offset, live.n_chars - 1), tok)
+        place = token_place(live, index)
+        first = live.token(index).byte_start - place.start
+        return tok, replace(place, cursor=live.byte_offset(offset) - first)
+    return asked_at(live, offset, tok)
 
 
 def asked_at(live: LiveDocument, offset: int, tokenizer: Tokenizer) -> Asked:

@@ -12,8 +12,9 @@ from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.glyphs import safe, token_label
 from tokviz.sentences import counted
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
+from tokviz.tui.widgets.lists import Cell
 
 LABEL_COLUMNS = 8
 HINT = "Move the cursor to a token, or point at one."
@@ -83,10 +84,7 @@ def _facts(place: TokenPlace, entry: Entry, width: int) -> Iterator[Row]:
     yield from field_rows("kind", words_of(entry.kind), width)
     for cut in place.cut:
         yield from field_rows("holds", _cut_words(cut), width)
-    rank = "none: a special token" if entry.special else "none: no merge makes it"
-    yield from field_rows(
-        "rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width
-    )
+    yield from rank_rows(entry, width)
     where = f"line {place.row + 1:,}, column {place.column + 1:,}"
     yield from field_rows("where", words_of(where), width)
     yield from field_rows("span", _span_words(place), width)
@@ -99,6 +97,12 @@ def hex_words(token: bytes) -> list[Word]:
     if len(token) > _MAX_HEX_BYTES:
         words += words_of(f"… {len(token) - _MAX_HEX_BYTES:,} more", "dim", copy)
     return words
+
+
+def rank_rows(entry: Entry, width: int) -> list[Row]:
+    """Say which rank a token has, or why it has none."""
+    none = "none: a special token" if entry.special else "none: no merge makes it"
+    return field_rows("rank", words_of(none if entry.rank is None else f"{entry.rank:,}"), width)
 
 
 def _length_words(entry: Entry, place: TokenPlace) -> list[Word]:
@@ -158,6 +162,12 @@ def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Ite
     left, right = (Span(fit(label_of(part), width), "made") for part in node.merge)
     heading = (Span("Made by merging", "heading"),)
     yield from flow((heading, (left,), (Span("+"),), (right,)), width)
+    yield from tree_rows(node, width, link)
+    yield ()
+
+
+def tree_rows(node: LineageNode, width: int, link: Link | None = None) -> Iterator[Row]:
+    """Draw a token, and below it the tokens that it is made of, with their ids."""
     for row in render_lineage(node):
         rank = "" if row.node.id is None else f" {row.node.id}"
         note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
@@ -170,7 +180,6 @@ def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Ite
             _id_span(rank, row.node.id, link),
             Span(note, "warning"),
         )
-    yield ()
 
 
 def _leaf_sentence(node: LineageNode) -> str:
@@ -262,6 +271,33 @@ def selection_rows(
     if explanation.trace is not None:
         rows += [(), *trace_rows(explanation.trace, width)]
     return rows
+
+
+def merge_cells(
+    number: int, token: bytes, pair: tuple[bytes, bytes] | None, count: int | None, width: int
+) -> list[Cell]:
+    """Draw a row of a list of merges: the number, the token, its parts, how often they met.
+
+    Args:
+        number: Which merge it is.
+        token: The token that it makes.
+        pair: What it is made of, None if no merge makes it.
+        count: How often these two met, None if that is not known.
+        width: Columns of the row.
+    """
+    head = f"{number:>7,} "
+    times = "" if count is None else f" {count:,}×"
+    room = width - len(head) - len(times)
+    if room < 14:
+        return [(head, "muted"), (fit(label_of(token), room), "strong")]
+    token_width = max(6, min(room // 2, 28))
+    parts = "no merge" if pair is None else " + ".join(map(label_of, pair))
+    return [
+        (head, "muted"),
+        (column(label_of(token), token_width), "strong"),
+        (" " + column(parts, room - token_width - 1), "muted"),
+        (times, "muted"),
+    ]
 
 
 def sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -30,6 +33,46 @@ class Field(Input):
         background-tint: 0%;
     }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+z", "undo", "Undo", show=False),
+        Binding("ctrl+y", "redo", "Redo", show=False),
+    ]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Take what an input takes."""
+        self._states, self._state = [""], 0
+        self._typed = (0, 0)
+        """Where the last change was, and how many characters it added."""
+        super().__init__(*args, **options)
+        self._states, self._state = [self.value], 0
+
+    def watch_value(self, old: str, new: str) -> None:
+        """Keep what was there before; characters typed one behind the other go together."""
+        if new == self._states[self._state]:
+            return
+        pairs = enumerate(zip(old, new, strict=False))
+        at = next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
+        step = len(new) - len(old)
+        (before, last_step), self._typed = self._typed, (at, step)
+        goes_on = self._state and step == last_step and abs(step) == 1 and at == before + step
+        self._states[self._state] = old
+        self._state += not goes_on
+        self._states[self._state :] = [new]
+
+    def action_undo(self) -> None:
+        """Go back to what was in the field before."""
+        self._go(-1)
+
+    def action_redo(self) -> None:
+        """Take an undo back."""
+        self._go(1)
+
+    def _go(self, by: int) -> None:
+        if 0 <= self._state + by < len(self._states):
+            self._state += by
+            self._typed = (0, 0)
+            self.put(self._states[self._state])
 
     def put(self, text: str) -> None:
         """Replace what is in the field; the cursor stands behind it."""

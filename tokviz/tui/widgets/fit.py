@@ -1,10 +1,11 @@
-"""Cut text to a number of columns."""
+"""Text in a number of columns: cut, filled up, or a bar."""
 
 from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
 ELLIPSIS = "…"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def fit(text: str, width: int) -> str:
@@ -34,3 +35,16 @@ def fit_end(text: str, width: int) -> str:
     while cell_len(end) > width - 1 >= 0:
         end = end[1:]
     return ELLIPSIS + end if width > 0 else ""
+
+
+def bar_text(value: float, most: float, width: int) -> str:
+    """Draw a horizontal bar in eighths of a cell; what is not nothing shows at least one eighth.
+
+    >>> bar_text(3, 6, 4), bar_text(1, 1000, 4), bar_text(0, 6, 4)
+    ('██', '▏', '')
+    """
+    if value <= 0 or most <= 0:
+        return ""
+    eighths = max(1, round(value / most * width * 8))
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")

@@ -42,6 +42,12 @@ class ToToken(NamedTuple):
     token_id: int
 
 
+class ToFinding(NamedTuple):
+    """Go to what a finding about a conversation is about, by its number in the list."""
+
+    number: int
+
+
 class Filter(NamedTuple):
     """Put a word such as `len:3` into a search, or take it out."""
 
@@ -55,10 +61,10 @@ class Do(NamedTuple):
     call: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | Filter | Do
+Action = Copy | GoTo | Step | ToMerge | ToToken | ToFinding | Filter | Do
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
-    "bar", "good", "left", "right", "result",
+    "error", "bar", "good", "left", "right", "result",
 ]  # fmt: skip
 
 

@@ -44,6 +44,7 @@ class RowsView(QuietScroll):
         & > .rows-view--link, & > .rows-view--bar { color: $text-accent; }
         & > .rows-view--tree { color: $text-disabled; }
         & > .rows-view--warning { color: $text-warning; }
+        & > .rows-view--error { color: $text-error; text-style: bold; }
         & > .rows-view--good { color: $text-success; }
         & > .rows-view--pointed { text-style: underline; }
     }
@@ -293,9 +294,13 @@ class LinkRows(RowsView):
             self._choose(self._chosen + step)
 
     def action_step_row(self, step: int) -> None:
-        """Choose the nearest link of the next or the previous row that has one; else scroll."""
+        """Choose the nearest link of the next or the previous row that has another; else scroll."""
         here = None if self._chosen is None else self._links[self._chosen]
-        beyond = [link for link in self._links if here and (link.row - here.row) * step > 0]
+        beyond = [
+            link
+            for link in self._links
+            if here and (link.row - here.row) * step > 0 and link.action != here.action
+        ]
         if here is None or not beyond:
             self.scroll_relative(y=step, animate=False)
             return

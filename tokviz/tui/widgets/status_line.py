@@ -10,8 +10,9 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.errors import PatternError
 from tokviz.glyphs import safe
-from tokviz.tui.messages import DecodeWanted, PricesAsked, SlowPieceWanted, SpecialsToggled
+from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.roles import role_strip
 
@@ -21,6 +22,15 @@ _BAR_COLUMNS = 10
 Role = Literal[
     "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "slow", "ids"
 ]
+
+
+_ACTIONS: dict[Role | None, str] = {
+    "toggle": "screen.toggle_specials",
+    "cost": "screen.prices",
+    "slow": "screen.next_slow_piece",
+    "ids": "screen.decode_ids",
+}
+"""What a click on a part of the line does."""
 
 
 class SelectionCounts(NamedTuple):
@@ -42,16 +52,6 @@ class CostNote(NamedTuple):
     """One of them."""
     too_long: bool = False
     """Whether the text does not fit into the context window."""
-
-
-class SlowNote(NamedTuple):
-    """The pieces on which the split pattern takes too long."""
-
-    n_pieces: int
-    place: int
-    """The character at which the first begins."""
-    piece: str
-    """How it begins."""
 
 
 class IdsNote(NamedTuple):
@@ -85,7 +85,8 @@ class StatusState(NamedTuple):
     """False until the vocabulary is loaded: no token can be counted before."""
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
-    slow: SlowNote | None = None
+    slow: Sequence[PatternError] = ()
+    """The pieces on which the split pattern takes too long."""
     ids: IdsNote | None = None
 
 
@@ -137,8 +138,8 @@ def _joined(parts: list[_Part], squeeze: int) -> list[StatusSegment]:
 def _parts(state: StatusState) -> Iterator[_Part]:
     """Give the parts in the order of the line; the numbers in them are their importance."""
     yield _tokens(state)
-    yield _Part("plain", [(0, _count(state.chars, "char")), (11, "")])
-    yield _Part("plain", [(0, _count(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
+    yield _Part("plain", [(0, counted(state.chars, "char")), (11, "")])
+    yield _Part("plain", [(0, counted(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
     if state.tokens and not state.pending_chars:
         ratio = f"{state.bytes / state.tokens:.2f}"
         yield _Part("plain", [(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
@@ -151,7 +152,7 @@ def _parts(state: StatusState) -> Iterator[_Part]:
         yield _progress(state)
     elif state.seconds is not None:
         yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
-    if state.slow is not None:
+    if state.slow:
         yield _slow(state.slow)
     if state.ids is not None:
         yield _ids(state.ids)
@@ -187,20 +188,20 @@ def _cost(note: CostNote) -> _Part:
     )  # fmt: skip
 
 
-def _slow(note: SlowNote) -> _Part:
-    many = note.n_pieces > 1
-    short = f"⚠ {_count(note.n_pieces, 'slow piece')}" if many else "⚠ slow piece"
+def _slow(pieces: Sequence[PatternError]) -> _Part:
+    many = len(pieces) > 1
+    short = f"⚠ {counted(len(pieces), 'slow piece')}" if many else "⚠ slow piece"
     first = ", the first" if many else ""
-    where = f"at character {note.place:,}"
+    where = f"at character {pieces[0].place or 0:,}"
     return _Part(
         "slow",
-        [(0, f"{short}{first} {where}: {safe(note.piece)}"), (2, f"{short}{first} {where}"),
+        [(0, f"{short}{first} {where}: {safe(pieces[0].piece)}"), (2, f"{short}{first} {where}"),
          (5, short), (12, "⚠ slow"), (15, "")],
     )  # fmt: skip
 
 
 def _ids(note: IdsNote) -> _Part:
-    what, how = _count(note.n_ids, "token id"), f"{note.key} decodes"
+    what, how = counted(note.n_ids, "token id"), f"{note.key} decodes"
     return _Part("ids", [(0, f"{what}? {how}"), (9, how), (15, "")])
 
 
@@ -213,17 +214,13 @@ def _progress(state: StatusState) -> _Part:
 
 
 def _selection(counts: SelectionCounts) -> _Part:
-    tokens, chars = _count(counts.tokens, "token"), _count(counts.chars, "char")
-    full = f"selected: {tokens} · {chars} · {_count(counts.bytes, 'byte')}"
+    tokens, chars = counted(counts.tokens, "token"), counted(counts.chars, "char")
+    full = f"selected: {tokens} · {chars} · {counted(counts.bytes, 'byte')}"
     return _Part(
         "selection",
         [(0, full), (2, f"selected: {tokens} · {chars}"), (4, f"selected: {tokens}"),
          (8, f"{counts.tokens:,} selected"), (14, f"sel {counts.tokens:,}"), (15, "")],
     )  # fmt: skip
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def duration(seconds: float) -> str:
@@ -242,10 +239,7 @@ _MEANING = (
 
 
 class StatusLine(Widget):
-    """The status line. A click on the special tokens or on the cost asks for the other ones.
-
-    A click on the slow pieces asks for the next one, one on the ids to decode them.
-    """
+    """The status line. A click on some of its words does an action of the screen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
     DEFAULT_CSS = """
@@ -293,18 +287,12 @@ class StatusLine(Widget):
         words = ((text, role or "") for text, role in self._segments())
         return role_strip(self, "status-line", words, self.size.width)
 
-    def on_click(self, event: events.Click) -> None:
-        """Toggle the specials when they are what was clicked."""
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the words under the mouse are for."""
         place = event.get_content_offset(self)
         role = None if place is None else self._role_at(place.x)
-        if role == "toggle":
-            self.post_message(SpecialsToggled())
-        elif role == "cost":
-            self.post_message(PricesAsked())
-        elif role == "slow":
-            self.post_message(SlowPieceWanted())
-        elif role == "ids":
-            self.post_message(DecodeWanted())
+        if role in _ACTIONS:
+            await self.run_action(_ACTIONS[role])
 
     def _role_at(self, x: int) -> Role | None:
         end = 0

@@ -8,14 +8,13 @@ from tokviz import bytetext
 from tokviz.chat.render import Rendering
 from tokviz.sentences import counted
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.screens.copying import Copying
 
 
-class CopyConversation(Copying):
+class CopyConversation(Controller):
     """Copies what a training would see, or the messages."""
 
     def __init__(

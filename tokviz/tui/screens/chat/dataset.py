@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from textual import on
 from textual.cache import LRUCache
-from textual.widgets import Static
 
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
@@ -25,12 +24,13 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_content
+from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_rows
 from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Checks, Scan
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.turns import Turns
 
 _PREVIEWS_KEPT = 5_000
@@ -78,7 +78,7 @@ class Rows(Controller):
         chat: ConversationAtHand,
         left: Turns,
         rows: DatasetRows,
-        lengths: Static,
+        lengths: RowsView,
         show: Callable[[], object],
     ) -> None:
         """Take the conversation, and where rows are shown.
@@ -331,14 +331,13 @@ class Rows(Controller):
         if dataset is not None:
             self.checks.start(dataset)
             self._left.show("conversation" if self._left.shown == "lengths" else "lengths")
-            self.screen.call_after_refresh(self._draw_lengths)
+            self._draw_lengths()
 
     def _draw_lengths(self) -> None:
         scan, dataset = self.checks.scan, self.dataset
         if scan is not None and dataset is not None:
-            width = max(20, self._lengths.content_size.width or 40)
             found = histogram(scan.counted(), self._chat.max_tokens)
-            self._lengths.update(lengths_content(found, width, scan.progress(dataset)))
+            self._lengths.show(partial(lengths_rows, found, scan.progress(dataset)))
 
 
 def _preview_of(dataset: Dataset, row: int) -> RowWords:

@@ -8,11 +8,12 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from tokviz.chat.dataset_lint import Lengths
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.lists import Cell, RowList
 from tokviz.tui.widgets.mask.counts import percent
 
@@ -79,47 +80,38 @@ class DatasetRows(RowList[int], can_focus=True):
         return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
 
 
-def lengths_content(found: Lengths | None, width: int, progress: str) -> Content:
+def lengths_rows(found: Lengths | None, progress: str, width: int) -> list[Row]:
     """Draw a histogram with the context size as a line across it.
 
     Args:
         found: The histogram, None while there are no lengths.
-        width: The columns there are.
         progress: What is said above it.
+        width: The columns there are.
     """
-    lines: list[Content] = [Content.styled(progress, "$text-muted"), Content("")]
+    rows: list[Row] = [(Span(progress, "dim"),), ()]
     if found is None:
-        lines.append(Content("No row has been rendered so far."))
-        return Content("\n").join(lines)
-    context = found.context
+        return rows + flow(words_of("No row has been rendered so far."), width)
     total = found.n_fitting + found.n_longer
-    lines += [
-        Content.assemble(
-            (f"{total:,}", "bold"),
-            f" conversation{'s' * (total != 1)}: median {found.median:,} tokens, "
-            f"longest {found.longest:,}",
-        ),
-        Content.assemble(
-            (f"✂ {found.n_longer:,}", "bold $text-warning" if found.n_longer else "bold"),
-            f" ({percent(found.n_longer / total)}) {'is' if found.n_longer == 1 else 'are'} longer "
-            f"than {context:,} and cut off",
-        ),
-        Content(""),
-    ]
+    middle = f"median {found.median:,} tokens, longest {found.longest:,}"
+    are = "is" if found.n_longer == 1 else "are"
+    longer = f"({percent(found.n_longer / total)}) {are} longer than {found.context:,} and cut off"
+    cut = (Span(f"✂ {found.n_longer:,}", "warning" if found.n_longer else "heading"),)
+    rows += flow(words_of(f"{counted(total, 'conversation')}: {middle}"), width)
+    rows += [*flow([cut, *words_of(longer)], width), ()]
     most = max(found.counts)
     digits = len(f"{found.edges[-1]:,}")
     room = max(4, width - digits - len(f"{most:,}") - 5)
     for edge, count in zip(found.edges[1:], found.counts, strict=True):
-        over = edge > context
+        over = edge > found.context
         bar = max(1, round(room * count / most)) if count else 0
-        lines.append(
-            Content.assemble(
-                (f"≤{edge:>{digits},} ", "$text-muted"),
-                (("▒" if over else "█") * bar, "$text-warning" if over else "$text-accent"),
-                (f" {count:,}" if count else "", ""),
+        rows.append(
+            (
+                Span(f"≤{edge:>{digits},} ", "dim"),
+                Span("▒" * bar, "warning") if over else Span("█" * bar, "bar"),
+                Span(f" {count:,}" if count else ""),
             )
         )
-        if edge == context:
-            rule = f"── cut off at {context:,} "
-            lines.append(Content.styled(rule + "─" * max(0, width - len(rule)), "$text-warning"))
-    return Content("\n").join(lines)
+        if edge == found.context:
+            rule = f"── cut off at {edge:,} "
+            rows.append((Span(rule + "─" * max(0, width - len(rule)), "warning"),))
+    return rows

@@ -16,6 +16,7 @@ from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import read_file
+from tokviz.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -196,8 +197,7 @@ class Files(Controller):
         if self._chat.is_sample:
             self._chat.load(conversation, Origin())
             return
-        n_messages = len(conversation.messages)
-        of = f"{n_messages:,} message{'s' * (n_messages != 1)}"
+        of = counted(len(conversation.messages), "message")
         options = [
             Option(
                 "show",

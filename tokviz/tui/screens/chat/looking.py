@@ -7,7 +7,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
-from tokviz.tui.actions import action, actions
+from tokviz.tui.actions import action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -16,9 +16,10 @@ from tokviz.tui.screens.chat.views import VIEWS, ChatViews
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.flow import ToFinding
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.turns import Turns
 
 
@@ -59,20 +60,7 @@ class Looking(Controller):
         if not is_away:
             self._views.step(by)
 
-    @actions(
-        *(
-            action(
-                f"View: {kind.id}",
-                *kind.keys,
-                section="View",
-                id=f"view_{kind.id}",
-                help=kind.help,
-                call=f"show_view('{kind.id}')",
-                words="explain why",
-            )
-            for kind in VIEWS
-        )
-    )
+    @action_each(VIEWS, "{} view", call="show_view", section="View", words="explain why")
     def show_view(self, view: str) -> None:
         """Show the tokens in one of the ways there are."""
         self._show_side()
@@ -125,10 +113,11 @@ class Looking(Controller):
         self._go_to_finding(index)
         self.say(findings[index].message, "warning")
 
-    @on(RowList.Picked, "#view-findings")
-    def _finding_picked(self, message: RowList.Picked) -> None:
+    @on(RowsView.Picked)
+    def _finding_picked(self, message: RowsView.Picked) -> None:
         message.stop()
-        self._go_to_finding(message.row.number)
+        if isinstance(message.action, ToFinding):
+            self._go_to_finding(message.action.number)
 
     def _go_to_finding(self, index: int) -> None:
         findings = self._rendered.findings

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tokviz.chat.conversation import ConversationError
 from tokviz.chat.request import ChatRequest
@@ -16,7 +15,7 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
 from tokviz.sentences import why
-from tokviz.session import Request, ShowConversation
+from tokviz.session import Request, ShowConversation, UseTokenizer
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
@@ -36,6 +35,7 @@ from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -43,6 +43,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlock
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
+from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.turns import Turn, Turns
 
 
@@ -57,6 +58,7 @@ class ChatScreen(TokvizScreen):
         Files,
         Messages,
         Templates,
+        TokenizerChoice,
         Looking,
         GoTo,
         Rows,
@@ -92,8 +94,7 @@ class ChatScreen(TokvizScreen):
         editor.tab_behavior = "focus"
         editor.placeholder = "an empty message"
         listed = DatasetRows(id="rows")
-        lengths_table = Static(id="lengths-table")
-        lengths = VerticalScroll(lengths_table, id="lengths")
+        lengths = RowsView(id="lengths")
         self.left = left = Turns(
             (
                 Turn("conversation", "", "show_conversation", lambda: self.messages),
@@ -107,24 +108,17 @@ class ChatScreen(TokvizScreen):
         self.chat = chat = ConversationAtHand(self.messages, self._show_state, self.say)
         editor.make_room = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
-        self.rows = Rows(self, chat, left, listed, lengths_table, self._show_lines)
+        self.rows = Rows(self, chat, left, listed, lengths, self._show_lines)
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         one_part = OnePart(self, self.views, "-short")
         self.looking = Looking(self, chat, self.rendered, left, self.views, one_part)
-        self.answer_with(
-            self.files,
-            Messages(self, chat),
-            self.templates,
-            self.looking,
-            one_part,
-            GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token),
-            self.rows,
-            CopyConversation(self, chat, self.rendered),
-            self.recovery,
-            Explaining(self, self._asked_why),
-        )
+        Messages(self, chat)
+        self.choice = TokenizerChoice(self)
+        GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
+        CopyConversation(self, chat, self.rendered)
+        Explaining(self, self._asked_why)
         yield self.title_bar
         yield self.recovery.bar
         with Container(id="work"):
@@ -157,6 +151,10 @@ class ChatScreen(TokvizScreen):
                 else:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
+            case UseTokenizer(source, template=template):
+                self.choice.use(source)
+                if template:
+                    self.chat.change(template=template)
             case ShowConversation(conversation):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())

@@ -1,4 +1,4 @@
-"""Choosing the template, the tokenizer and the length."""
+"""Choosing the template and the length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.screens.choosing import TOKENIZER_WORDS, TokenizerChoice
 from tokviz.tui.widgets.turns import neighbour
 
 if TYPE_CHECKING:
@@ -120,18 +119,6 @@ class Templates(Controller):
         """End the processes that render Jinja templates."""
         for template in self._chat.jinja.values():
             template.close()
-
-    @action(
-        "Choose a tokenizer",
-        "ctrl+t",
-        section="Rendering",
-        footer="tokenizer",
-        stays=True,
-        words=TOKENIZER_WORDS,
-    )
-    def pick_tokenizer(self) -> None:
-        """Pick one of the built-in tokenizers by its name or the name of a model."""
-        TokenizerChoice(self.screen).pick()
 
     @action("Cut off after so many tokens…", section="Rendering")
     def set_max_tokens(self) -> None:

@@ -4,56 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.chat.lint import Finding
-from tokviz.chat.render import MASK_SOURCES, Rendering
+from tokviz.chat.render import Rendering
 from tokviz.glyphs import safe
+from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.chat.findings import FindingList
+from tokviz.tui.screens.chat.findings import finding_rows
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_content
+from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.turns import Turn, Turns
 
-
-class ViewKind(NamedTuple):
-    """A view: its id, its tab, its help and its keys."""
-
-    id: str
-    title: str
-    help: str
-    keys: tuple[str, ...] = ()
-
-
-VIEWS: tuple[ViewKind, ...] = (
-    ViewKind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
-    ViewKind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
-    ViewKind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
-    ViewKind(
+VIEWS = (
+    Kind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
+    Kind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
+    Kind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
+    Kind(
         "targets",
         "Targets",
         "What each position predicts, and which predictions are learned.",
         ("alt+t",),
     ),
-    ViewKind("roles", "Roles", "How many tokens each role has, and how many are learned."),
-    ViewKind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
+    Kind("roles", "Roles", "How many tokens each role has, and how many are learned."),
+    Kind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
 
 _WHY_ROWS = 6
 """Rows in which all there is to say of a token fits."""
-
-_TABLE_MARGIN = 3
-"""Columns beside the table of roles: its padding and a scroll bar."""
 
 
 class ChatViews(Container):
@@ -73,18 +62,16 @@ class ChatViews(Container):
         self.pin: int | None = None
         self._roles: Sequence[str] = ()
         self._counts = NOTHING
-        self._findings: Sequence[Finding] = ()
+        self._findings = self._listed = list[Finding]()
         self._said = ("", "")
-        self._table_rows = 0
         self._explained: object = None
-        self._roles_table = Static(id="roles-table")
-        self.findings = FindingList(id="view-findings")
+        self.findings = LinkRows(id="view-findings")
         makers: dict[str, Callable[[], Widget]] = {
             "tokens": partial(self._make_flow, "text", "view-tokens"),
             "ids": partial(self._make_flow, "ids", "view-ids"),
             "mask": partial(self._make_rows, "mask"),
             "targets": partial(self._make_rows, "targets"),
-            "roles": lambda: VerticalScroll(self._roles_table, id="view-roles"),
+            "roles": lambda: RowsView(id="view-roles"),
             "findings": lambda: self.findings,
         }
         self.turns = Turns(
@@ -152,7 +139,7 @@ class ChatViews(Container):
         counts: PartCounts,
         problem: str,
         waiting: str,
-        findings: Sequence[Finding],
+        findings: list[Finding],
         pin: int | None,
     ) -> None:
         """Show other tokens.
@@ -189,20 +176,11 @@ class ChatViews(Container):
         elif view is self.findings:
             # A problem is a finding too, which comes a moment later.
             problem, waiting = self._said
-            self.findings.show_findings(self._findings, "Checking…" if problem else waiting)
-        elif self.turns.shown == "roles":
-            self._show_roles()
-
-    def _show_roles(self) -> None:
-        if self.rendering is None:
-            self._roles_table.update("")
-            return
-        # The table itself has no width yet when it is first shown.
-        width = self.turns.size.width - _TABLE_MARGIN
-        source = MASK_SOURCES[self.rendering.mask_source]
-        shown = roles_content(self.rendering, self._roles, self._counts, width, source)
-        before, self._table_rows = self._table_rows, shown.plain.count("\n")
-        self._roles_table.update(shown, layout=self._table_rows != before)
+            rows = partial(finding_rows, self._findings, "Checking…" if problem else waiting)
+            is_other, self._listed = self._findings is not self._listed, self._findings
+            self.findings.show(rows, from_top=is_other)
+        elif isinstance(view, RowsView):
+            view.show(partial(roles_rows, self.rendering, self._roles, self._counts))
 
     def on_resize(self) -> None:
         """Fit the words to the width."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
+from tokviz.compare.lanes import MOST_OTHERS
 from tokviz.errors import TokvizError
 from tokviz.prices import ModelPrice, load_prices, model_for
 from tokviz.sentences import why
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
-from tokviz.tui.screens.compare.state import MOST_OTHERS, CompareState
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.widgets.rows_view import RowsView
 
 
-class Table(Copying):
+class Table(Controller):
     """Shows, compares and copies the figures."""
 
     def __init__(

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
 
 from textual import on
 
 from tokviz.compare.boundaries import Disagreement
-from tokviz.compare.lanes import Found, Track, explained, next_span, previous_span, span_at
+from tokviz.compare.lanes import (
+    Found,
+    Track,
+    all_starts,
+    explained,
+    next_span,
+    previous_span,
+    span_at,
+)
+from tokviz.sentences import counted
 from tokviz.session import GoToToken, ShowScreen
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -40,6 +51,10 @@ class Disagreements(Controller):
         self._steps: deque[int] = deque()
         self._is_searching = False
         self._char: int | None = None
+        self._starts: array[int] | None = None
+        self._counting: object = None
+        self._progress = ""
+        self._told = Told(())
         self.span: tuple[int, int] | None = None
         """The bytes of the disagreement that is shown, None if none is."""
 
@@ -48,12 +63,50 @@ class Disagreements(Controller):
         """The character that the user looks at."""
         return self._gloss.top if self._char is None else self._char
 
-    def forget(self) -> None:
-        """Show none: the text or the tokenizers are others."""
+    def forget(self, char: int | None = None) -> None:
+        """Show none: the text or the tokenizers are others.
+
+        Args:
+            char: The character that the user looks at now, None for the first in view.
+        """
         self._steps.clear()
-        self.span = self._char = None
+        self.span, self._char = None, char
+        self._starts, self._counting, self._progress = None, None, ""
         self._gloss.set_spans(Spans())
         self._tell(Told(()))
+
+    def count(self) -> None:
+        """Count them all in a thread, once all tokens are known."""
+        documents = [one for one in self._state.documents if one is not None]
+        if self._counting or len(documents) < 2 or not all(one.settled for one in documents):
+            return
+        tracks, self._counting = self._state.tracks(), (counting := object())
+
+        def work(task: Task) -> array[int] | None:
+            return all_starts(
+                tracks, lambda: task.cancelled, lambda share: task.tell(progressed, share)
+            )
+
+        def progressed(share: float) -> None:
+            if self._counting is counting and share < 1:
+                self._progress = f"Counting disagreements, {share:.0%}. "
+                self._tell(self._told)
+
+        def take(starts: array[int] | None) -> None:
+            if self._counting is counting:
+                self._starts, self._progress = starts, ""
+                self._tell(self._told)
+
+        self.in_thread("count", work, take)
+
+    def _number(self) -> str:
+        """Say which of how many disagreements is shown, as far as that is known."""
+        if self._starts is None:
+            return self._progress
+        n_all = len(self._starts)
+        if self.span is None:
+            return f"{counted(n_all, 'disagreement')}. " if n_all else "They agree everywhere. "
+        return f"Disagreement {bisect_right(self._starts, self.span[0]):,} of {n_all:,}. "
 
     @action("Next disagreement", "n", "f3", section="Disagreements", footer="next",
             words="compare diff difference versus")  # fmt: skip
@@ -148,4 +201,6 @@ class Disagreements(Controller):
         self.in_thread("cause", work, take)
 
     def _tell(self, told: Told) -> None:
-        self._card.show(lambda width: card_rows(told, width), from_top=True)
+        is_new, self._told = told is not self._told, told
+        number = self._number()
+        self._card.show(lambda width: card_rows(told, number, width), from_top=is_new)

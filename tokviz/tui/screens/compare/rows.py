@@ -121,12 +121,19 @@ class Told(NamedTuple):
     note: str = ""
 
 
-def card_rows(told: Told, width: int) -> list[Row]:
-    """Draw a disagreement: what each tokenizer makes of the text there, and why."""
-    if told.found is None:
-        return flow(words_of(" ".join(filter(None, (told.place, told.note or HINT))), "dim"), width)
+def card_rows(told: Told, which: str, width: int) -> list[Row]:
+    """Draw a disagreement: what each tokenizer makes of the text there, and why.
+
+    Args:
+        told: What there is to say of it.
+        which: How many there are, or which of them it is; in words.
+        width: Columns of a row.
+    """
     found = told.found
-    rows = [*flow(words_of(told.place, "dim"), width)]
+    note = "" if found is not None else told.note or HINT
+    rows = flow(words_of(which + " ".join(filter(None, (told.place, note))), "dim"), width)
+    if found is None:
+        return rows
     label_width = min(max(map(cell_len, told.names)) + 1, max(8, width // 3))
     for number, name in enumerate(told.names):
         label = (Span(column(fit(name, label_width - 1), label_width), "label"),)

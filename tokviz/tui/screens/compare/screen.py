@@ -18,10 +18,12 @@ from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.compare.choosing import Compared
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.report import Reports
 from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.flow import ToToken
@@ -41,7 +43,7 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Compared, Table, Views, Vocabularies, TokenizerChoice, Explaining
+        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining
     )  # fmt: skip
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
@@ -64,28 +66,25 @@ class CompareScreen(TokvizScreen):
         self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
         self.script_rows = LinkRows(palette, id="scripts")
+        self.report_rows = LinkRows(palette, id="report")
         empty = Static(_EMPTY, id="empty")
-        frame = Container(self.gloss, empty, self.script_rows, self.vocabulary_rows, id="lanes")
         views = {
             "tokens": self.gloss,
             "scripts": self.script_rows,
             "vocabularies": self.vocabulary_rows,
+            "report": self.report_rows,
         }
+        frame = Container(empty, *views.values(), id="lanes")
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
-        self.compared = Compared(self, state, self._show_others, self._show_tokens)
+        self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.table, self._show_view)
         self.vocabularies = Vocabularies(self, state, self.vocabulary_rows)
         self.scripts = Scripts(self, state, self.script_rows)
+        self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
         self.views = Views(self, frame, views, self._show_view)
-        self.answer_with(
-            self.disagreements,
-            self.compared,
-            self.figures,
-            self.vocabularies,
-            self.views,
-            TokenizerChoice(self),
-            Explaining(self, self._asked_why),
-        )
+        Compared(self, state, self.lanes)
+        TokenizerChoice(self)
+        Explaining(self, self._asked_why)
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None
@@ -107,7 +106,7 @@ class CompareScreen(TokvizScreen):
     def on_mount(self) -> None:
         """Load what was compared last."""
         self.disagreements.forget()
-        self.compared.begin()
+        self.lanes.begin()
         self.figures.read_prices()
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
@@ -118,13 +117,13 @@ class CompareScreen(TokvizScreen):
 
     def on_screen_suspend(self) -> None:
         """Do nothing while another screen is shown."""
-        self.compared.rest()
+        self.lanes.rest()
         if self._poll is not None:
             self._poll.pause()
 
     def on_unmount(self) -> None:
         """Let go of the other tokenizers."""
-        self.compared.end()
+        self.lanes.end()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer in the first row."""
@@ -132,11 +131,16 @@ class CompareScreen(TokvizScreen):
 
     def _take_up(self) -> None:
         live = self.session.live
-        self.compared.follow()
+        self.lanes.follow()
+        change = live.changes.since(self._revision)
+        # Where the user has typed is where the user looks.
+        char = change.new_end if change is not None and any(change) else None
         if live.revision != self._revision:
             self._revision = live.revision
-            self.disagreements.forget()
+            self.disagreements.forget(char)
         self._show_rows()
+        if char is not None:
+            self.gloss.show(char)
 
     def _look(self) -> None:
         """Show more tokens: the Tokens screen encodes its own, and drawing what is seen."""
@@ -154,6 +158,7 @@ class CompareScreen(TokvizScreen):
         self.set_class(self.session.live.n_chars == 0, "-empty")
         self.gloss.set_rows(self.state.rows())
         self.figures.show()
+        self.disagreements.count()
         self._show_view()
         self.show_keys()
         if self._poll is not None and self.is_current:
@@ -167,6 +172,8 @@ class CompareScreen(TokvizScreen):
             self.vocabularies.show()
         elif front == "scripts":
             self.scripts.show()
+        elif front == "report":
+            self.reports.show()
 
     def _reveal_tokens(self) -> None:
         if self.views.front != "tokens":
@@ -182,6 +189,7 @@ class CompareScreen(TokvizScreen):
         """Show tokens that have become known."""
         self.gloss.sync()
         self.figures.show()
+        self.disagreements.count()
         self._show_view()
 
     # -- the lines above and below

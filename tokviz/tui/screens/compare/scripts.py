@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokviz.compare.figures import ScriptFigures, figures_by_script
+from tokviz.compare.figures import ScriptFigures, figures_by_script, script_cells
 from tokviz.compare.lanes import Track
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.state import CompareState
@@ -57,12 +57,9 @@ def _figures(tracks: Sequence[Track], task: Task) -> list[ScriptFigures]:
 def script_rows(found: Sequence[ScriptFigures], names: Sequence[str], width: int) -> list[Row]:
     """Draw a row a script: characters, and for each tokenizer the characters of a token."""
     room = max(_LEAST, min(24, (width - _NAME - _CHARS) // max(1, len(names))))
-    heads = "".join(fit(name, room - 1).rjust(room) for name in names)
-    rows: list[Row] = [
-        (Span("Characters per token, by script", "heading"),),
-        (Span(f"{column('', _NAME)}{'characters':>{_CHARS}}{heads}", "dim"),),
-    ]
-    for script, n_chars, _, n_tokens in found:
-        cells = "".join((f"{n_chars / n:.2f}" if n else "–").rjust(room) for n in n_tokens)
-        rows.append((Span(f"{column(script, _NAME)}{n_chars:>{_CHARS},}{cells}"),))
+    rows: list[Row] = [(Span("Characters per token, by script", "heading"),)]
+    for number, (script, n_chars, *cells) in enumerate(script_cells(found, names)):
+        numbers = "".join(fit(cell, room - 1).rjust(room) for cell in cells)
+        words = f"{column(script, _NAME)}{n_chars:>{_CHARS}}{numbers}"
+        rows.append((Span(words, "text" if number else "dim"),))
     return rows

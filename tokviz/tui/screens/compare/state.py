@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.compare.lanes import Track
-from tokviz.places import place_words, short_name
+from tokviz.places import short_name
 from tokviz.tui.widgets.splits.rows import TokenRow
 
 if TYPE_CHECKING:
-    from tokviz.compare.lanes import Lane
     from tokviz.live.document import LiveDocument
     from tokviz.session import Session
     from tokviz.tokenizer import Tokenizer
-
-MOST_OTHERS = 3
-"""So many tokenizers are compared with the one in use."""
-
-
-@dataclass(eq=False)
-class Other:
-    """A tokenizer that is compared with the one in use.
-
-    Attributes:
-        source: What loads it.
-        tokenizer: The tokenizer, None until it is loaded.
-        lane: The text in it, None until that is made.
-        error: Why it cannot be loaded.
-        asked: Counts the lanes that were asked for: the last one counts.
-    """
-
-    source: str
-    tokenizer: Tokenizer | None = None
-    lane: Lane | None = None
-    error: str = ""
-    asked: int = 0
-
-    @property
-    def name(self) -> str:
-        """What to call it, safe to show."""
-        tokenizer = self.tokenizer
-        return place_words(self.source)[0] if tokenizer is None else short_name(tokenizer.name)
 
 
 class CompareState:
@@ -50,7 +20,7 @@ class CompareState:
     def __init__(self, session: Session) -> None:
         """Take the session."""
         self.session = session
-        self.others: list[Other] = []
+        self.others = session.others
         self.base = 0
         """The number of the tokenizer that the table compares with."""
         self.n_words: int | None = None

@@ -10,7 +10,8 @@ from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.turns import border_tabs, neighbour
 
-TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularies"}
+TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularies",
+          "report": "Report"}  # fmt: skip
 
 
 class Views(Controller):
@@ -41,6 +42,9 @@ class Views(Controller):
     @action("Vocabulary difference", section="Views", id="show_vocabularies",
             help="What two vocabularies share, and what only one of them has.",
             call="show_view('vocabularies')", words="compare diff shared tokens ids")  # fmt: skip
+    @action("Compression report", section="Views", id="show_report", call="show_view('report')",
+            help="What texts of many kinds and languages take in every tokenizer, and yours.",
+            words="eval compare benchmark fairness languages bytes per token")  # fmt: skip
     def show_view(self, name: str) -> None:
         """Bring a view to the front."""
         self.front = name

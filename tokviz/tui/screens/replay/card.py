@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
-
-from tokviz.explain.trace import LineageNode, lineage, render_lineage
+from tokviz.explain.trace import lineage
 from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
+from tokviz.sentences import counted
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.widgets.card_rows import label_of, sentence_words
-from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows
+from tokviz.tui.widgets.fit import bar_text, column, fit
 from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.lists import Cell
 
 _MOST_LABEL = 48
-_BAR = "█"
-_PART_BLOCKS = " ▏▎▍▌▋▊▉"
 
 
 def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
@@ -28,14 +25,28 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
     if replay is None:
         return ()
     why = () if step is None else replay.why(step.k).sentences
+    if state.frame is not None and step is not None and state.frame.number == step.k:
+        count, *others = state.frame.reasons or ((),)
+        why = (count, *why, *others) if replay.has_counts else (count,)
     return card_rows(step, why, state.position, replay.n_bytes, width)
+
+
+def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
+    """Say what to look at, and at the end whether the merges are those of the textbook."""
+    lesson, replay = state.lesson, state.replay
+    if lesson is None or replay is None:
+        return ()
+    rows = flow(words_of(lesson.say(state.position.n_done)), width)
+    if state.position.n_done < replay.n_merges:
+        return rows
+    return flow(words_of(lesson.verdict(replay.tokenizer.merges), "good"), width) + rows
 
 
 def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
     """Draw what the token of the merge at hand is made of."""
     if state.replay is None or state.step is None:
         return ()
-    return lineage_rows(lineage(state.replay.tokenizer, state.step.new_id), width)
+    return list(tree_rows(lineage(state.replay.tokenizer, state.step.new_id), width, ToToken))
 
 
 def card_rows(
@@ -82,8 +93,7 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
         Span(" id ", "dim"),
         Span(str(step.new_id), "link", Copy(str(step.new_id), "the token id")),
     )
-    n_bytes = len(step.token)
-    yield (Span(f" {n_bytes} byte{'s' * (n_bytes != 1)}", "dim"),)
+    yield (Span(f" {counted(len(step.token), 'byte')}", "dim"),)
 
 
 def _numbers(step: MergeStep) -> list[Word]:
@@ -130,54 +140,17 @@ def paint_candidate(row: Candidate, width: int) -> list[Cell]:
     role = "accent" if pair.is_next else "muted"
     cells: list[Cell] = [(mark, "accent"), (label, "strong" if pair.is_next else "")]
     if bar_width > 2:
-        cells += [(" ", ""), (_bar(row.share, bar_width), role)]
+        cells += [(" ", ""), (bar_text(row.share, 1, bar_width).ljust(bar_width), role)]
     cells.append((f" {count:>{row.count_width}} ", "strong" if pair.is_next else ""))
     if later_width:
         cells.append((f"{later:>{later_width}}", "muted"))
     return cells
 
 
-def _bar(share: float, width: int) -> str:
-    """Draw a bar with a resolution of an eighth of a cell; never quite nothing."""
-    eighths = max(round(share * width * 8), 1)
-    whole, part = divmod(eighths, 8)
-    return (_BAR * whole + (_PART_BLOCKS[part] if part else "")).ljust(width)
-
-
 def paint_merge(step: MergeStep, width: int) -> list[Cell]:
-    """Draw a row of the list of merges: number, token, parts, count."""
-    number = f"{step.k:>7,} "
-    count = "" if step.count is None else f" {step.count:,}×"
-    room = width - len(number) - len(count)
-    token = label_of(step.token)
-    if room < 14:
-        return [(number, "muted"), (fit(token, room), "strong")]
-    token_width = max(6, min(room // 2, 28))
-    parts = f"{label_of(step.left)} + {label_of(step.right)}" if step.is_reached else "no merge"
-    return [
-        (number, "muted"),
-        (column(token, token_width), "strong"),
-        (" " + column(parts, room - token_width - 1), "muted"),
-        (count, "muted"),
-    ]
-
-
-def lineage_rows(node: LineageNode, width: int) -> list[Row]:
-    """Draw the merges that made a token, as a tree of tokens with their ids."""
-    rows: list[Row] = []
-    for row in render_lineage(node):
-        name = "" if row.node.id is None else f" {row.node.id}"
-        room = max(1, width - cell_len(row.prefix) - len(row.twice) - len(name))
-        action = None if row.node.id is None else ToToken(row.node.id)
-        rows.append(
-            (
-                Span(row.prefix, "tree"),
-                Span(fit(label_of(row.node.token), room), "made", action),
-                Span(row.twice),
-                Span(name, "dim"),
-            )
-        )
-    return rows
+    """Draw a row of the list of merges."""
+    pair = (step.left, step.right) if step.is_reached else None
+    return merge_cells(step.k, step.token, pair, step.count, width)
 
 
 def merge_text(step: MergeStep) -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
-    from tokviz.compare.text_effect import TextEffect
+    from tokviz.compare import boundaries
     from tokviz.compare.trainings import MergesDiff
     from tokviz.replay.replay import Replay
 
@@ -42,7 +43,7 @@ class Comparison:
     name: str
     other: str
     diff: MergesDiff
-    effect: TextEffect | None = None
+    effect: boundaries.Comparison | None = None
     revision: int = -1
 
     def with_text(self, text: str, parse_specials: bool, revision: int) -> Comparison:
@@ -113,8 +114,8 @@ def _parting(comparison: Comparison, width: int) -> Iterator[Row]:
         yield from flow(sentence_words(sentence), width)
 
 
-def _effect_rows(effect: TextEffect, width: int) -> Iterator[Row]:
-    n_a, n_b = effect.n_tokens_a, effect.n_tokens_b
+def _effect_rows(effect: boundaries.Comparison, width: int) -> Iterator[Row]:
+    n_a, n_b = effect.counts
     n_places = len(effect.spans)
     places = "they are the same" if not n_places else f"they differ in {n_places:,} places"
     if n_places == 1:
@@ -127,7 +128,7 @@ def _effect_rows(effect: TextEffect, width: int) -> Iterator[Row]:
         width,
     )
     for index in range(min(n_places, _MOST_PLACES)):
-        in_a, in_b = effect.place(index)
+        in_a, in_b = effect.tokens_in(index)
         yield from flow((*_chips(in_a), (Span("│", "tree"),), *_chips(in_b)), width, (Span("  "),))
     if n_places > _MOST_PLACES:
         yield (Span(f"  … {n_places - _MOST_PLACES:,} more", "dim"),)
@@ -144,8 +145,7 @@ def _token_rows(
     title: str, tokens: Sequence[bytes], replay: Replay, width: int, *, leads: bool
 ) -> Iterator[Row]:
     """Draw tokens that only one has; a click leads to their merges if that is what is shown."""
-    count = f"{len(tokens):,} token{'s' * (len(tokens) != 1)} {title}"
-    yield (Span(count, "heading"),)
+    yield (Span(f"{counted(len(tokens), 'token')} {title}", "heading"),)
     words: list[Word] = []
     for token in tokens[:_MOST_TOKENS]:
         token_id = replay.tokenizer.token_id(token) if leads else None

@@ -13,9 +13,12 @@ from tokviz.tui.widgets.flow import Role, Row, Span, ToToken, Word, flow, words_
 
 TokenBytes = Callable[[int], bytes]
 
-MOST_DRAWN_BYTES = 200
-"""A corpus up to this size is drawn anew for every merge, one below the other."""
 _MOST_LABEL = 40
+
+
+def label_for(token: bytes) -> str:
+    """Give the label of a token, cut if it is very long."""
+    return fit(token_label(token), _MOST_LABEL)
 
 
 def chips(
@@ -33,7 +36,7 @@ def chips(
     roles = _roles(ids, position, pair if piece.is_changed else None)
     words: list[Word] = []
     for token_id, hue, role in zip(ids, hues_of(ids, 0, len(ids)), roles, strict=True):
-        label = fit(token_label(token(token_id)), _MOST_LABEL)
+        label = label_for(token(token_id))
         lit = role != "token"
         words.append((Span(label, role, ToToken(token_id), -1 if lit else hue),))
     (before, after), more = piece.cut, [(Span("…", "dim"),)]
@@ -98,42 +101,4 @@ def _listed(
     for piece in pieces:
         count = Span(f"{piece.count:>{columns},}× ", "label")
         rows += flow(chips(piece, position, pair, token), width, (count,))
-    return rows
-
-
-def drawing_rows(
-    states: Sequence[Sequence[ShownPiece]],
-    position: Position,
-    steps: Sequence[Pair],
-    token: TokenBytes,
-    width: int,
-) -> list[Row]:
-    """Draw a tiny corpus as textbooks do: its tokens after every merge, one below the other.
-
-    Args:
-        states: For every merge the pieces before and after it; the first are those of the start.
-        position: Where the drawing ends.
-        steps: The ids of the pair and of the new token of every merge, that of the start too.
-        token: Gives the bytes of a token.
-        width: Columns of a row.
-    """
-    digits = len(str(len(states) - 1))
-    rows: list[Row] = []
-    for number in range(position.n_done + 1):
-        here = number == position.n_done
-        is_lit = here and not position.merged
-        shown = Position(number + 1, False) if is_lit else Position(number)
-        # The pieces before the next merge are those after this one, with its pair to light up.
-        pieces = states[number + 1] if is_lit else states[number]
-        pair = steps[number + 1] if is_lit else steps[number] if here and number else None
-        words: list[Word] = []
-        for piece in pieces:
-            if words:
-                words.append((Span("│", "tree"),))
-            if piece.count > 1:
-                words.append((Span(f"{piece.count:,}×", "dim"),))
-            words += chips(piece, shown, pair, token)
-        mark = "▸" if here else " "
-        label = Span(f"{mark} {number:>{digits}}  ", "heading" if here else "label")
-        rows += flow(words, width, (label,))
     return rows

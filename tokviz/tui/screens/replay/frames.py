@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokviz.replay.why import in_text
 from tokviz.tui.widgets.token_text import TextTokens
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokviz.replay.replay import PairCount, Replay
     from tokviz.replay.steps import MergeStep
     from tokviz.replay.text import ReplayText, TokensAt
+    from tokviz.sentences import Sentence
 
 N_CANDIDATES = 10
 N_PIECES = 60
@@ -87,6 +89,7 @@ class Frame:
         pieces: Pieces of the corpus in the order of their first occurrence.
         own: The user's text; None if there is none.
         revision: Which of the user's texts that is.
+        reasons: Sentences on its count, or on what it does to the user's text without one.
     """
 
     number: int
@@ -96,6 +99,7 @@ class Frame:
     pieces: tuple[ShownPiece, ...]
     own: OwnFrame | None
     revision: int
+    reasons: tuple[Sentence, ...] = ()
 
 
 def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: int) -> Frame:
@@ -112,9 +116,12 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
     candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
     holding = before.pieces_of_next(N_PIECES) if number and not replay.is_tiny else []
     n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
-    own = None
+    own, reasons = None, replay.details(number) if number else ()
     if text is not None:
         own = own_frame(text.at(before.k), text.at(number))
+        if number and not replay.has_counts:
+            tokens = len(own.before.ids), len(own.after.ids)
+            reasons = (in_text(replay.step(number), len(own.after.lit_starts), *tokens),)
     return Frame(
         number,
         pair,
@@ -123,6 +130,7 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         tuple(_shown(piece, pair) for piece in before.pieces(0, n_shown)),
         own,
         revision,
+        reasons,
     )
 
 

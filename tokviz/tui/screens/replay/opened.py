@@ -10,32 +10,18 @@ from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.replay.replay import Replay
-from tokviz.tui.screens.replay.corpus_rows import MOST_DRAWN_BYTES
-from tokviz.tui.screens.replay.frames import TINY_PIECES, Pair, ShownPiece, merged, pair_of
+from tokviz.tui.screens.replay.ladder import Ladder, draw
 from tokviz.tui.widgets.curve import Curve, compression_curve
 from tokviz.tui.widgets.scale import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tokviz.replay.sources import Source
     from tokviz.replay.text import ReplayText
 
 N_POINTS = 160
 """Points of a curve on each of its two scales."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A tiny corpus after every merge.
-
-    Attributes:
-        states: For every merge the pieces before and after it; the first are those of the start.
-        steps: The ids of the pair and of the new token of every merge; the first stands for none.
-    """
-
-    states: tuple[tuple[ShownPiece, ...], ...]
-    steps: tuple[Pair, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,14 +33,14 @@ class Opened:
         replay: Its states.
         compression: The curve of its corpus; empty without counts.
         counts: The curve of the merges' counts; empty without counts.
-        drawing: The tiny corpus after every merge, None if it is not tiny.
+        ladder: The tiny corpus after every merge, None if it is not tiny.
     """
 
     source: Source
     replay: Replay
     compression: Curve
     counts: Curve
-    drawing: Drawing | None
+    ladder: Ladder | None
 
 
 def open_source(source: Source) -> Opened:
@@ -137,21 +123,3 @@ def short_number(number: int) -> str:
             value = number / size
             return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
     return str(number)
-
-
-def draw(replay: Replay) -> Drawing | None:
-    """Work out a tiny corpus after every merge."""
-    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > MOST_DRAWN_BYTES:
-        return None
-    pieces = replay.state(0).pieces(0, TINY_PIECES)
-    counts = [piece.count for piece in pieces]
-    ids: list[Sequence[int]] = [list(piece.ids) for piece in pieces]
-    states = [tuple(map(ShownPiece, counts, ids, ids))]
-    steps = [(-1, -1, -1)]
-    for number in range(1, replay.n_merges + 1):
-        pair = pair_of(replay.step(number))
-        after: list[Sequence[int]] = [merged(piece, *pair) for piece in ids]
-        states.append(tuple(map(ShownPiece, counts, ids, after)))
-        steps.append(pair)
-        ids = after
-    return Drawing(tuple(states), tuple(steps))

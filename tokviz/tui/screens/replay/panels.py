@@ -9,7 +9,7 @@ from textual.containers import Vertical
 
 from tokviz.sentences import counted
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows, drawing_rows
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -39,16 +39,16 @@ class CorpusSide(Vertical):
         if opened is None or frame is None:
             self.tokens.show(lambda width: ())
             return
-        replay, drawing = opened.replay, opened.drawing
+        replay, ladder = opened.replay, opened.ladder
         token, is_tiny = replay.tokenizer.token_bytes, replay.is_tiny
 
         def rows(width: int) -> Sequence[Row]:
-            if drawing is not None:
-                return drawing_rows(drawing.states, position, drawing.steps, token, width)
+            if ladder is not None:
+                return ladder.rows(position, width)
             return corpus_rows(frame, position, token, is_whole=is_tiny, width=width)
 
-        self.tokens.show(rows, from_top=drawing is None and not is_tiny)
-        if drawing is not None:
+        self.tokens.show(rows, from_top=ladder is None and not is_tiny)
+        if ladder is not None:
             self.tokens.show_row(len(self.tokens.rows) - 1)
         n_tokens = replay.state(position.n_done).n_tokens
         self.head.show([BarItem((("Corpus", "active"),)), _counts(n_tokens, replay.n_bytes or 0)])

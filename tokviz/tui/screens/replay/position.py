@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+SPEEDS = (0.25, 0.5, *map(float, (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)))
 """Merges per second that can be chosen."""
 FRAMES_SHOWN_UP_TO = 4.0
 """At higher speeds the frame before each merge is left out: nobody could see it."""

@@ -15,7 +15,8 @@ from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.replay.card import merge_rows, origin_rows, paint_candidate
+from tokviz.tui.screens.lessons import Lessons
+from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
@@ -51,6 +52,7 @@ class ReplayScreen(TokvizScreen):
         YourText,
         Views,
         Scaling,
+        Lessons,
     )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
@@ -70,6 +72,8 @@ class ReplayScreen(TokvizScreen):
         """Lay out the screen."""
         palette = palette_of(self.app)
         self.state = state = ReplayState()
+        self.lesson = RowsView(palette, id="lesson")
+        self.lesson.border_subtitle = " → on · ← back · F6 other lessons "
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -86,6 +90,7 @@ class ReplayScreen(TokvizScreen):
         self._make_controllers(texts, problem, transport)
         self.fit(self.app.size)
         yield self.title_bar
+        yield self.lesson
         with Container(id="work"):
             yield Container(self.card, self.candidates, self.lineage, texts, id="main")
             yield Container(self.merges, self.diff, self.curves, id="column")
@@ -119,12 +124,10 @@ class ReplayScreen(TokvizScreen):
         self.your_text = YourText(
             self, state, self.own, self.transport, self.views, self._text_changed
         )
-        search = MergeSearch(self, state, self.merges, self.views, self.transport)
+        MergeSearch(self, state, self.merges, self.views, self.transport)
         self.scaling = Scaling(self, self._draw_on)
-        self.answer_with(
-            self.transport, search, self.opening, self.comparing, self.your_text, self.views,
-            self.scaling, Explaining(self, self._asked_why),
-        )  # fmt: skip
+        Lessons(self)
+        Explaining(self, self._asked_why)
 
     def on_mount(self) -> None:
         """Begin without a comparison."""
@@ -153,7 +156,7 @@ class ReplayScreen(TokvizScreen):
         """Open what was asked for elsewhere."""
         if isinstance(request, ReplayRequest):
             if request.text is not None:
-                self.your_text.show(request.text, is_own=True)
+                self.your_text.show(request.text, is_own=not request.lesson)
             self.opening.open(source_named(self.session.where(request.source)), request)
 
     def _asked_why(self) -> Asked | str:
@@ -178,7 +181,13 @@ class ReplayScreen(TokvizScreen):
         """Show what has been opened, from the merge that was asked for on."""
         has_counts = opened.replay.has_counts
         self.transport.pause()
-        self.state.take(opened)
+        was_lesson = self.state.lesson is not None
+        self.state.take(opened, request.lesson if request is not None else "")
+        if was_lesson and self.state.lesson is None:
+            self.your_text.text_at_hand()
+        self.fit(self.app.size)
+        if self.state.lesson is not None:
+            self.lesson.border_title = f" Lesson: {self.state.lesson.title} "
         self.comparing.end_comparison()
         self.own.show_text()
         self.merges.show_all()
@@ -204,6 +213,7 @@ class ReplayScreen(TokvizScreen):
     def _moved(self) -> None:
         """Show another merge: at once what is known at once, the rest when it is worked out."""
         self.card.show(partial(merge_rows, self.state), from_top=True)
+        self.lesson.show(partial(lesson_rows, self.state), from_top=True)
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
@@ -213,6 +223,7 @@ class ReplayScreen(TokvizScreen):
         """Show what has been worked out of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
+        self.card.show(partial(merge_rows, self.state))
         self.corpus.show_frame()
         self.own.show_frame()
         if is_new:
@@ -248,11 +259,16 @@ class ReplayScreen(TokvizScreen):
     def fit(self, size: Size) -> None:
         """Choose what there is room for: no column is low while there is only one."""
         super().fit(size)
-        low = self.has_class("-low")
+        low, narrow = self.has_class("-low"), self.has_class("-narrow")
+        opened = self.state.opened
+        drawn = opened is not None and opened.ladder is not None
         self.update_classes(
             {
-                "-low": low and not self.has_class("-narrow"),
+                "-low": low and not narrow,
                 "-broad": self.has_class("-broad") and not low,
+                "-drawn": drawn,
+                "-lesson": self.state.lesson is not None,
+                "-ladder": drawn and not low and not narrow,
             }
         )
         self.views.fit()

@@ -14,8 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.card import merge_text, paint_merge
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
@@ -91,7 +90,7 @@ class MergesPanel(Vertical):
             self.merges.follow(self.found.index(number))
 
 
-class MergeSearch(Copying):
+class MergeSearch(Controller):
     """Looks for merges in a thread: the newest question wins. What is found can be copied."""
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokviz.lessons import Lesson, lessons
 from tokviz.tui.screens.replay.position import START, Player, Position, clamped
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ReplayState:
         position: The frame that is wanted.
         frame: The newest one that has been worked out; it may be of another merge.
         player: How it goes on by itself.
+        lesson: The words that go with what is replayed, None if it is not a lesson.
         comparison: What the replay is compared with.
         text: The user's text, as byte text.
         revision: Grows with every other text, and with every other way to read it.
@@ -40,6 +42,7 @@ class ReplayState:
     position: Position = START
     frame: Frame | None = None
     player: Player = field(default_factory=Player)
+    lesson: Lesson | None = None
     comparison: Comparison | None = None
     text: str = ""
     revision: int = 0
@@ -69,9 +72,9 @@ class ReplayState:
         number = 0 if self.frame is None else self.frame.number
         return clamped(number, self.n_merges, self.position.merged)
 
-    def take(self, opened: Opened) -> None:
-        """Replay something else from now on."""
-        self.opened = opened
+    def take(self, opened: Opened, lesson: str) -> None:
+        """Replay something else from now on; if it is a lesson, take its name."""
+        self.opened, self.lesson = opened, lessons().get(lesson)
         self.position = START
         self.frame = self.comparison = self.prepared = None
 

@@ -140,14 +140,14 @@ class Transport(Controller):
         """Go back by a whole merge."""
         self._go_by(-self._state.position.merged)
 
-    @_play("Next merge in your text", "full_stop")
+    @_play("Next merge in your text", "full_stop", footer="next in your text")
     def next_in_text(self) -> None:
         """Go on to the next merge that changes your text."""
         text = self._state.prepared
         if text is not None:
             self._go_in_text(text.next_change(self._state.position.number), "later")
 
-    @_play("Previous merge in your text", "comma")
+    @_play("Previous merge in your text", "comma", footer="previous")
     def previous_in_text(self) -> None:
         """Go back to the merge before that changed your text."""
         text, here = self._state.prepared, self._state.position.number
@@ -188,12 +188,12 @@ class Transport(Controller):
 
     @_play("Play faster", "plus", "equals_sign")
     def faster(self) -> None:
-        """Up to 64 merges a second. From 8 on only the frame after each merge is shown."""
+        """Up to 1,024 merges a second. From 8 on only the frame after each merge is shown."""
         self._change_speed(1)
 
     @_play("Play slower", "minus")
     def slower(self) -> None:
-        """Down to half a merge a second."""
+        """Down to a merge in four seconds, for a class to follow."""
         self._change_speed(-1)
 
     def _change_speed(self, by: int) -> None:

@@ -7,37 +7,23 @@ from typing import NamedTuple
 
 from textual.widget import Widget
 
-from tokviz.tui.actions import action, actions
+from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.turns import border_tabs, neighbour
 
-
-class ViewKind(NamedTuple):
-    """A part of the screen that can be behind a tab.
-
-    Attributes:
-        id: Its name.
-        title: Its tab.
-        help: What it shows.
-    """
-
-    id: str
-    title: str
-    help: str
-
-
 VIEWS = (
-    ViewKind("texts", "Texts", "The corpus and your text as tokens, before and after the merge."),
-    ViewKind("candidates", "Candidates", "The ten most frequent pairs, of which one is merged."),
-    ViewKind("merges", "Merges", "All merges in their order, or those that fit a search."),
-    ViewKind("curves", "Curves", "Compression and counts over all merges."),
-    ViewKind("diff", "Diff", "Where two trainings or vocabularies part."),
+    Kind("texts", "Texts", "The corpus and your text as tokens, before and after the merge."),
+    Kind("candidates", "Candidates", "The ten most frequent pairs, of which one is merged."),
+    Kind("merges", "Merges", "All merges in their order, or those that fit a search."),
+    Kind("curves", "Curves", "Compression and counts over all merges."),
+    Kind("diff", "Diff", "Where two trainings or vocabularies part."),
 )
 """Every view, in the order of the tabs."""
 _IDS = tuple(kind.id for kind in VIEWS)
 _TITLES = {kind.id: kind.title for kind in VIEWS}
 _FIRST_AT_FRONT = ("texts", "merges", "candidates", "curves", "diff")
 _GROUPS_IN_TWO_COLUMNS = (("texts", "candidates"), ("merges", "curves", "diff"))
+_GROUPS_OF_LADDER = (("candidates",), ("texts", "merges", "curves", "diff"))
 _GROUPS_WITH_ROOM = (("texts",), ("candidates",), ("merges", "diff"), ("curves",))
 
 
@@ -74,6 +60,8 @@ class Views(Controller):
         """Choose which views share a place, by how much room there is."""
         if self.screen.has_class("-narrow"):
             self._groups = (_IDS,)
+        elif self.screen.has_class("-ladder"):
+            self._groups = _GROUPS_OF_LADDER
         elif self.screen.has_class("-low"):
             self._groups = _GROUPS_IN_TWO_COLUMNS
         else:
@@ -110,18 +98,7 @@ class Views(Controller):
         """Show what stands behind the tab before."""
         self.show_view(neighbour(_IDS, self.front, -1))
 
-    @actions(
-        *(
-            action(
-                f"{kind.title} view",
-                section="Views",
-                id=f"show_{kind.id}",
-                help=kind.help,
-                call=f"show_view('{kind.id}')",
-            )
-            for kind in VIEWS
-        )
-    )
+    @action_each(VIEWS, "{} view", call="show_view", section="Views")
     def show_view(self, name: str, *, focus: bool = True) -> None:
         """Bring a view to the front."""
         self._recent = (name, *(other for other in self._recent if other != name))

@@ -9,12 +9,11 @@ from functools import partial
 from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
 
-class CopyTokens(Copying):
+class CopyTokens(Controller):
     """Copy the selection, or everything where nothing is selected."""
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:

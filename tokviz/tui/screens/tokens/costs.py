@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from tokviz.errors import TokvizError
 from tokviz.prices import ModelPrice, cost_text, load_prices, model_for, prices_path
 from tokviz.sentences import why
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
-from tokviz.tui.messages import PricesAsked
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.status_line import CostNote
 
@@ -69,11 +66,6 @@ class Costs(Controller):
         """Give the model that was chosen, else the first that goes with the tokenizer."""
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
-
-    @on(PricesAsked)
-    def _asked(self, message: PricesAsked) -> None:
-        message.stop()
-        self.prices()
 
     @action("Costs and context windows…", "alt+p", section="Tokenizer", words="prices settings")
     def prices(self) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from textual import on
-
 from tokviz import bytetext
 from tokviz.explain.ids import ids_in
 from tokviz.tui.actions import action, key_label
-from tokviz.tui.messages import DecodeWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.widgets.status_line import IdsNote
@@ -40,11 +37,6 @@ class Decoding(Controller):
             ids = ids_in(live.text)
             if ids is not None and (len(ids) > 1 or begins in "[("):
                 self.note = IdsNote(len(ids), key_label(_KEY))
-
-    @on(DecodeWanted)
-    def _decode_wanted(self, message: DecodeWanted) -> None:
-        message.stop()
-        self.decode_ids()
 
     @action("Decode token ids…", _KEY, section="Edit", words="numbers detokenize paste list")
     def decode_ids(self) -> None:

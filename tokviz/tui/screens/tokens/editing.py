@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from textual import on
 from textual.widgets import Input
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.messages import SpecialsToggled
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.tasks import Task
 
 _LINE_END = re.compile("\r\n|\r|\n")
 
@@ -41,16 +40,20 @@ class Reading(Controller):
         place = names.index(current) if current in names else -step
         self._choice.use(names[(place + step) % len(names)])
 
-    @on(SpecialsToggled)
-    def _specials_toggled(self, message: SpecialsToggled) -> None:
-        message.stop()
-        self.toggle_specials()
-
     @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:
         """Read text such as <|endoftext|> as one special token, or as ordinary text."""
-        self._text.live.set_parse_specials(not self._text.live.parse_specials)
-        self._text.refresh()
+        live = self._text.live
+        tokenizer, parsed = self.session.tokenizer, not live.parse_specials
+
+        def read(task: Task) -> None:
+            live.prepare_reading(tokenizer, parsed)
+
+        def use(nothing: None) -> None:
+            live.set_parse_specials(parsed)
+            self._text.refresh()
+
+        self.in_thread("tokenizer", read, use)
 
     @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
     def toggle_invisibles(self) -> None:
@@ -110,12 +113,12 @@ class Editing(Controller):
 
     def _convert_line_ends(self, line_end: str) -> None:
         live, editor = self._text.live, self._text.editor
-        text = live.text
-        converted = _LINE_END.sub(line_end, text)
-        if converted == text:
-            name = "LF" if line_end == "\n" else "CRLF"
-            self.say(f"All line ends are {name} already.")
-            return
-        row = editor.cursor_location[0]
-        self._text.replace_all(converted)
-        editor.move_cursor((min(row, live.n_lines - 1), 0))
+        row, revision = editor.cursor_location[0], live.revision
+
+        def converted() -> None:
+            if live.revision == revision:
+                self.say(f"All line ends are {'LF' if line_end == chr(10) else 'CRLF'} already.")
+            else:
+                editor.move_cursor((min(row, live.n_lines - 1), 0))
+
+        editor.rewrite(lambda text: _LINE_END.sub(line_end, text), converted)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
+from tokviz.corpus.entries import keep_text
 from tokviz.sentences import counted
-from tokviz.session import Opened, TextSaved, read_text, sample_text
+from tokviz.session import Opened, TextSaved, TrainWith, read_text, sample_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
@@ -83,13 +84,26 @@ class Files(Controller):
         """A short text with words, code, numbers, several scripts and emoji."""
         self._put(sample_text(), is_sample=True)
 
+    @action("Train on this text", section="Text", words="learn corpus bpe")
+    def train_on_text(self) -> None:
+        """Set up a training on the Train screen that learns from the text as it is now."""
+        path, texts = self.session.path, self._text.live.chunk_texts()
+        if path is not None and not self.session.modified:
+            self.session.ask(TrainWith(sources=(str(path),)))
+            return
+        name = "text.txt" if path is None else path.name
+        self.in_thread(
+            "train",
+            lambda task: keep_text(map(bytetext.to_bytes, texts), name),
+            lambda kept: self.session.ask(TrainWith(sources=(kept,))),
+        )
+
     def _put(self, text: str, *, is_sample: bool) -> None:
-        def put() -> None:
-            self._text.replace_all(text)
+        def noted() -> None:
             self.session.note_text(None, is_sample=is_sample)
             self._text.refresh()
 
-        self.unless_unsaved(put)
+        self.unless_unsaved(lambda: self._text.replace_all(text, noted))
 
     def _folder(self) -> Path | None:
         path = self.session.path
@@ -131,6 +145,9 @@ class Files(Controller):
 
     def restore(self, text: str, path: Path | None) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""
-        self._text.replace_all(text)
-        self.session.path, self.session.is_sample = path, False
-        self._text.refresh()
+
+        def restored() -> None:
+            self.session.path, self.session.is_sample = path, False
+            self._text.refresh()
+
+        self._text.replace_all(text, restored)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from textual import on
-
 from tokviz.session import ShowToken
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.messages import SlowPieceWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
 if TYPE_CHECKING:
     from tokviz.live.find import FindQuery
     from tokviz.tui.dialogs.find import FindResult
-    from tokviz.tui.dialogs.goto import GotoTarget
 
 
 class Finding(Controller):
@@ -69,28 +65,30 @@ class Finding(Controller):
     @action("Go to…", "ctrl+g", section="Find")
     def goto(self) -> None:
         """Jump to a line (12 or 12:3), a token (#12) or a byte (@345)."""
-        from tokviz.tui.dialogs.goto import GotoDialog, GotoLimits
+        from tokviz.tui.dialogs.goto import GotoDialog, Numbered
 
         live = self._text.live
-        limits = GotoLimits(live.n_lines, live.n_tokens, live.n_bytes)
-        self.ask(GotoDialog(limits), self._go_to_target)
+        kinds = [
+            Numbered("", "12 or 12:3", "line", 1, live.n_lines, self._go_to_line),
+            Numbered("#", "#12", "token", 0, live.n_tokens - 1, self._go_to_token),
+            Numbered("@", "@345", "byte", 0, live.n_bytes, self._go_to_byte),
+        ]
+        self.ask(GotoDialog(kinds), lambda go: go())
 
-    def _go_to_target(self, target: GotoTarget) -> None:
-        live, go_to = self._text.live, self._text.go_to
-        if target.kind == "token":
-            self._text.pick_token(min(target.number, live.n_tokens - 1))
-        elif target.kind == "byte":
-            go_to(bisect_right(range(live.n_chars), target.number, key=live.byte_offset) - 1)
-        else:
-            row = min(target.number, live.n_lines) - 1
-            start = live.line_start(row)
-            end = live.line_start(row + 1) - 1 if row + 1 < live.n_lines else live.n_chars
-            go_to(min(start + target.column - 1, end))
+    def _go_to_line(self, number: int, column: int) -> None:
+        live = self._text.live
+        row = min(number, live.n_lines) - 1
+        start = live.line_start(row)
+        end = live.line_start(row + 1) - 1 if row + 1 < live.n_lines else live.n_chars
+        self._text.go_to(min(start + column - 1, end))
 
-    @on(SlowPieceWanted)
-    def _slow_piece_wanted(self, message: SlowPieceWanted) -> None:
-        message.stop()
-        self.next_slow_piece()
+    def _go_to_token(self, number: int, _column: int) -> None:
+        self._text.pick_token(min(number, self._text.live.n_tokens - 1))
+
+    def _go_to_byte(self, number: int, _column: int) -> None:
+        live = self._text.live
+        offset = bisect_right(range(live.n_chars), number, key=live.byte_offset) - 1
+        self._text.go_to(offset)
 
     @action("Next slow piece", "alt+g", f"{LEADER} g", section="Find", words="regex pattern gap")
     def next_slow_piece(self) -> None:

@@ -9,6 +9,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.live.document import LiveDocument
+from tokviz.session import Session
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.widgets.turns import Turn, Turns
 
@@ -38,6 +39,15 @@ class ExplainsSelection(Protocol):
         ...
 
 
+@runtime_checkable
+class Recalls(Protocol):
+    """A panel that begins as it was left."""
+
+    def recall(self, session: Session) -> None:
+        """Take the remembered choices, and remember others from now on."""
+        ...
+
+
 def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
     """The token ids in order. Pointing at one lights up its text, and the other way round."""
     from tokviz.tui.widgets.id_grid import IdGrid
@@ -46,7 +56,7 @@ def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
 
 
 def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
-    """The pieces that GPT-2's, GPT-4's and your own regex cut from the same text."""
+    """The pieces that two named patterns and your own regex cut from the same text."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     return SplitsPanel(live, palette)
@@ -72,23 +82,28 @@ class PanelKind(NamedTuple):
     Attributes:
         id: Its name in settings and actions.
         title: Its tab.
-        key: Its key.
+        keys: Its keys.
         make: Makes the widget when it is first shown; its docstring is the help.
         words: What people call it besides, for the command palette.
     """
 
     id: str
     title: str
-    key: str
+    keys: tuple[str, ...]
     make: Callable[[LiveDocument, TokenPalette], Widget]
     words: str = ""
 
+    @property
+    def help(self) -> str:
+        """What it shows."""
+        return self.make.__doc__ or ""
+
 
 PANELS = (
-    PanelKind("ids", "IDs", "alt+i", _ids, "numbers list"),
-    PanelKind("splits", "Splits", "alt+s", _splits, "patterns regex compare pre-tokens pieces"),
-    PanelKind("token", "Token", "alt+t", _token, "explain why lineage merges bytes"),
-    PanelKind("mask", "Mask", "alt+m", _mask, "explain chat template training targets"),
+    PanelKind("ids", "IDs", ("alt+i",), _ids, "numbers list"),
+    PanelKind("splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens pieces"),
+    PanelKind("token", "Token", ("alt+t",), _token, "explain why lineage merges bytes"),
+    PanelKind("mask", "Mask", ("alt+m",), _mask, "explain chat template training targets"),
 )
 """Every side panel of the Tokens screen, in the order of the tabs."""
 
@@ -96,14 +111,19 @@ PANELS = (
 class SidePanels(Turns):
     """Holds the side panels, of which one is shown; each is made when it is first shown."""
 
-    def __init__(self, live: LiveDocument, shown: str) -> None:
-        """Take what the panels show, and which of them is shown first."""
+    def __init__(self, session: Session) -> None:
+        """Take what the panels show, and what is remembered of them."""
 
         def turn(kind: PanelKind) -> Turn:
-            call = f"show_panel('{kind.id}')"
-            return Turn(kind.id, kind.title, call, lambda: panel(kind, live, palette_of(self.app)))
+            return Turn(kind.id, kind.title, f"show_panel('{kind.id}')", lambda: made(kind))
 
-        super().__init__([turn(kind) for kind in PANELS], shown, id="side")
+        def made(kind: PanelKind) -> Widget:
+            widget = panel(kind, session.live, palette_of(self.app))
+            if isinstance(widget, Recalls):
+                widget.recall(session)
+            return widget
+
+        super().__init__([turn(kind) for kind in PANELS], session.settings.panel, id="side")
 
 
 def panel(kind: PanelKind, live: LiveDocument, palette: TokenPalette) -> Widget:

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tokviz.glyphs import safe
+from tokviz.sentences import counted
 from tokviz.session import (
     GoToToken,
     Request,
@@ -41,15 +42,17 @@ from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
+from tokviz.tui.screens.tokens.split_lab import SplitLab
+from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.status_line import SelectionCounts, SlowNote, StatusLine, StatusState
+from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
-    from tokviz.errors import PatternError
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PieceClicked
 
@@ -75,6 +78,8 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Editing,
         Decoding,
+        SplitLab,
+        OtherCounts,
         Recovery,
     )
     GESTURES = (
@@ -116,11 +121,12 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited = self._edited
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
-        panels = SidePanels(live, settings.panel)
+        panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
+        self.strip = RowsView(id="strip")
         self._make_controllers(right)
         yield self.title_bar
         yield self.recovery.bar
@@ -129,6 +135,7 @@ class TokensScreen(TokvizScreen):
             with right:
                 yield panels
                 yield detail
+        yield self.strip
         yield self.status
         yield self.keys
 
@@ -140,26 +147,18 @@ class TokensScreen(TokvizScreen):
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
-        self.finding = Finding(self, text)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
+        self.other_counts = OtherCounts(self, self.strip)
         self._pasted_edits = 0
-        self.answer_with(
-            self.files,
-            self.choice,
-            Reading(self, text, self.choice),
-            self.costs,
-            self.side,
-            one_part,
-            self.finding,
-            CopyTokens(self, text),
-            Editing(self, text),
-            self.decoding,
-            self.recovery,
-            Dropped(self, self.choice, self._take_back_paste),
-            Explaining(self, self._asked_why),
-        )
+        Finding(self, text)
+        Reading(self, text, self.choice)
+        CopyTokens(self, text)
+        Editing(self, text)
+        SplitLab(self, self.panels, self.side.show_panel)
+        Dropped(self, self.choice, self._take_back_paste)
+        Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 
     def on_mount(self) -> None:
@@ -177,6 +176,7 @@ class TokensScreen(TokvizScreen):
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
+        self.other_counts.begin()
         self.files.safe.begin()
         self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
@@ -189,6 +189,14 @@ class TokensScreen(TokvizScreen):
     def keep(self) -> None:
         """Write down what is not saved."""
         self.files.safe.keep()
+
+    def on_screen_resume(self) -> None:
+        """Take up which tokenizers the text is compared with now."""
+        self.other_counts.sync()
+
+    def on_screen_suspend(self) -> None:
+        """Let the screen that is shown see to the other tokenizers."""
+        self.other_counts.rest()
 
     def on_unmount(self) -> None:
         """End what runs in the background."""
@@ -210,6 +218,7 @@ class TokensScreen(TokvizScreen):
         self._show_name()
         self.decoding.look()
         self._show_status()
+        self.other_counts.sync()
         self.encoding.start()
 
     def refresh_document(self) -> None:
@@ -229,6 +238,7 @@ class TokensScreen(TokvizScreen):
         self.side.pin_cursor_token()
         self.side.sync()
         self._show_status()
+        self.other_counts.sync()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show the same text with other tokens."""
@@ -315,12 +325,14 @@ class TokensScreen(TokvizScreen):
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(_raw_note(live.n_raw_bytes),) if live.n_raw_bytes else (),
+                notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
+                if live.n_raw_bytes
+                else (),
                 tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
-                slow=_slow_note(live.slow_pieces()),
+                slow=live.slow_pieces(),
                 ids=self.decoding.note,
             )
         )
@@ -334,13 +346,3 @@ class TokensScreen(TokvizScreen):
     def fitted(self) -> None:
         """Show in the panels what there is room for now."""
         self.side.sync()
-
-
-def _slow_note(pieces: Sequence[PatternError]) -> SlowNote | None:
-    if not pieces:
-        return None
-    return SlowNote(len(pieces), pieces[0].place or 0, pieces[0].piece)
-
-
-def _raw_note(n_bytes: int) -> str:
-    return f"{n_bytes:,} invalid byte{'s' * (n_bytes != 1)} kept"

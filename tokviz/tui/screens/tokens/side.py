@@ -7,7 +7,7 @@ from typing import cast
 from textual import on
 from textual.containers import Container
 
-from tokviz.tui.actions import action, actions
+from tokviz.tui.actions import action, action_each
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.one_part import OnePart
@@ -84,20 +84,7 @@ class Side(Controller):
 
     # -- which panel
 
-    @actions(
-        *(
-            action(
-                f"{kind.title} panel",
-                kind.key,
-                section="Panels",
-                id=f"show_{kind.id}",
-                help=kind.make.__doc__ or "",
-                call=f"show_panel('{kind.id}')",
-                words=kind.words,
-            )
-            for kind in PANELS
-        )
-    )
+    @action_each(PANELS, "{} panel", call="show_panel", section="Panels")
     def show_panel(self, panel_id: str) -> None:
         """Show a panel, making it if need be."""
         self._panels.show(panel_id)

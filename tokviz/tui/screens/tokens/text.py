@@ -36,9 +36,9 @@ class TextAtHand:
         self.session.note_text(path)
         self.refresh()
 
-    def replace_all(self, text: str) -> None:
-        """Replace the text as one edit that can be undone."""
-        self.put(0, self.live.n_chars, text)
+    def replace_all(self, text: str, then: Callable[[], object] = lambda: None) -> None:
+        """Replace the text as one edit that can be undone; call `then` once that is done."""
+        self.editor.rewrite(lambda old: text, then)
 
     def put(self, start: int, end: int, text: str) -> None:
         """Put a text in the place of a stretch, as one edit of its own that can be undone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tokviz import bytetext
+from tokviz.corpus.entries import keep_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
@@ -35,6 +37,25 @@ class Corpus(Controller):
             folder_verb="add this folder",
         )
         self.ask(dialog, lambda path: self._form.add_sources([str(path)]))
+
+    @action("Type a text to learn from", "ctrl+k", section="Corpus", when=during("form"))
+    def type_corpus(self) -> None:
+        """A line of words is enough to see how byte pair encoding learns."""
+        from tokviz.tui.dialogs.ask_text import AskDialog
+
+        note = "It is kept as a file of its own, and added to the corpus."
+        dialog = AskDialog("Text to learn from", note, str, placeholder="low low lower", verb="add")
+        self.ask(dialog, self._keep)
+
+    def _keep(self, text: str) -> None:
+        if not text:
+            return
+        name = f"{'-'.join(text.split())[:24].replace('/', '-')}.txt"
+        self.in_thread(
+            "typed",
+            lambda task: keep_text(bytetext.to_bytes(bytetext.as_byte_text(text)), name),
+            lambda path: self._form.add_sources([path]),
+        )
 
     @action("Empty the corpus", section="Corpus", when=during("form"))
     def clear_corpus(self) -> None:

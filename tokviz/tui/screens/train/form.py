@@ -20,6 +20,7 @@ from tokviz.glyphs import safe
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
+from tokviz.tui.screens.train.presets import PRESETS, Preset
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.choices import Choice, Choices
 from tokviz.tui.widgets.field import Field
@@ -115,7 +116,12 @@ class TrainForm(VerticalScroll, can_focus=False):
         with Horizontal(classes="row gap"):
             yield _label("Add")
             yield SourceField(placeholder="file, folder or *.txt", id="source")
+            yield PushButton("type…", "screen.type_corpus")
             yield PushButton("browse…", "screen.add_corpus", id="browse")
+        like = Choices([Choice(name, name) for name in PRESETS], "", id="like")
+        with Vertical(id="like-row", classes="row"):
+            yield _row("Settings as", like)
+        yield Static(classes="about", id="about-like")
         yield _row(
             "Vocabulary",
             Field(first.vocab_size, id="vocab_size", classes="number", select_on_focus=False),
@@ -182,6 +188,8 @@ class TrainForm(VerticalScroll, can_focus=False):
     @on(Choices.Chosen)
     def _choice_changed(self, event: Choices.Chosen) -> None:
         event.stop()
+        if event.choices.id == "like":
+            self._take_preset(PRESETS[event.value])
         if event.choices.id == "presets":
             self.query_one("#vocab_size", Input).value = f"{int(event.value):,}"
         self._explain()
@@ -189,6 +197,14 @@ class TrainForm(VerticalScroll, can_focus=False):
             # With the arrow keys one may only pass by.
             self.call_after_refresh(self.query_one("#regex").focus)
         self._changed()
+
+    def _take_preset(self, preset: Preset) -> None:
+        """Fill in the settings of a well-known training; each can be changed afterwards."""
+        self.query_one("#vocab_size", Input).value = f"{preset.vocab_size:,}"
+        self.query_one("#specials", Input).value = " ".join(preset.special_tokens)
+        taken = {"pattern": preset.split_pattern, "tie_break": preset.tie_break}
+        for name, value in (taken | {"special_ids": "last"}).items():
+            self.query_one(f"#{name}", Choices).chosen = value
 
     def _changed(self) -> None:
         self.post_message(self.Changed())
@@ -199,13 +215,27 @@ class TrainForm(VerticalScroll, can_focus=False):
         about = (
             "a regular expression, slower than a named pattern"
             if pattern == CUSTOM
-            else SPLIT_PATTERNS[pattern].source
+            else f"{SPLIT_PATTERNS[pattern].about} ({SPLIT_PATTERNS[pattern].source})"
         )
         self.query_one("#about-pattern", Static).update(Content(safe(about)))
+        like = PRESETS.get(self.query_one("#like", Choices).chosen)
+        about_like = self.query_one("#about-like", Static)
+        about_like.update(Content(safe(like.about if like else "")))
+        about_like.display = like is not None
+        self.query_one("#like-row").set_class(like is None, "gap")
         rule = TIE_BREAKS[self.query_one("#tie_break", Choices).chosen]
         self.query_one("#about-tie", Static).update(
             Content(safe(f"{rule.title}, like {rule.source}"))
         )
+
+    def use_pattern(self, pattern: str) -> None:
+        """Choose a pattern by its name; what is none is a regex of the user's own."""
+        is_named = pattern in SPLIT_PATTERNS
+        if not is_named:
+            self.query_one("#regex", Field).put(pattern)
+        self.query_one("#pattern", Choices).chosen = pattern if is_named else CUSTOM
+        self._explain()
+        self._changed()
 
     # -- the corpus
 

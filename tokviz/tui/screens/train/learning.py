@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from rich.cells import cell_len
 from textual.content import Content
 
 from tokviz.bpe.progress import NewMerge
-from tokviz.glyphs import token_label
 from tokviz.jobs.train_messages import TrainReport
 from tokviz.listing import size_label
-from tokviz.sentences import counted
-from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.card_rows import merge_cells
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
 
 _PHASES = {
@@ -168,18 +166,6 @@ def clock(seconds: float) -> str:
 
 
 def paint_merge(row: NumberedMerge, width: int) -> list[Cell]:
-    """Draw a merge: its number, the two tokens, the one they make, how often they met."""
-    number = f"{row.number:>7,}  "
-    count = "  " + counted(row.merge.count, "time")
-    room = width - len(number) - len(count) - 1
-    if room < 12:
-        return [(number, "muted"), (token_label(row.merge.left + row.merge.right), "strong")]
-    made = column(token_label(row.merge.left + row.merge.right), max(6, min(room // 2, 26)))
-    parts = f"{token_label(row.merge.left)} + {token_label(row.merge.right)}"
-    return [
-        (number, "muted"),
-        (made, "strong"),
-        ("  ", ""),
-        (column(parts, room - cell_len(made) - 2), "muted"),
-        (count, "muted"),
-    ]
+    """Draw a row of the list of merges."""
+    left, right, count = row.merge.left, row.merge.right, row.merge.count
+    return merge_cells(row.number, left + right, (left, right), count, width)

@@ -28,6 +28,8 @@ N_BYTES = 256
 LARGEST_VOCABULARY = 1_000_000
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
+EMBEDDING_WIDTH = 768
+"""GPT-2's: what the weights of an embedding are counted for."""
 
 _LABEL = 8
 _MOST_REGEX_CHARS = 1_000
@@ -214,6 +216,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         max_chars=parse_count(values.max_chars),
         max_doc_chars=parse_count(values.max_doc_chars),
         compare=True,
+        advise=EMBEDDING_WIDTH,
     )
 
 

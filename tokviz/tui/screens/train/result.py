@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tokviz.chat.templates import template_for
+from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.runs import copy_run
@@ -53,6 +55,19 @@ class Result(Controller):
         """See the text of the Tokens screen with it."""
         if self.state.summary is not None:
             self.session.ask(UseTokenizer(self.state.summary.run_folder))
+
+    @action("Chat with the trained tokenizer", "ctrl+e", section="Result", footer="chat",
+            when=during("done"))  # fmt: skip
+    def chat_with_result(self) -> None:
+        """See a conversation with it, written by the template whose special tokens it has."""
+        if self.state.summary is None:
+            return
+        run = self.session.where(self.state.summary.run_folder)
+        self.in_thread(
+            "chat",
+            lambda task: template_for(read_about(run)["settings"].get("special_tokens", ())),
+            lambda template: self.session.ask(UseTokenizer(run, "chat", template)),
+        )
 
     @action("Replay the training", "ctrl+y", section="Result", footer="replay", when=during("done"))
     def replay_result(self) -> None:

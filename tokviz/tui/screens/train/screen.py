@@ -9,11 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
+from tokviz.session import Request, TrainWith
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -35,7 +37,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling)
+    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Scaling, Lessons)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -55,9 +57,9 @@ class TrainScreen(TokvizScreen):
         self.result = Result(self, state, self.side)
         self.training = Training(self, state, self.form, self.side, self.result.show)
         self.scaling = Scaling(self, self.side.set_scale)
-        corpus = Corpus(self, state, self.form)
-        choice = TokenizerChoice(self)
-        self.answer_with(corpus, self.training, self.result, choice, self.scaling)
+        Corpus(self, state, self.form)
+        TokenizerChoice(self)
+        Lessons(self)
         yield self.title_bar
         with Container(id="work"):
             yield self.form
@@ -83,6 +85,15 @@ class TrainScreen(TokvizScreen):
         """End the children."""
         self.compiling.end()
         self.training.end()
+
+    def answer(self, request: Request) -> None:
+        """Set up what another screen asks for."""
+        if isinstance(request, TrainWith):
+            if self.state.phase == "done":
+                self.training.new_training()
+            if request.pattern:
+                self.form.use_pattern(request.pattern)
+            self.form.add_sources(request.sources)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Name another tokenizer."""

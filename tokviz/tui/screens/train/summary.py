@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 from textual.content import Content
 
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.listing import home_label, size_label
+from tokviz.sentences import counted
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit
@@ -33,6 +35,10 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         lines += [Content(""), *_comparison(summary.held_out, width)]
+        advice = summary.held_out.advice
+        if advice is not None:
+            lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
+            lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
     return Content("\n").join(lines)
 
 
@@ -42,7 +48,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
         for name, spent in summary.seconds_by_phase.items()
         if spent >= 0.05
     )
-    documents = f"{summary.n_documents:,} document{'s' * (summary.n_documents != 1)}"
+    documents = counted(summary.n_documents, "document")
     facts = [
         ("Time", seconds),
         ("Corpus", f"{size_label(summary.n_bytes)}, {documents}"),
@@ -53,8 +59,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
     if summary.n_invalid:
         facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, learned as they are"))
     if summary.longest_token:
-        n_bytes = len(summary.longest_token)
-        ending = f"  {n_bytes:,} byte{'s' * (n_bytes != 1)}"
+        ending = f"  {counted(len(summary.longest_token), 'byte')}"
         shown = fit(token_label(summary.longest_token), max(8, width - _LABEL - len(ending)))
         facts.append(("Longest", shown + ending))
     if summary.bytes_per_token is not None:

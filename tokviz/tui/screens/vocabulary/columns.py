@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tokviz.glyphs import token_label
+from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
 from tokviz.vocabulary.scripts import SCRIPTS
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 ColumnName = Literal["id", "token", "hex", "bytes", "chars", "rank", "kind", "uses"]
 _GAP = 2
 _LABEL_LEAST = 12
-_MAX_LABEL_BYTES = 256
 _ORDER_OF: dict[ColumnName, Order] = {
     "id": "id",
     "token": "text",
@@ -122,7 +121,7 @@ class TokenRow:
         width = column.width
         match column.name:
             case "token":
-                return fit(shown_label(self.token), width)
+                return fit(label_of(self.token), width)
             case "hex":
                 return fit(self.token[:width].hex(" "), width).ljust(width)
             case "id":
@@ -145,13 +144,6 @@ class TokenRow:
         if self.special:
             return "special"
         return "unreachable" if self.unreachable else self.script
-
-
-def shown_label(token: bytes) -> str:
-    """Show a token, a very long one's beginning."""
-    if len(token) <= _MAX_LABEL_BYTES:
-        return token_label(token)
-    return token_label(token[:_MAX_LABEL_BYTES]) + "…"
 
 
 def token_row(index: VocabularyIndex, row: int, uses: int) -> TokenRow:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
-from tokviz.sentences import why
+from tokviz.sentences import counted, why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.searching import Searching
@@ -39,8 +39,7 @@ class Files(Controller):
         if index is None or selection is None:
             self.say("The vocabulary is still being read.")
             return
-        n = len(selection.rows)
-        tokens = f"{n:,} token{'s' * (n != 1)}"
+        tokens = counted(len(selection.rows), "token")
 
         def export_to(path: Path) -> None:
             def write(task: Task) -> None:

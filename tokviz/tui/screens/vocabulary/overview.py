@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Filter, Row, Span, flow, words_of
 from tokviz.vocabulary.query import split_words
 from tokviz.vocabulary.search import LengthCount, ScriptCount, Selection
 
 _LABEL = 10
 _NUMBER = 9
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _EXPLAINED = {
     "Common": "no letters",
     "Mixed": "several scripts",
@@ -82,16 +82,3 @@ def _bar_row(
     if note and len(bar) + len(note) + 1 <= room:
         spans.append(Span(f" {note}", "dim", action))
     return tuple(spans)
-
-
-def bar_text(value: int, most: int, width: int) -> str:
-    """Draw a horizontal bar in eighths of a cell; what is not nothing shows at least one eighth.
-
-    >>> bar_text(3, 6, 4), bar_text(1, 1000, 4), bar_text(0, 6, 4)
-    ('██', '▏', '')
-    """
-    if value <= 0 or most <= 0:
-        return ""
-    eighths = max(1, round(value / most * width * 8))
-    whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from textual import on
 
 from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import action, actions
+from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.vocabulary.columns import shown_label
 from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
 from tokviz.tui.screens.vocabulary.overview import overview_rows
@@ -20,6 +19,7 @@ from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.lists import RowList
@@ -32,30 +32,21 @@ if TYPE_CHECKING:
     from tokviz.vocabulary.index import VocabularyIndex
 
 
-class PageKind(NamedTuple):
-    """A page: its id, its tab, its keys and its help."""
-
-    id: str
-    title: str
-    keys: tuple[str, ...]
-    help: str
-
-
 PAGES = (
-    PageKind(
+    Kind(
         "overview",
         "Overview",
-        ("alt+o",),
         "How the tokens found spread over lengths and scripts. Each row is a filter.",
+        ("alt+o",),
     ),
-    PageKind("token", "Token", ("alt+t",), "The marked token's page."),
-    PageKind(
+    Kind("token", "Token", "The marked token's page.", ("alt+t",)),
+    Kind(
         "check",
         "Check",
-        ("alt+e",),
         "Where the tokenizer comes from, what was checked, and what is wrong with it.",
+        ("alt+e",),
     ),
-    PageKind("syntax", "Search help", ("f9", "alt+s"), "What can be typed into the search field."),
+    Kind("syntax", "Search help", "What can be typed into the search field.", ("f9", "alt+s")),
 )
 """Every page, in the order of the tabs."""
 
@@ -94,19 +85,7 @@ class Pages(Controller):
 
     # -- which page
 
-    @actions(
-        *(
-            action(
-                f"{kind.title} panel",
-                *kind.keys,
-                section="Panels",
-                id=f"show_{kind.id}",
-                help=kind.help,
-                call=f"show_page('{kind.id}')",
-            )
-            for kind in PAGES
-        )
-    )
+    @action_each(PAGES, "{} panel", call="show_page", section="Panels")
     def show_page(self, page_id: str) -> None:
         """Show another page."""
         self.side.show(page_id)
@@ -248,7 +227,7 @@ class Pages(Controller):
         if not self._trail:
             return []
         before = self._trail[-2] if len(self._trail) > 1 else self._table.token_id
-        label = "" if before is None else shown_label(index.tokenizer.token_bytes(before))
+        label = "" if before is None else label_of(index.tokenizer.token_bytes(before))
         back = Step(-1)
         return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
 

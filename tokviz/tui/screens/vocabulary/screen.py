@@ -87,16 +87,9 @@ class VocabularyScreen(TokvizScreen):
         self.pages = Pages(self, self.searching, self.field, self.table)
         self.tokens = TokenActions(self, self.pages)
         choice = TokenizerChoice(self)
-        dropped = Dropped(self, choice, lambda: self.field.put(""))
-        self.answer_with(
-            self.tokens,
-            self.filtering,
-            self.pages,
-            choice,
-            Files(self, self.searching),
-            dropped,
-            Explaining(self, self._asked_why),
-        )
+        Dropped(self, choice, lambda: self.field.put(""))
+        Files(self, self.searching)
+        Explaining(self, self._asked_why)
         self._shown_for: object = None
         yield self.title_bar
         with Horizontal(id="search"):

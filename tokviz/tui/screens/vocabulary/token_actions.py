@@ -8,14 +8,13 @@ from textual.widgets import Input
 from tokviz.explain.facts import entry_of
 from tokviz.session import GoToToken
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.copying import Copying
+from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.pages import Pages
 from tokviz.tui.widgets.card_rows import token_copies
 from tokviz.tui.widgets.lists import RowList
 
 
-class TokenActions(Copying):
+class TokenActions(Controller):
     """Going to its page, to the text that uses it, and copying it."""
 
     def __init__(self, screen: TokvizScreen, pages: Pages) -> None:

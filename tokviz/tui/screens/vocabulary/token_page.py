@@ -15,6 +15,7 @@ from tokviz.tui.widgets.card_rows import (
     look_alike_rows,
     named_word,
     neighbour_rows,
+    rank_rows,
     token_copies,
 )
 from tokviz.tui.widgets.fit import fit
@@ -78,10 +79,7 @@ def _facts(page: TokenPage, width: int) -> Iterator[Row]:
     yield from field_rows("length", _length_words(entry), width)
     yield from field_rows("kind", words_of(entry.kind), width)
     yield from field_rows("script", words_of(page.script.replace("-", " ")), width)
-    rank = "none: a special token" if entry.special else "none: no merge makes it"
-    yield from field_rows(
-        "rank", words_of(rank if entry.rank is None else f"{entry.rank:,}"), width
-    )
+    yield from rank_rows(entry, width)
     if page.unreachable:
         sentence = "unreachable: encoding its bytes gives other tokens"
         yield from field_rows("note", words_of(sentence, "warning"), width)

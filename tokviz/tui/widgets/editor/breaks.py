@@ -70,18 +70,21 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
     if fits(text, width):
         return ()
     found: list[int] = []
-    start = 0
+    start, likely = 0, width
     plain = is_plain(text)
     while True:
-        end = min(start + width, len(text)) if plain else _row_end(text, start, width, glyphs)
+        end = (
+            min(start + width, len(text)) if plain else _row_end(text, start, width, glyphs, likely)
+        )
+        likely = end - start
         if end >= len(text):
             return tuple(found)
         start = _break_before(text, start, end)
         found.append(start)
 
 
-def _row_end(text: str, start: int, width: int, glyphs: Glyphs) -> int:
-    """Find the end of the longest row that fits."""
+def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
+    """Find the end of the longest row that fits, which has about the `likely` characters."""
     end = start + width
     if not _is_mark(text, end) and _only(_NARROW)(text, start, end):
         return end
@@ -91,9 +94,13 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs) -> int:
     if half >= len(text) and _only(_UP_TO_TWO)(text, start):
         return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
-    reach = 3 * width if glyphs.style.clusters else width
-    cells = lay_out(text[start : start + reach + 1], glyphs)
-    fitting = bisect_right(cells.starts, width) - 1
+    most = 3 * width if glyphs.style.clusters else width
+    for reach in (min(likely + likely // 4 + 4, most), most):
+        cells = lay_out(text[start : start + reach + 1], glyphs)
+        fitting = bisect_right(cells.starts, width) - 1
+        if fitting < len(cells.glyphs) - 1:
+            # What follows could only be a mark on the last one.
+            break
     if fitting:
         return start + fitting
     # The first glyph is too wide: it gets the row, with the marks drawn on it.

@@ -175,6 +175,44 @@ class TokenEditor(DrawnRows):
         texts = [edit.text for batch in self.history.redo_stack[-1:] for edit in batch]
         self._once_prepared(texts, super().redo)
 
+    def rewrite(
+        self,
+        make: Callable[[str], str],
+        then: Callable[[], object] = lambda: None,
+        start: int = 0,
+        end: int | None = None,
+    ) -> None:
+        """Put what is made of the text in its place, as one edit; of a long one in a thread.
+
+        Args:
+            make: Makes it of the characters start to end.
+            then: Called once it is in place.
+            start: The first character.
+            end: The one behind the last, None for the end of the text.
+        """
+        live = self.live
+        revision, stop = live.revision, live.n_chars if end is None else end
+        old = live.text_in(start, stop)
+
+        def put(text: str) -> None:
+            if live.revision == revision:
+                if text != old:
+                    self.replace(text, live.location(start), live.location(stop))
+                then()
+            elif end is None:
+                self.rewrite(make, then)
+
+        async def make_and_put() -> None:
+            text = await asyncio.to_thread(make, old)
+            await asyncio.to_thread(self.prepare, text)
+            put(text)
+
+        if len(old) > _LONG_TEXT:
+            self.call_later(make_and_put)
+        else:
+            text = make(old)
+            self._once_prepared([text], lambda: put(text))
+
     def _once_prepared(self, texts: Sequence[str], change: Callable[[], None]) -> None:
         """Change the text, a long one that comes back being prepared; keys wait in line for it."""
         if len(texts) != 1 or len(texts[0]) <= _LONG_TEXT:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from textual.content import Content
-
-from tokviz.chat.render import Rendering
+from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
-from tokviz.tui.widgets.fit import fit
+from tokviz.sentences import counted
+from tokviz.tui.widgets.fit import column
+from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS
 
@@ -117,23 +117,24 @@ def percent(share: float) -> str:
     return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
-def roles_content(
-    rendering: Rendering, roles: Sequence[str], counts: PartCounts, width: int, source: str
-) -> Content:
+def roles_rows(
+    rendering: Rendering | None, roles: Sequence[str], counts: PartCounts, width: int
+) -> list[Row]:
     """Draw a table of the roles with bars, and where the mask comes from.
 
     Args:
-        rendering: The tokens.
+        rendering: The tokens, None for none.
         roles: The role of each message.
         counts: The counts of the rendering.
         width: The columns there are.
-        source: The sentence that says where the mask comes from.
     """
+    if rendering is None:
+        return []
     by_role: dict[str, MaskCounts] = {}
     for message, count in sorted(counts.by_message.items()):
         role = roles[message] if 0 <= message < len(roles) else "no message"
         by_role[role] = by_role.get(role, MaskCounts()).plus(*count)
-    lines = [Content.assemble((f"{'':<12}{'tokens':>9}{'learned':>10}", "$text-muted"))]
+    rows: list[Row] = [(Span(f"{'':<12}{'tokens':>9}{'learned':>10}", "dim"),)]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)
     for role, count in by_role.items():
@@ -141,34 +142,33 @@ def roles_content(
         learned = min(filled, round(bar_width * count.learned / most))
         if count.learned and bar_width:
             learned = max(1, learned)
-        lines.append(
-            Content.assemble(
-                (f"{fit(safe(role), 11):<12}", "bold"),
-                f"{count.tokens:>9,}",
-                (f"{count.learned:>10,}", "bold" if count.learned else "$text-muted"),
-                " ",
-                ("█" * learned, "$text-success"),
-                ("░" * max(0, filled - learned), "$text-muted"),
+        rows.append(
+            (
+                Span(column(safe(role), 11) + " ", "heading"),
+                Span(f"{count.tokens:>9,}"),
+                Span(f"{count.learned:>10,}", "heading" if count.learned else "dim"),
+                Span(" " + "█" * learned, "good"),
+                Span("░" * max(0, filled - learned), "dim"),
             )
         )
-    lines.append(
-        Content.assemble(
-            (f"{'all':<12}", "bold"),
-            f"{rendering.n_kept:>9,}",
-            (f"{rendering.n_learned:>10,}", "bold"),
-            f" {MARKS[1]} {percent(rendering.supervised_share)} learned",
+    rows.append(
+        (
+            Span(f"{'all':<12}", "heading"),
+            Span(f"{rendering.n_kept:>9,}"),
+            Span(f"{rendering.n_learned:>10,}", "heading"),
+            Span(f" {MARKS[1]} {percent(rendering.supervised_share)} learned"),
         )
     )
     cut = len(rendering) - rendering.n_kept
-    notes = [source]
+    notes = [MASK_SOURCES[rendering.mask_source]]
     if cut:
         notes.append(f"{cut:,} more tokens are cut off after {rendering.max_tokens:,}.")
     if rendering.virtual_specials:
         notes.append(virtual_sentence(rendering))
     notes += rendering.notes
     for note in notes:
-        lines += [Content(""), Content.styled(safe(note), "$text-muted")]
-    return Content("\n").join(lines)
+        rows += [(), *flow(words_of(safe(note), "dim"), width)]
+    return rows
 
 
 def virtual_sentence(rendering: Rendering) -> str:
@@ -188,9 +188,7 @@ def message_note(counts: PartCounts, message: int) -> str:
     count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
     if count is None:
         return "no tokens"
-    parts = (
-        [f"{count.tokens:,} token{'s' * (count.tokens != 1)}"] if count.tokens or not cut else []
-    )
+    parts = [counted(count.tokens, "token")] if count.tokens or not cut else []
     if count.learned:
         parts.append(f"{count.learned:,} learned")
     if cut:

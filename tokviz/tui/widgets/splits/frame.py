@@ -7,7 +7,7 @@ parts of `BLOCK_CHARS` characters, and every block is laid out by itself.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -54,16 +54,17 @@ def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
 
 @lru_cache(maxsize=512)
 def stretch_strips(
-    layout: Layout, index: int, label_width: int, spans: Spans, look: Look
+    layout: Layout, index: int, label_width: int, spans: Spans, look: Look, labelled: bool = True
 ) -> tuple[Strip, ...]:
     """Draw one stretch of a block: its rows, and the differences below them."""
     stretch = layout.stretches[index]
     below = difference_strip(stretch, layout.differing, label_width, look)
-    rows = layout.rows
-    return (
-        *(row_strip(row, stretch, layout.shared, label_width, spans, look) for row in rows),
-        below,
+    shared = layout.shared
+    rows = (
+        row_strip(row, stretch, shared, label_width, spans, look, labelled=labelled)
+        for row in layout.rows
     )
+    return (*rows, below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,25 @@ class FrameLine:
 class Gloss:
     """The whole document as a gloss of some rows at some width, of which little is ever made."""
 
-    def __init__(self, live: LiveDocument, rows: Sequence[Row], width: int) -> None:
-        """Take the document, the rows and the columns to fill, labels included."""
+    def __init__(
+        self,
+        live: LiveDocument,
+        rows: Sequence[Row],
+        width: int,
+        starts_within: Callable[[str], Iterable[int]] | None = None,
+    ) -> None:
+        """Take the document, the rows and the columns to fill, labels included.
+
+        Args:
+            live: The document.
+            rows: The rows.
+            width: The columns.
+            starts_within: Tells at which characters of a piece, behind its first, tokens begin;
+                None if these are not to be shown.
+        """
         self._live = live
         self._rows = rows
+        self._starts_within = starts_within
         self.label_width = label_columns([row.title for row in rows], width)
         self._text_width = max(1, width - self.label_width)
         self._blocks: dict[int, GlossBlock] = {}
@@ -160,12 +176,20 @@ class Gloss:
             start -= BLOCK_CHARS
         return start, min(line_end, start + BLOCK_CHARS)
 
-    @staticmethod
-    def _row(row: Row, start: int, end: int) -> GlossRow:
-        pieces = (GlossPiece(*piece) for piece in row.pieces_in(start, end))
+    def _row(self, row: Row, start: int, end: int) -> GlossRow:
+        pieces = [GlossPiece(*piece) for piece in row.pieces_in(start, end)]
+        within = self._starts_within
+        tokens = frozenset(
+            one.start + char - start
+            for one in pieces
+            if within is not None and 1 < one.end - one.start <= BLOCK_CHARS
+            for char in within(self._live.text_in(one.start, one.end))
+            if start <= one.start + char < end
+        )
         return GlossRow(
             row.title,
             tuple(one._replace(start=one.start - start, end=one.end - start) for one in pieces),
+            tokens,
         )
 
     def stretch_at(self, offset: int) -> Located:
@@ -199,13 +223,19 @@ class Gloss:
 
 
 def frame(gloss: Gloss, anchor: int, height: int, spans: Spans, look: Look) -> list[FrameLine]:
-    """Draw the lines of a view whose first stretch holds the character `anchor`."""
+    """Draw the lines of a view whose first stretch holds the character `anchor`.
+
+    Labels stand beside the first stretch of the view and of every block.
+    """
     lines: list[FrameLine] = []
     for place in gloss.from_stretch(anchor):
         if len(lines) >= height:
             break
         block = place.block
         marked = spans.within(block.start, block.end)
-        strips = stretch_strips(block.layout, place.index, gloss.label_width, marked, look)
+        labelled = not (lines and place.index)
+        strips = stretch_strips(
+            block.layout, place.index, gloss.label_width, marked, look, labelled
+        )
         lines += [FrameLine(strip, place, row) for row, strip in enumerate(strips)]
     return lines[:height]

@@ -31,6 +31,13 @@ JOINT = "‿"
 """Where a piece goes on while one of another row begins."""
 DIFFERENCE = "▲"
 """Below a boundary that the rows do not share."""
+TOKEN_MARK = "╎"
+"""Where a token begins within a piece."""
+
+_LEGENDS = (
+    "{} every row cuts  {} not every row does  {} no cut  {} not matched  {} rows differ",
+    "{}all {}some {}none {}no match {}differ",
+)
 
 LABEL_COLUMNS = 9
 """Columns that labels may take however narrow the view is; a wide one leaves a sixth to them."""
@@ -147,7 +154,7 @@ class Look:
 
     Attributes:
         base: Beside the text.
-        label: For the name of a row.
+        label: For the name of a row, and the legend.
         hues: For pieces and tokens.
         glyphs: For glyphs that stand for other characters, on each hue.
         split: For characters that several tokens divide, on each hue.
@@ -207,6 +214,8 @@ class GlossRow:
 
     label: str
     pieces: tuple[GlossPiece, ...]
+    tokens: frozenset[int] = frozenset()
+    """Characters at which a token begins within a piece, where that is to be shown."""
 
     def piece_of(self, char: int) -> int | None:
         """Find the piece a character is in; None if that is not known."""
@@ -238,7 +247,16 @@ def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], 
     otherwise = {
         char for char in divided if len({found[char] for found in starts if char in found}) > 1
     }
-    return anywhere, anywhere.difference(*lacking), otherwise.union(*lacking)
+    shared, within = anywhere.difference(*lacking), (row.tokens for row in rows)
+    return anywhere.union(*within), shared, otherwise.union(*lacking)
+
+
+def legend(width: int, *, tokens: bool) -> str:
+    """Say what every mark means, in as many words as there is room for."""
+    marks = MARK, LONE_MARK, JOINT, GAP_MARK, DIFFERENCE
+    more = f" {TOKEN_MARK}token" if tokens else ""
+    texts = [text.format(*marks) + more for text in _LEGENDS]
+    return next((text for text in texts if cell_len(text) <= width), texts[-1])
 
 
 def label_columns(labels: Sequence[str], width: int = 0) -> int:
@@ -253,6 +271,8 @@ def row_strip(
     label_width: int,
     spans: Spans,
     look: Look,
+    *,
+    labelled: bool = True,
 ) -> Strip:
     """Draw one row of a stretch.
 
@@ -263,8 +283,9 @@ def row_strip(
         label_width: Columns of the label.
         spans: Tokens to point out.
         look: The styles.
+        labelled: Whether the label is repeated.
     """
-    label = fit(row.label, label_width - 1).ljust(label_width)
+    label = fit(row.label if labelled else "", label_width - 1).ljust(label_width)
     segments = [Segment(label, look.label)]
     segments += [_drawn(cell, row, shared, spans, look) for cell in stretch.cells]
     return Strip(Segment.simplify(segments))
@@ -291,7 +312,7 @@ def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, loo
     if piece is None:
         return Segment(" ", ground)
     if piece.start != cell.char:
-        return Segment(JOINT, faint)
+        return Segment(TOKEN_MARK if cell.char in row.tokens else JOINT, faint)
     if piece.gap:
         return Segment(GAP_MARK, ground)
     if cell.char in shared:

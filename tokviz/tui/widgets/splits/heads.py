@@ -41,6 +41,15 @@ class PatternChosen(Message):
         self.name = name
 
 
+class PatternsWanted(Message):
+    """The user wants to see all patterns, to choose one for a row."""
+
+    def __init__(self, row: int) -> None:
+        """Take the row."""
+        super().__init__()
+        self.row = row
+
+
 class PatternHead(Widget, can_focus=True):
     """Names the pattern of a row and steps through the named patterns, by keys and by mouse."""
 
@@ -54,7 +63,8 @@ class PatternHead(Widget, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", "Previous pattern"),
-        Binding("right,enter,space", "turn(1)", "Next pattern", key_display="→"),
+        Binding("right", "turn(1)", "Next pattern", key_display="→"),
+        Binding("enter,space", "list", "All patterns", key_display="⏎"),
     ]
 
     title: reactive[str] = reactive("")
@@ -94,6 +104,13 @@ class PatternHead(Widget, can_focus=True):
             pattern = names[-1] if step > 0 else names[0]
         self.post_message(PatternChosen(self._row, neighbour(names, pattern, step)))
 
+    def action_list(self) -> None:
+        """Show all patterns."""
+        self.post_message(PatternsWanted(self._row))
+
     def on_click(self, event: events.Click) -> None:
-        """Step back by the left arrow, on by anything else near the name."""
-        self.action_turn(-1 if event.x <= 1 else 1)
+        """Step back or on by the arrows; anything else shows all patterns."""
+        if event.x <= 1 or event.x - _TITLE_COLUMNS in (2, 3):
+            self.action_turn(-1 if event.x <= 1 else 1)
+        else:
+            self.action_list()

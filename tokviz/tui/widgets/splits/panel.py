@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Self
 
@@ -13,20 +13,29 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
+from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.jobs.split_client import SplitClient
 from tokviz.jobs.split_result import SplitPart, SplitResult
 from tokviz.live.document import LiveDocument
 from tokviz.live.pieces import PieceCounter
+from tokviz.live.spans import starts_within
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.pretokenize.split import split_in_steps
+from tokviz.session import Session
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
-from tokviz.tui.widgets.splits.gloss import Spans
+from tokviz.tui.widgets.field import first_line
+from tokviz.tui.widgets.splits.gloss import Spans, legend
 from tokviz.tui.widgets.splits.heads import PatternChosen, PatternHead, pieces_note
-from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexEdited, RegexField
-from tokviz.tui.widgets.splits.rows import CUSTOM, CustomRow, NamedRow, title_of
+from tokviz.tui.widgets.splits.regex_field import (
+    DEFAULT_REGEX,
+    MOST_KEPT_CHARS,
+    RegexEdited,
+    RegexField,
+)
+from tokviz.tui.widgets.splits.rows import CUSTOM, NEAR_CHARS, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView
 
 EDIT_REST_SECONDS = 0.12
@@ -37,6 +46,9 @@ MOST_EDIT_REST_SECONDS = 0.5
 
 SHORT_LINES = 18
 """A panel of fewer lines goes without blank ones."""
+
+LEAST_LINES = 7
+"""A panel of fewer lines goes without the legend."""
 
 TINY_LINES = 10
 """A panel of fewer lines goes without the heads."""
@@ -50,7 +62,12 @@ _REST_SECONDS = 0.004
 
 _PATTERNS = ("gpt2", "gpt4")
 """The named patterns to begin with."""
-_CUSTOM_ROW = 2
+CUSTOM_ROW = 2
+"""The row of the custom regex."""
+
+
+def _forget(**changes: object) -> None:
+    """Do not remember what is chosen."""
 
 
 class SplitsPanel(Vertical):
@@ -67,7 +84,9 @@ class SplitsPanel(Vertical):
         height: 1fr;
         & RegexField { margin-top: 1; }
         & GlossView { margin-top: 1; }
+        & .legend { height: 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
         &.-short RegexField, &.-short GlossView { margin-top: 0; }
+        &.-least .legend { display: none; }
         &.-tiny PatternHead { display: none; }
         &.-tiny RegexField .counts { display: block; }
         &.-tiny RegexField .verdict { width: auto; max-width: 60%; }
@@ -82,7 +101,7 @@ class SplitsPanel(Vertical):
         self._edit_timer: Timer | None = None
         self._edited_first_at = 0.0
         self._named = [self._named_row(name) for name in _PATTERNS]
-        self._custom = CustomRow(live)
+        self._custom = CustomRow(live, lambda: self.call_later(self._find_wanted))
         self._one_counts = threading.Lock()
         """Counters are worked on from one thread at a time."""
         self._regex = self._good_regex = DEFAULT_REGEX
@@ -94,15 +113,31 @@ class SplitsPanel(Vertical):
         )
         self._heads = [
             *(PatternHead(row, title_of(name), name) for row, name in enumerate(_PATTERNS)),
-            PatternHead(_CUSTOM_ROW, CUSTOM),
+            PatternHead(CUSTOM_ROW, CUSTOM),
         ]
         self._view = GlossView(live, [*self._named, self._custom], palette)
         self._field = RegexField(DEFAULT_REGEX)
+        self._legend = Static("", classes="legend")
+        self._shows_tokens = False
+        self._remember: Callable[..., object] = _forget
+
+    def recall(self, session: Session) -> None:
+        """Begin as the panel was left, and remember from now on how it is left."""
+        settings = session.settings
+        self._remember = session.change_settings
+        self._regex = first_line(settings.split_regex) or DEFAULT_REGEX
+        self._field = RegexField(self._regex, settings.split_regexes)
+        self._shows_tokens = settings.split_tokens
+        known = [name for name in settings.split_patterns if name in SPLIT_PATTERNS]
+        for row, name in enumerate(known[:CUSTOM_ROW]):
+            self._show_named(row, name)
+        self._view.set_rows([*self._named, self._custom])
 
     def compose(self) -> ComposeResult:
         """Stack the heads, the gloss and the field."""
         yield from self._heads
         yield self._view
+        yield self._legend
         yield self._field
 
     # -- what the screen calls
@@ -118,13 +153,45 @@ class SplitsPanel(Vertical):
         """The custom regex as it is written now."""
         return self._field.regex
 
+    @property
+    def pattern(self) -> str:
+        """What the lowest row is cut by: the name of a pattern, or a regex."""
+        return self._heads[CUSTOM_ROW].pattern or self.regex
+
+    def choose(self, row: int, pattern: str) -> None:
+        """Show another named pattern in a row, or write its regex, or any other, into the field."""
+        named = SPLIT_PATTERNS.get(pattern)
+        if row == CUSTOM_ROW:
+            self._name_custom(named and named.name)
+            self._field.use(named.regex if named else pattern)
+            return
+        self._show_named(row, pattern)
+        self._view.set_rows([*self._named, self._custom])
+        self._remember(split_patterns=self.patterns)
+        self._split_now()
+
+    def toggle_tokens(self) -> None:
+        """Show the tokens inside the pieces, or show them no more."""
+        self._shows_tokens = not self._shows_tokens
+        self._remember(split_tokens=self._shows_tokens)
+        self._sync_view()
+        self._show_legend()
+
     def sync(self) -> None:
         """Notice that the document changed."""
         if not self._active:
             return
         self._note_changes()
-        self._view.sync()
+        self._sync_view()
         self._split_soon()
+
+    def _sync_view(self) -> None:
+        tokenizer = self._live.tokenizer
+        is_shown = self._shows_tokens and tokenizer is not None and not tokenizer.remote
+        self._view.set_tokens(partial(starts_within, tokenizer) if is_shown else None)
+
+    def _show_legend(self) -> None:
+        self._legend.update(legend(self.size.width, tokens=self._shows_tokens))
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw in other colours."""
@@ -162,13 +229,20 @@ class SplitsPanel(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what there is no room for."""
         lines = event.size.height
-        self.update_classes({"-short": lines < SHORT_LINES, "-tiny": lines < TINY_LINES})
+        self.update_classes(
+            {
+                "-short": lines < SHORT_LINES,
+                "-tiny": lines < TINY_LINES,
+                "-least": lines < LEAST_LINES,
+            }
+        )
+        self._show_legend()
 
     def on_show(self) -> None:
         """Catch up with what happened while the panel was hidden."""
         self._active = True
         self._note_changes()
-        self._view.sync()
+        self._sync_view()
         self._split_now()
 
     def on_hide(self) -> None:
@@ -214,7 +288,14 @@ class SplitsPanel(Vertical):
         if self._split_for != (self._live.revision, self._regex):
             self._split_for = (self._live.revision, self._regex)
             self._custom.begin()
-            self._run = self._client.split(self._regex, chunks)
+            self._split_custom(self._view.top)
+
+    def _split_custom(self, offset: int) -> None:
+        """Split the text, or go on with it, but first what is near a place."""
+        row, chunks = self._custom, self._live.chunk_texts()
+        near, start = row.text_near(offset), row.result.n_chars
+        self._run = self._client.split(self._regex, chunks, near=near, start=start)
+        self._show_progress()
 
     def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str], task: Task) -> None:
         """Count the pieces of a text, in slices, until all are counted or nobody wants them."""
@@ -254,6 +335,8 @@ class SplitsPanel(Vertical):
             for row in self._named:
                 if row.wanted is not None and not row.busy:
                     self._find_far_pieces(row, row.wanted)
+            if self._custom.wanted is not None and self._custom.incoming is not None:
+                self._split_custom(self._custom.wanted)
 
     def _find_far_pieces(self, row: NamedRow, offset: int) -> None:
         row.wanted, row.busy = None, True
@@ -282,9 +365,12 @@ class SplitsPanel(Vertical):
     def on_regex_edited(self, message: RegexEdited) -> None:
         """Split by another regex; the old pieces stay until it has done so."""
         self._regex = message.regex
-        head = self._heads[_CUSTOM_ROW]
-        if head.pattern is not None and SPLIT_PATTERNS[head.pattern].regex != self._regex:
-            head.show(CUSTOM, None)
+        kept = self._regex if len(self._regex) <= MOST_KEPT_CHARS else ""
+        self._remember(split_regex=kept, split_regexes=self._field.typed())
+        head = self._heads[CUSTOM_ROW]
+        if head.pattern is None or SPLIT_PATTERNS[head.pattern].regex != self._regex:
+            named = (n for n, one in SPLIT_PATTERNS.items() if one.regex == self._regex)
+            self._name_custom(next(named, None))
         self._split_now()
 
     def _is_wanted(self, run: int) -> bool:
@@ -292,11 +378,26 @@ class SplitsPanel(Vertical):
 
     def _take_part(self, run: int, part: SplitPart) -> None:
         """Take more pieces of the newest run from the child process."""
-        if self._is_wanted(run):
-            self._custom.result.add(part)
-            if part.start <= self._view.end:
+        if not self._is_wanted(run):
+            return
+        if part.near:
+            if self._custom.near is not None:
+                self._custom.near.result.add(part)
                 self._view.sync()
-            self._show_custom_count()
+            return
+        result = self._custom.result
+        result.add(part)
+        if part.start <= self._view.end and self._view.top <= result.n_chars:
+            self._view.sync()
+        self._show_custom_count()
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        """Tell how much of a long text is cut, unless there is an error to tell."""
+        if self._live.n_chars > NEAR_CHARS and self._field.regex == self._regex:
+            result = self._custom.result
+            is_exact = result.covers(self._view.top, self._view.end)
+            self._field.show_progress(result.n_chars / self._live.n_chars, is_exact=is_exact)
 
     def _take_end(self, run: int) -> None:
         """Use the pieces of the newest run from now on."""
@@ -318,33 +419,33 @@ class SplitsPanel(Vertical):
             return
         self._custom.fail()
         known = self._custom.known
-        self._field.blame(error, self._good_regex if known.result.complete else None)
         failed, self._regex = self._regex, self._good_regex
+        is_known, is_other = known.result.complete, failed != self._good_regex
+        self._field.blame(error, self._good_regex if is_known or is_other else None)
         self._split_for = None
-        if failed != self._good_regex and known.revision != self._live.revision:
+        if is_other and not (is_known and known.revision == self._live.revision):
             self._split_now()
         self._show_custom_count()
 
     def _show_custom_count(self) -> None:
         shown = self._custom.result
         if shown.n_pieces or shown.complete:
-            self._heads[_CUSTOM_ROW].note = pieces_note(shown.n_pieces, shown.complete)
+            self._heads[CUSTOM_ROW].note = pieces_note(shown.n_pieces, shown.complete)
             self._show_counts()
 
     # -- other patterns
 
     def on_pattern_chosen(self, message: PatternChosen) -> None:
-        """Show another named pattern in a row, or write its regex into the field."""
+        """Show what the arrows of a head have come to."""
         message.stop()
-        head, title = self._heads[message.row], title_of(message.name)
-        if message.row == _CUSTOM_ROW:
-            head.show(f"= {title}", message.name)
-            self._field.use(SPLIT_PATTERNS[message.name].regex)
-            return
-        head.show(title, message.name)
-        self._named[message.row] = self._named_row(message.name)
-        self._view.set_rows([*self._named, self._custom])
-        self._split_now()
+        self.choose(message.row, message.name)
+
+    def _name_custom(self, name: str | None) -> None:
+        self._heads[CUSTOM_ROW].show(f"= {title_of(name)}" if name else CUSTOM, name)
+
+    def _show_named(self, row: int, name: str) -> None:
+        self._heads[row].show(title_of(name), name)
+        self._named[row] = self._named_row(name)
 
     def _named_row(self, name: str) -> NamedRow:
         # It is called while drawing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, Self
 
+from rich.highlighter import Highlighter
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -21,11 +22,15 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.field import Field, first_line
 from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.push_button import PushButton
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
 
 _HEADING = "In the regex of the Splits panel"
 _MOST_SHOWN = 24
+_MOST_KEPT = 50
+MOST_KEPT_CHARS = 4_000
+"""A longer regex is not remembered."""
 
 DEBOUNCE_SECONDS = 0.12
 """How long the keys must rest before the regex is tried."""
@@ -79,49 +84,75 @@ class RegexHistory:
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
         """Take the first entries, the oldest first."""
-        self._entries = list(dict.fromkeys(entries))
-        self._place = len(self._entries)
+        self.entries = list(dict.fromkeys(entries))
+        self._place = len(self.entries)
         self._draft = ""
 
     def add(self, entry: str) -> None:
         """Make an entry the newest one, and go there."""
         if entry:
-            self._entries = [old for old in self._entries if old != entry] + [entry]
-        self._place = len(self._entries)
+            self.entries = [old for old in self.entries if old != entry] + [entry]
+        self._place = len(self.entries)
 
     def older(self, current: str) -> str:
         """Step back; what was being written is kept in front of the list."""
-        if self._place == len(self._entries):
+        if self._place == len(self.entries):
             self._draft = current
-            if self._entries and self._entries[-1] == current:
+            if self.entries and self.entries[-1] == current:
                 self._place -= 1
         if self._place > 0:
             self._place -= 1
-            return self._entries[self._place]
+            return self.entries[self._place]
         return current
 
     def newer(self, current: str) -> str:
         """Step forward, at last to what was being written."""
-        if self._place >= len(self._entries):
+        if self._place >= len(self.entries):
             return current
         self._place += 1
-        if self._place == len(self._entries):
+        if self._place == len(self.entries):
             return self._draft
-        return self._entries[self._place]
+        return self.entries[self._place]
+
+
+class _Underlined(Highlighter):
+    """Underlines the place of an error."""
+
+    place: int | None = None
+
+    def highlight(self, text: Text) -> None:
+        """Underline the character at the place; the last one where it is behind the end."""
+        if self.place is not None:
+            place = min(self.place, len(text) - 1)
+            text.stylize("bold underline", place, place + 1)
 
 
 class RegexInput(Field):
     """An input with a history under the up and down keys."""
 
-    def __init__(self, value: str) -> None:
-        """Take the first regex; the named ones are its history."""
-        super().__init__(value, placeholder="a regex", select_on_focus=False)
+    def __init__(self, value: str, typed: Iterable[str] = ()) -> None:
+        """Take the first regex and those typed before; the named ones are older still."""
+        self._error = _Underlined()
+        super().__init__(
+            value, placeholder="a regex", select_on_focus=False, highlighter=self._error
+        )
         named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
-        self._history = RegexHistory([*reversed(named), value])
+        self._history = RegexHistory([*reversed(named), *typed, value])
 
     def remember(self) -> None:
         """Keep the regex in the history."""
         self._history.add(self.value)
+
+    def typed(self) -> tuple[str, ...]:
+        """List what is in the history and no named pattern, the oldest first."""
+        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
+        typed = (one for one in self._history.entries if one not in known)
+        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
+
+    def underline(self, place: int | None) -> None:
+        """Point at a character, at none if None."""
+        self._error.place = place
+        self.refresh()
 
     def clean_paste(self, text: str) -> str:
         """Take the first line: a space at its beginning belongs to a regex."""
@@ -163,9 +194,10 @@ class RegexField(Vertical):
     }
     """
 
-    def __init__(self, regex: str) -> None:
-        """Take the regex to begin with."""
+    def __init__(self, regex: str, typed: Iterable[str] = ()) -> None:
+        """Take the regex to begin with, and those that were typed before."""
         super().__init__()
+        self._typed_before = typed
         self.regex = self._tried = regex
         """The regex as it is written now."""
         self._timer: Timer | None = None
@@ -180,11 +212,12 @@ class RegexField(Vertical):
     def compose(self) -> ComposeResult:
         """Put the regex between slashes."""
         # An `Input` needs a running app, so it is not made earlier.
-        self._input = RegexInput(self.regex)
+        self._input = RegexInput(self.regex, self._typed_before)
         with Horizontal():
             yield Static("/", classes="slash")
             yield self._input
             yield Static("/", classes="slash")
+            yield PushButton("more ▾", "screen.split_patterns")
         with Horizontal(classes="notes"):
             yield self._verdict
             yield self._counts
@@ -203,13 +236,23 @@ class RegexField(Vertical):
         self._input.value = regex
         self._input.remember()
 
+    def typed(self) -> tuple[str, ...]:
+        """List the regexes that were typed, the oldest first."""
+        return self._input.typed()
+
     def praise(self, result: SplitResult) -> None:
         """Tell how a regex did."""
         self._say(verdict(result), wrong=False, gaps=result.n_gaps > 0)
 
+    def show_progress(self, part: float, *, is_exact: bool) -> None:
+        """Tell how much of a long text is cut, and whether what is in view may yet change."""
+        here = "" if is_exact else " · provisional in view"
+        self._say(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
+
     def blame(self, error: TokvizError, shown: str | None) -> None:
         """Tell what is wrong, and whose pieces are shown instead."""
         self._say(complaint(error, shown), wrong=True, gaps=False)
+        self._input.underline(error.position if isinstance(error, PatternError) else None)
 
     def count(self, words: str) -> None:
         """Say how many pieces there are, for a panel without heads."""
@@ -224,6 +267,7 @@ class RegexField(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Wait until the keys rest."""
         event.stop()
+        self._input.underline(None)
         self.regex = event.value
         if self._timer is not None:
             self._timer.stop()

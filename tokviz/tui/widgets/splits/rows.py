@@ -13,23 +13,12 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.splits.gloss import GlossPiece
 from tokviz.tui.widgets.splits.pieces import NO_CHANGE, KnownPieces, pieces_near
 
-TITLES = {
-    "gpt2": "GPT-2",
-    "gpt4": "GPT-4",
-    "gpt4o": "GPT-4o",
-    "llama3": "Llama 3",
-    "qwen2": "Qwen2",
-    "cs336": "CS336",
-    "whitespace": "words",
-}
-"""What to call a named pattern in no more than 8 columns; others go by their names."""
-
 CUSTOM = "custom"
 
 
 def title_of(name: str) -> str:
     """Give a pattern's short title."""
-    return TITLES.get(name, name)
+    return SPLIT_PATTERNS[name].title or name
 
 
 class Row(Protocol):
@@ -114,21 +103,32 @@ class NamedRow:
             self._far.change = self._live.changes.since(self._far.revision)
 
 
+NEAR_CHARS = 65_536
+"""What is further from what is cut by now is cut first, by itself, with so much around it."""
+
+
 class CustomRow:
     """The pieces of the custom regex, as the child process gives them.
 
     Attributes:
         known: The pieces of the last text that was split to its end.
         incoming: Those of the text that is being split, None if none is.
+        near: Those around a place that is in view, from the text around it alone. They may differ
+            from those that a look at the whole text gives, and stand in for them until then.
+        wanted: The character around which such pieces are wanted, None for nowhere.
     """
 
     title = CUSTOM
 
-    def __init__(self, live: LiveDocument) -> None:
-        """Take the document."""
+    def __init__(self, live: LiveDocument, want: Callable[[], object]) -> None:
+        """Take the document, and whom to tell that pieces are `wanted`."""
         self._live = live
+        self._want = want
         self.known = KnownPieces(live.revision)
         self.incoming: KnownPieces | None = None
+        self.near: KnownPieces | None = None
+        self.wanted: int | None = None
+        self._asked = range(0)
 
     @property
     def result(self) -> SplitResult:
@@ -138,27 +138,43 @@ class CustomRow:
     def begin(self) -> None:
         """Expect the pieces of the text as it is now; the old ones stay until then."""
         self.incoming = KnownPieces(self._live.revision)
+        self.near, self.wanted, self._asked = None, None, range(0)
+
+    def text_near(self, offset: int) -> tuple[int, str] | None:
+        """Give the text that is to be cut first for a place, and its start; None for none."""
+        self.wanted = None
+        if offset - self.result.n_chars < NEAR_CHARS:
+            return None
+        start = self._live.line_start(self._live.location(offset - NEAR_CHARS // 4)[0])
+        start = max(start, offset - NEAR_CHARS // 2)
+        self._asked = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
+        self.near = KnownPieces(self._live.revision)
+        return start, self._live.text_in(start, self._asked.stop)
 
     def finish(self) -> None:
         """Use the new pieces from now on."""
         if self.incoming is not None:
             self.incoming.result.complete = True
-            self.known, self.incoming = self.incoming, None
+            self.known, self.incoming, self.near = self.incoming, None, None
 
     def fail(self) -> None:
         """Keep the old pieces."""
-        self.incoming = None
+        self.incoming = self.near = None
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
         incoming = self.incoming
-        if incoming and incoming.change == NO_CHANGE and incoming.result.covers(lo, hi):
-            return incoming.pieces_in(lo, hi)
+        for newer in filter(None, (incoming, self.near)):
+            if newer.change == NO_CHANGE and newer.result.covers(lo, hi):
+                return newer.pieces_in(lo, hi)
+        if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._asked:
+            self.wanted = lo
+            self._want()
         old = self.known if incoming is None or self.known.result.complete else incoming
         return old.pieces_in(lo, hi)
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""
-        for known in (self.known, self.incoming):
+        for known in (self.known, self.incoming, self.near):
             if known is not None:
                 known.change = self._live.changes.since(known.revision)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -62,6 +62,9 @@ class GlossView(Widget, can_focus=True):
         self._look = Look(palette)
         self._spans = Spans()
         self._anchor = 0
+        self._awaited: int | None = None
+        """What is to be in view once there is room."""
+        self._starts_within: Callable[[str], Iterable[int]] | None = None
         self._revision = live.revision
         self._gloss: Gloss | None = None
         self._lines: list[FrameLine] | None = None
@@ -90,6 +93,11 @@ class GlossView(Widget, can_focus=True):
         self._rows = rows
         self.sync()
 
+    def set_tokens(self, starts_within: Callable[[str], Iterable[int]] | None) -> None:
+        """Show where tokens begin within pieces, as this tells; None for nowhere."""
+        self._starts_within = starts_within
+        self.sync()
+
     def set_spans(self, spans: Spans) -> None:
         """Point out other tokens."""
         if spans != self._spans:
@@ -100,22 +108,28 @@ class GlossView(Widget, can_focus=True):
         """Bring a character into view."""
         offset = max(0, min(offset, self._live.n_chars))
         if not self.size.height:
-            self._anchor = offset
+            self._anchor = self._awaited = offset
             return
         gloss = self._current_gloss()
-        first = gloss.stretch_at(self._anchor).start
+        first = self._first
         # Behind the last stretch of which all rows are in view.
         whole = (line for line in self._current_lines() if line.row == len(self._rows) - 1)
         last = max((line.place.end for line in whole), default=0)
         if first <= offset < last or offset == last == self._live.n_chars:
             return
-        above = 0 if offset < first else self._stretches_in_view() // 2
-        self.action_go(gloss.step(offset, -above))
+        n_above = self._stretches_in_view() // 2
+        self.action_go(gloss.step(offset, -min(n_above, 1) if offset < first else -n_above))
 
     @property
     def top(self) -> int:
         """Offset of a character of the first stretch in view."""
         return self._anchor
+
+    @property
+    def _first(self) -> int:
+        """Offset of the first character that is drawn."""
+        lines = self._current_lines()
+        return lines[0].place.start if lines else self._anchor
 
     @property
     def end(self) -> int:
@@ -131,13 +145,19 @@ class GlossView(Widget, can_focus=True):
 
     def _current_gloss(self) -> Gloss:
         if self._gloss is None:
-            self._gloss = Gloss(self._live, self._rows, max(1, self.size.width))
+            width = max(1, self.size.width)
+            self._gloss = Gloss(self._live, self._rows, width, self._starts_within)
         return self._gloss
 
     def _current_lines(self) -> list[FrameLine]:
         if self._lines is None:
             gloss, height = self._current_gloss(), self.size.height
             self._lines = frame(gloss, self._anchor, height, self._spans, self._look)
+            if self._anchor and len(self._lines) < height:
+                # As far as the text goes, the view is full.
+                last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._stretches_in_view())
+                if last < self._anchor:
+                    self._lines = frame(gloss, last, height, self._spans, self._look)
         return self._lines
 
     def _stretches_in_view(self) -> int:
@@ -155,6 +175,10 @@ class GlossView(Widget, can_focus=True):
         """Lay out everything anew."""
         self._gloss = None
         self._redraw()
+        if self._awaited is not None and self.size.height:
+            above = self._stretches_in_view() // 2
+            self.action_go(self._current_gloss().step(self._awaited, -above))
+            self._awaited = None
 
     def notify_style_update(self) -> None:
         """Draw anew."""
@@ -165,7 +189,7 @@ class GlossView(Widget, can_focus=True):
 
     def action_step(self, n_stretches: int) -> None:
         """Scroll by stretches."""
-        self.action_go(self._current_gloss().step(self._anchor, n_stretches))
+        self.action_go(self._current_gloss().step(self._first, n_stretches))
 
     def action_page(self, n_pages: int) -> None:
         """Scroll by views."""
@@ -178,8 +202,7 @@ class GlossView(Widget, can_focus=True):
 
     def action_end(self) -> None:
         """Scroll to the end of the text."""
-        above = self._stretches_in_view() - 1
-        self.action_go(self._current_gloss().step(self._live.n_chars, -above))
+        self.action_go(self._live.n_chars)
 
     def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()

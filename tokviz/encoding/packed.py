@@ -26,7 +26,8 @@ from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.encoded import Columns
-from tokviz.encoding.model import Merge
+from tokviz.encoding.merge_list import ListedMerges, applied_rank
+from tokviz.encoding.merging import Merge, PairRank, merge_piece
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.files import StrPath
 
@@ -34,11 +35,10 @@ MAGIC = b"tokviz ranks 2\n\n"
 
 
 class PackedRanks:
-    """A rank vocabulary in its stored form, mapped into memory.
+    """A rank vocabulary in its stored form, mapped into memory."""
 
-    Attributes:
-        n_tokens: One more than the largest rank.
-    """
+    by_ranks = True
+    """Any two neighbours merge whose concatenation has a rank, and a token's id is its rank."""
 
     def __init__(self, path: StrPath) -> None:
         """Map a `.ranks` file.
@@ -66,8 +66,9 @@ class PackedRanks:
         head = len(MAGIC) + 4
         n = int.from_bytes(data[len(MAGIC) : head], "little")
         self.data, self.sparse_ids = data, ids
+        self._merge_of: dict[int, Merge | None] = {}
+        self._merges: list[Merge] | None = None
         self._ids: Sequence[int] = range(n) if ids is None else ids
-        self.n_tokens = self._ids[-1] + 1 if n else 0
         n_buckets = n_buckets_for(n)
         self._blob_start = head + 4 * (n + 1 + n_buckets + 1 + n)
         if len(data) < self._blob_start:
@@ -89,21 +90,18 @@ class PackedRanks:
         """List the ranks that tokens have, ascending."""
         return self._ids
 
-    def token(self, rank: int) -> bytes:
-        """Give the bytes of a rank below `n_tokens`; none if no token has it."""
-        if self.sparse_ids is None:
-            return self.at(rank)
-        index = self.place(rank)
-        return b"" if index is None else self.at(index)
+    def token(self, token_id: int) -> bytes | None:
+        """Give a token's bytes, None if there is no such id."""
+        index = self.place(token_id)
+        return None if index is None else self.at(index) or None
 
     def place(self, rank: int) -> int | None:
         """Find a rank's place among all tokens, None if no token has it."""
-        if not 0 <= rank < self.n_tokens:
-            return None
         if self.sparse_ids is None:
-            return rank
+            return rank if 0 <= rank < len(self._ids) else None
         index = bisect_left(self.sparse_ids, rank)
-        return index if self.sparse_ids[index] == rank else None
+        is_there = index < len(self.sparse_ids) and self.sparse_ids[index] == rank
+        return index if is_there else None
 
     def at(self, index: int) -> bytes:
         """Give the bytes of a token by its place among all tokens."""
@@ -119,12 +117,12 @@ class PackedRanks:
                 return index
         return None
 
-    def get(self, token: bytes) -> int | None:
+    def id_of(self, token: bytes) -> int | None:
         """Find a token's rank, None if it is not in the vocabulary."""
         index = self.index(token)
         return None if index is None else self._ids[index]
 
-    def listed(self) -> list[bytes]:
+    def tokens(self) -> list[bytes]:
         """List all tokens by place."""
         blob = self.data[self._blob_start :]
         return [blob[a:b] for a, b in pairwise(self._starts.tolist())]
@@ -134,15 +132,47 @@ class PackedRanks:
         starts = array("I", self._starts.tobytes())
         return Columns(bytes(self.data[self._blob_start :]), starts, self.sparse_ids)
 
-    def tokens(self) -> list[bytes]:
-        """List all tokens by rank; a gap is an empty one."""
-        listed = self.listed()
-        if self.sparse_ids is None:
-            return listed
-        spread = [b""] * self.n_tokens
-        for rank, token in zip(self.sparse_ids, listed, strict=True):
-            spread[rank] = token
-        return spread
+    def rank(self, token_id: int) -> int | None:
+        """Give a token's rank: its id."""
+        return None if self.token(token_id) is None else token_id
+
+    def first_rank(self, token_id: int) -> int | None:
+        """Give a token's rank: its id."""
+        return self.rank(token_id)
+
+    def pair_rank(self, left: bytes, right: bytes) -> int | None:
+        """Give the rank of the concatenation, None if it is no token."""
+        return self.id_of(left + right)
+
+    def merge_of(self, token_id: int) -> Merge | None:
+        """Recover the merge that makes a token: its bytes, merged by lower ranks only.
+
+        Source: `recover_merges` in karpathy/minbpe `gpt4.py`.
+
+        Returns:
+            The two tokens; None for a single byte and for a token that no merge reaches.
+        """
+        if token_id not in self._merge_of:
+            token = self.token(token_id) or b""
+            self._merge_of[token_id] = _last_merge(token, token_id, self.pair_rank)
+        return self._merge_of[token_id]
+
+    def merges(self) -> list[Merge]:
+        """Recover all merges, lowest rank first. Takes seconds for a large vocabulary, once."""
+        if self._merges is None:
+            rank_of = dict(zip(self.tokens(), self._ids, strict=True))
+
+            def pair_rank(left: bytes, right: bytes) -> int | None:
+                return rank_of.get(left + right)
+
+            found = (_last_merge(token, rank, pair_rank) for token, rank in rank_of.items())
+            self._merges = [merge for merge in found if merge is not None]
+        return self._merges
+
+
+def _last_merge(token: bytes, rank: int, pair_rank: PairRank) -> Merge | None:
+    parts = merge_piece(token, pair_rank, below=rank) if len(token) > 1 else ()
+    return (parts[0], parts[1]) if len(parts) == 2 else None
 
 
 def pack_ranks(tokens: Iterable[tuple[int, bytes]]) -> PackedRanks:
@@ -188,7 +218,7 @@ class PackedMerges:
     """A vocabulary and its merges in some 40 bytes a token; Python's own would be ten times that.
 
     Attributes:
-        tokens: The tokens.
+        packed: The tokens.
         pairs: The two tokens of every merge, as places among the tokens.
         keys: Every different merge as `left << 32 | right`, ascending.
         ranks: The index of the merge of each key; the first if it is listed twice.
@@ -196,9 +226,11 @@ class PackedMerges:
         again: For every token whether several merges make it.
     """
 
+    by_ranks = False
+
     def __init__(
         self,
-        tokens: PackedRanks,
+        packed: PackedRanks,
         pairs: array[int],
         keys: array[int],
         ranks: array[int],
@@ -206,42 +238,35 @@ class PackedMerges:
         again: bytes,
     ) -> None:
         """Take what `pack_merges` makes."""
-        self.tokens, self.pairs, self.keys = tokens, pairs, keys
+        self.packed, self.pairs, self.keys = packed, pairs, keys
         self.ranks, self.firsts, self.again = ranks, firsts, again
-        self.id_of, self.ids = tokens.get, tokens.ids
+        self.id_of, self.ids, self.tokens = packed.id_of, packed.ids, packed.tokens
         # A text asks for the same pairs again and again, and a look-up takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
 
     @classmethod
-    def none(cls, tokens: PackedRanks) -> PackedMerges:
+    def none(cls, packed: PackedRanks) -> PackedMerges:
         """Take tokens that nothing is known to lead to."""
-        n = len(tokens.ids())
+        n = len(packed.ids())
         empty = array("I")
-        return cls(tokens, empty, array("Q"), empty, array("I", [NO_MERGE]) * n, bytes(n))
+        return cls(packed, empty, array("Q"), empty, array("I", [NO_MERGE]) * n, bytes(n))
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
-        index = self.tokens.place(token_id)
-        return None if index is None else self.tokens.at(index)
-
-    def merge(self, rank: int) -> Merge:
-        """Give a merge by its index."""
-        at = self.tokens.at
-        return at(self.pairs[2 * rank]), at(self.pairs[2 * rank + 1])
+        return self.packed.token(token_id)
 
     def merges(self) -> list[Merge]:
         """List all merges in order; tokens that are the same are the same object."""
-        listed = [self.tokens.at(index) for index in range(len(self.firsts))]
-        sides = map(listed.__getitem__, self.pairs)
+        sides = map(self.tokens().__getitem__, self.pairs)
         return list(zip(sides, sides, strict=True))
 
     def columns(self) -> Columns:
         """Give the tokens and merges as compiled code takes them."""
-        return self.tokens.columns()._replace(pairs=self.pairs)
+        return self.packed.columns()._replace(pairs=self.pairs)
 
     def _pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Give the index of a merge, the first if it is listed twice; None if it is not listed."""
-        first, second = self.tokens.index(left), self.tokens.index(right)
+        first, second = self.packed.index(left), self.packed.index(right)
         if first is None or second is None:
             return None
         key = first << 32 | second
@@ -249,16 +274,26 @@ class PackedMerges:
         found = place < len(self.keys) and self.keys[place] == key
         return self.ranks[place] if found else None
 
-    def first_rank(self, token: bytes) -> int | None:
+    def first_rank(self, token_id: int) -> int | None:
         """Give the index of the first merge that makes a token, None if none does."""
-        index = self.tokens.index(token)
+        index = self.packed.place(token_id)
         rank = NO_MERGE if index is None else self.firsts[index]
         return None if rank == NO_MERGE else rank
 
-    def is_listed_again(self, token: bytes) -> bool:
-        """Tell whether several merges make a token."""
-        index = self.tokens.index(token)
-        return index is not None and self.again[index] > 0
+    def rank(self, token_id: int) -> int | None:
+        """Give the index of the merge that makes a token when its bytes are encoded."""
+        index = self.packed.place(token_id)
+        if index is None or not self.again[index]:
+            return self.first_rank(token_id)
+        return applied_rank(self.packed.at(index), self.pair_rank)
+
+    def merge_of(self, token_id: int) -> Merge | None:
+        """Give the merge that makes a token, None if no merge does; see `rank`."""
+        rank = self.rank(token_id)
+        if rank is None:
+            return None
+        at = self.packed.at
+        return at(self.pairs[2 * rank]), at(self.pairs[2 * rank + 1])
 
 
 NO_MERGE = 0xFFFF_FFFF
@@ -276,7 +311,7 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     n = len(packed.ids())
     firsts = array("I", [NO_MERGE]) * n
     again = bytearray(n)
-    index_of = {token: index for index, token in enumerate(packed.listed() if merges else ())}
+    index_of = {token: index for index, token in enumerate(packed.tokens() if merges else ())}
     try:
         lefts = [index_of[left] for left, _ in merges]
         rights = [index_of[right] for _, right in merges]
@@ -304,3 +339,7 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
 def n_buckets_for(n_tokens: int) -> int:
     """Choose so many that a bucket holds one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
+
+
+Tables = PackedRanks | PackedMerges | ListedMerges
+"""A vocabulary without its special tokens, and what merges its tokens."""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.assets import asset_path
+from tokviz.encoding.packed import PackedRanks, pack
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.formats.packed import PackedRanks, pack
 
 PUBLISHED = {
     "gpt2": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
@@ -34,9 +34,9 @@ def test_every_token_is_found_and_no_other(
     path.write_bytes(pack(tokens))
     packed = PackedRanks(path)
     assert packed.tokens() == tokens
-    assert [packed.get(token) for token in tokens] == list(range(len(tokens)))
+    assert [packed.id_of(token) for token in tokens] == list(range(len(tokens)))
     assert [packed.token(rank) for rank in range(len(tokens))] == tokens
-    assert packed.get(other) == (tokens.index(other) if other in tokens else None)
+    assert packed.id_of(other) == (tokens.index(other) if other in tokens else None)
 
 
 def test_tiktoken_form_round_trips() -> None:

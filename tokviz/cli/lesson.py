@@ -1,0 +1,52 @@
+"""Learn how byte pair encoding works from small examples, merge by merge.
+
+examples:
+  tokviz lesson                  list the lessons
+  tokviz lesson cs336            go through one in the app
+  tokviz lesson minbpe --print   print its steps
+"""  # noqa: D405
+
+from __future__ import annotations
+
+import argparse
+
+from tokviz.errors import TokvizError
+from tokviz.lessons import lessons
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tokviz lesson`."""
+    parser.add_argument("lesson", nargs="?", metavar="LESSON", help="its name, from the list")
+    parser.add_argument("--print", action="store_true", help="print instead of opening the app")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the lessons, print one, or open the app on it."""
+    known = lessons()
+    if arguments.lesson is None:
+        width = max(map(len, known))
+        for lesson in known.values():
+            print(f"{lesson.name:<{width}}  {lesson.title}\n{'':<{width}}  {lesson.about}")
+        return 0
+    if arguments.lesson not in known:
+        names = ", ".join(known)
+        raise TokvizError(f"there is no lesson {arguments.lesson!r}: choose {names}")
+    lesson = known[arguments.lesson]
+    folder = str(lesson.ready())
+    if arguments.print:
+        from tokviz.cli.replay_frames import start_lines, step_lines
+        from tokviz.replay.replay import Replay
+
+        replay = Replay.open(folder)
+        text = replay.text(lesson.text) if lesson.text else None
+        said = {look.at: look.say for look in lesson.looks}
+        for k in range(replay.n_merges + 1):
+            lines = step_lines(replay, k, text, False) if k else start_lines(replay, text)
+            print("\n".join([*lines, *([f"  {said[k]}"] if k in said else [])]))
+        print(lesson.verdict(replay.tokenizer.merges))
+        return 0
+    from tokviz.replay.request import ReplayRequest
+    from tokviz.tui.run import run as run_app
+
+    run_app(first=ReplayRequest(folder, 0, lesson.text, lesson=lesson.name))
+    return 0

@@ -1,0 +1,90 @@
+"""The compression report in writing: cells, Markdown, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tokviz.compare.figures import TableRow, markdown_table, percent, ratio
+from tokviz.compare.report import PARALLEL_TITLE, Group, best_of
+from tokviz.glyphs import safe
+
+
+def cells_of(group: Group, base: int = 0) -> Iterator[TableRow]:
+    """Write a text's rows: name, tokens, bytes a token, difference to the base, whether best."""
+    best = best_of(group)
+    for number, row in enumerate(group):
+        yield (
+            safe(row.tokenizer), f"{row.n_tokens:,}{'' if row.lossless else '*'}",
+            ratio(row.bytes_per_token),
+            percent(row.difference(group[base])) if number != base else "",
+            "best" if row in best else "",
+        )  # fmt: skip
+
+
+def languages_title(languages: Sequence[Group]) -> TableRow:
+    """Say what the table of languages is about, in two lines."""
+    english = ", ".join(f"{safe(row.tokenizer)} {row.n_tokens:,}" for row in languages[0])
+    title = f"{PARALLEL_TITLE}, in {len(languages)} languages:"
+    return title, f"tokens relative to English ({english})"
+
+
+def by_cost(languages: Sequence[Group]) -> list[Group]:
+    """Order languages by what they cost in the first tokenizer."""
+    return sorted(languages, key=lambda group: group[0].n_tokens)
+
+
+def language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:
+    """Write what languages cost for one token of `base`, heads first, the mean last."""
+    yield ("", "bytes", *(safe(row.tokenizer) for row in base))
+    relatives = [[row.relative(one) for row, one in zip(group, base, strict=True)]
+                 for group in languages]  # fmt: skip
+    for group, own in zip(languages, relatives, strict=True):
+        yield (group[0].text, f"{group[0].n_bytes:,}", *map(ratio, own))
+    means = (sum(value or 0.0 for value in own) / len(own) for own in zip(*relatives, strict=True))
+    yield ("mean", "", *map(ratio, means))
+
+
+def markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
+    """Write the report as two tables in Markdown."""
+    rows: list[TableRow] = [("text", "bytes", *(safe(row.tokenizer) for row in groups[0]), "best")]
+    for group in groups:
+        cells = [
+            f"{tokens} ({', '.join(filter(None, (per_token, difference)))})"
+            for _, tokens, per_token, difference, _ in cells_of(group)
+        ]
+        best = ", ".join(name for name, *_, mark in cells_of(group) if mark)
+        rows.append((safe(group[0].text), f"{group[0].n_bytes:,}", *cells, best))
+    yield from markdown_table(rows)
+    yield from ("", *languages_title(languages), "")
+    yield from markdown_table(list(language_rows(by_cost(languages), languages[0])))
+
+
+def record(groups: Sequence[Group], languages: Sequence[Group]) -> dict[str, object]:
+    """Give the report for JSON; `tokviz eval --help` says what is in it."""
+
+    def text_record(group: Group) -> dict[str, object]:
+        best = [row.tokenizer for row in best_of(group)]
+        rows = [
+            {
+                "name": row.tokenizer,
+                "n_tokens": row.n_tokens,
+                "bytes_per_token": row.bytes_per_token,
+                "difference": row.difference(group[0]),
+                "lossless": row.lossless,
+            }
+            for row in group
+        ]
+        first = group[0]
+        return {"text": first.text, "n_bytes": first.n_bytes, "tokenizers": rows, "best": best}
+
+    def language_record(group: Group) -> dict[str, object]:
+        rows = [
+            {"name": row.tokenizer, "n_tokens": row.n_tokens, "relative": row.relative(base)}
+            for row, base in zip(group, languages[0], strict=True)
+        ]
+        return {"language": group[0].text, "n_bytes": group[0].n_bytes, "tokenizers": rows}
+
+    return {
+        "texts": [text_record(group) for group in groups],
+        "languages": [language_record(group) for group in languages],
+    }

@@ -1,0 +1,115 @@
+"""What a character is: its code points, its forms, and the tokens they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tokviz.errors import TokvizError
+from tokviz.explain.character import Inspected, char_at, clusters, inspect
+from tokviz.explain.why import Place
+from tokviz.sentences import why
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
+from tokviz.tui.palette import palette_of
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.character_rows import as_text, character_rows
+from tokviz.tui.widgets.flow import Row, flow, words_of
+
+
+class CharacterDialog(PageDialog):
+    """Shows the character at a place, and those beside it; a tokenizer may be a child process."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("i,shift+f7", "cancel", show=False),
+        Binding("left", "step(-1)", show=False),
+        Binding("right", "step(1)", show=False),
+        Binding("c", "copy", show=False),
+    ]
+    dialog_title = "What is this character?"
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        place: Place | Callable[[], Place],
+        copy: Callable[[str, str], object],
+    ) -> None:
+        """Take the tokenizer, the place or what finds it in a thread, and what copies a text."""
+        super().__init__()
+        self._tokenizer, self._place, self._copy = tokenizer, place, copy
+        self._starts: list[int] = []
+        """Where the characters of the text around start."""
+        self._text, self._at = "", 0
+        self.found: Inspected | None = None
+
+    def hints(self) -> list[Hint]:
+        """Give the keys of the last line."""
+        return [
+            ("Esc", "close", "cancel"),
+            ("→", "next", "step(1)"),
+            ("←", "previous", "step(-1)"),
+            ("C", "copy", "copy"),
+            ("↑↓", "scroll", "scroll(1)"),
+        ]
+
+    def wanted_height(self) -> int:
+        """Take the rows there are, and those of the hints."""
+        return max(12, len(self.view.rows) + 1)
+
+    def on_mount(self) -> None:
+        """Look the place up."""
+        self.view.set_palette(palette_of(self.app))
+        self.view.show(self._rows)
+        found = self._place
+
+        def work(task: Task) -> tuple[str, int, list[int]]:
+            place = found if isinstance(found, Place) else found()
+            byte = place.start if place.cursor is None else place.cursor
+            return place.text, char_at(place.text, byte), [a for a, _ in clusters(place.text)]
+
+        def take(known: tuple[str, int, list[int]]) -> None:
+            self._text, self._at, self._starts = known
+            self._look()
+
+        in_thread(self, "place", work, take, failed=self._give_up)
+
+    def _look(self) -> None:
+        text, at, tokenizer = self._text, self._at, self._tokenizer
+        if at < len(text):
+            in_thread(
+                self,
+                "character",
+                lambda task: inspect(text, at, tokenizer),
+                self._take,
+                failed=self._give_up,
+            )
+
+    def _take(self, found: Inspected) -> None:
+        self.found, self._at = found, found.start
+        self.view.show(self._rows, from_top=True)
+        self.fit_height(self.app.size)
+        self.call_after_refresh(self.view.lay_out)
+
+    def _give_up(self, error: TokvizError) -> None:
+        self.show_error(why("The character cannot be shown", error))
+
+    def _rows(self, width: int) -> list[Row]:
+        if self.found is None:
+            return flow(words_of("One moment…", "dim"), width)
+        return character_rows(self.found, self._tokenizer.name, width)
+
+    def action_step(self, step: int) -> None:
+        """Go to the next character of the text, or to the one before."""
+        if self.found is not None:
+            number = self._starts.index(self.found.start) + step
+            if 0 <= number < len(self._starts):
+                self._at = self._starts[number]
+                self._look()
+
+    def action_copy(self) -> None:
+        """Copy what is said as text."""
+        if self.found is not None:
+            self._copy(as_text(self.found, self._tokenizer.name), "what the character is")

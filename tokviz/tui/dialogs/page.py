@@ -1,0 +1,53 @@
+"""What dialogs to read share: rows of words, and the keys that scroll them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from tokviz.tui.dialogs.base import Dialog
+from tokviz.tui.widgets.rows_view import RowsView
+
+
+class PageDialog(Dialog[None]):
+    """A dialog to read, which scrolls by any key that readers of long texts know."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,enter", "cancel", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("pageup,b", "page(-1)", show=False),
+        Binding("home,g", "edge(-1)", show=False),
+        Binding("end,G", "edge(1)", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    PageDialog RowsView { height: 1fr; background: transparent; }
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to read."""
+        super().__init__()
+        self.view = RowsView()
+        """What is to be read."""
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the rows."""
+        yield self.view
+        yield Static(classes="error")
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by rows."""
+        self.view.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by pages."""
+        self.action_scroll(step * max(1, self.view.size.height - 1))
+
+    def action_edge(self, side: int) -> None:
+        """Scroll to the beginning or the end."""
+        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)

@@ -1,0 +1,148 @@
+"""The compression report of the compared tokenizers: measured in a thread when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tokviz.compare.report import Group, Report, ReportRow, report_on, totals
+from tokviz.compare.report_tables import (
+    by_cost,
+    cells_of,
+    language_rows,
+    languages_title,
+    markdown,
+    record,
+)
+from tokviz.errors import TokvizError
+from tokviz.places import short_name
+from tokviz.sentences import sentence
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.tasks import StoppedError, Task
+from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
+from tokviz.tui.widgets.rows_view import RowsView
+
+_NAME, _BEST = 20, 5
+"""Columns: of a tokenizer's name, of the mark of the best."""
+_COPIES = (
+    (Span("copy as", "dim"),),
+    (Span("Markdown", "link", Do("copy_report('Markdown')")),),
+    (Span("JSON", "link", Do("copy_report('JSON')")),),
+)
+
+
+class Reports(Controller):
+    """Shows how many tokens texts of many kinds and languages take, and yours."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: CompareState,
+        rows: RowsView,
+        leave: Callable[[], object],
+    ) -> None:
+        """Take the state, what shows the report, and what shows another view once it is stopped."""
+        super().__init__(screen)
+        self._state, self._rows, self._leave = state, rows, leave
+        self._measured_for: object = None
+        self._report: Report | None = None
+
+    def show(self) -> None:
+        """Show the report once it is measured; other tokenizers are measured anew."""
+        tokenizers = [one for one in self._state.tokenizers if one is not None]
+        if tokenizers != self._measured_for:
+            self._measured_for, self._report = tokenizers, None
+            self._say("Measuring…")
+
+            def work(task: Task) -> Report:
+                def told(share: float) -> None:
+                    if task.cancelled:
+                        raise StoppedError("It was stopped")
+                    task.tell(self._say, f"Measuring, {share:.0%}…")
+
+                return report_on(tokenizers, told=told)
+
+            self.in_thread("report", work, self._take, failed=self._fail, stoppable="Measuring")
+        elif self._report is not None:
+            self._draw(self._report)
+
+    def _take(self, report: Report) -> None:
+        self._report = report
+        self._draw(report, from_top=True)
+
+    def _fail(self, error: TokvizError) -> None:
+        self._say(sentence(str(error)))
+        if isinstance(error, StoppedError):
+            self._measured_for = None
+            self._leave()
+
+    def _say(self, words: str) -> None:
+        self._rows.show(lambda width: flow(words_of(words, "dim"), width))
+
+    def _draw(self, report: Report, *, from_top: bool = False) -> None:
+        shown, base = self._with_own(report), self._state.base
+        self._rows.show(lambda width: report_rows(shown, base, width), from_top=from_top)
+
+    def _with_own(self, report: Report) -> Report:
+        """Add what the user's text comes to, which is counted already."""
+        documents = [one for one in self._state.documents if one is not None and one.complete]
+        if len(documents) != len(report.texts[0]) or not self._state.live.n_chars:
+            return report
+        own = tuple(
+            ReportRow("your text", row.tokenizer, one.n_bytes, one.n_tokens, one.lossless)
+            for row, one in zip(report.texts[0], documents, strict=True)
+        )
+        texts = [own, *report.texts[:-1]]
+        return report._replace(texts=(*texts, totals(texts, report.texts[-1][0].text)))
+
+    @action("Copy the report as Markdown", section="Views", id="copy_report_markdown",
+            call="copy_report('Markdown')", words="export compression eval",
+            help="What texts take in every tokenizer, as tables.")  # fmt: skip
+    @action("Copy the report as JSON", section="Views", id="copy_report_json",
+            call="copy_report('JSON')", words="export compression eval",
+            help="What texts take in every tokenizer, as tokviz eval --json has it.")  # fmt: skip
+    def copy_report(self, form: str) -> None:
+        """Copy the compression report."""
+        import json
+
+        if self._report is None:
+            self.say("There is no report yet: F2 leads to it.")
+            return
+        found = self._with_own(self._report)
+        is_json = form == "JSON"
+        text = json.dumps(record(*found), indent=1) if is_json else "\n".join(markdown(*found))
+        self.copy(text + "\n", f"the report as {form}")
+
+
+def report_rows(report: Report, base: int, width: int) -> list[Row]:
+    """Draw the report: for each text a row a tokenizer, with a bar; then the languages."""
+    name = short_name(report.texts[0][base].tokenizer)
+    head = words_of(f"Tokens, bytes per token, difference to {name};", "dim")
+    rows = [*flow([*head, *_COPIES], width), ()]
+    for group in (report.texts[-1], *report.texts[:-1]):
+        rows += _text_rows(group, base, width)
+    rows += [(), *(row for line in languages_title(report.languages)
+                   for row in flow(words_of(line, "dim"), width))]  # fmt: skip
+    ordered = by_cost(report.languages)
+    for number, cells in enumerate(language_rows(ordered, report.languages[0])):
+        name, _, *costs = map(short_name, cells)
+        room = max(7, min(16, (width - 16) // len(costs)))
+        numbers = "".join(fit(cost, room - 1).rjust(room) for cost in costs)
+        rows.append(
+            (Span(column(name, 16)), Span(fit(numbers, width - 16), "text" if number else "dim"))
+        )
+    return rows
+
+
+def _text_rows(group: Group, base: int, width: int) -> Iterator[Row]:
+    """Draw a text; the bars are as long as the tokens are many."""
+    yield (Span(group[0].text, "heading"), Span(f"  {group[0].n_bytes:,} bytes", "dim"))
+    most = max(row.n_tokens for row in group) or 1
+    for row, (name, *numbers, best) in zip(group, cells_of(group, base), strict=True):
+        words = "{:>10}{:>7}{:>9} ".format(*numbers)
+        room = width - _NAME - len(words) - _BEST
+        bar = "█" * round(room * row.n_tokens / most)
+        label = Span(f"  {column(short_name(name), _NAME - 2)}", "label")
+        yield (label, Span(words), Span(f"{best:<{_BEST}}", "good"), Span(bar, "bar"))

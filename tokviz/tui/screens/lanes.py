@@ -1,0 +1,129 @@
+"""The text at hand in the tokenizers that it is compared with, for every screen that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.compare.lanes import MOST_OTHERS, Lane, Other
+from tokviz.errors import TokvizError
+from tokviz.formats.apart import load
+from tokviz.live.document import LiveDocument
+from tokviz.session import OthersChanged
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.tasks import Task
+
+SLICE_SECONDS = 0.1
+"""How often the screen hears of progress."""
+
+
+class Lanes(Controller):
+    """Loads the other tokenizers of the session, and keeps their documents at the text at hand."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        changed: Callable[[], object],
+        progressed: Callable[[], object],
+    ) -> None:
+        """Take what shows other tokenizers or text, and what shows more tokens."""
+        super().__init__(screen)
+        self._others = self.session.others
+        self._changed, self._progressed = changed, progressed
+        self._is_encoding = False
+        self._is_seen = False
+        self.session.subscribe(OthersChanged, lambda _: self._others_changed())
+
+    def _others_changed(self) -> None:
+        self._changed()
+        self._encode()
+
+    def begin(self) -> None:
+        """Load what was compared last, unless another screen has."""
+        sources = dict.fromkeys(map(self.session.where, self.settings.compared))
+        own = self.session.tokenizer_source
+        if not self._others:
+            for source in [source for source in sources if source != own][:MOST_OTHERS]:
+                self.add(Other(source))
+
+    def rest(self) -> None:
+        """Encode nothing while they are not seen."""
+        self._is_seen = False
+
+    def end(self) -> None:
+        """End with the app."""
+        self._is_seen = False
+        for other in self._others:
+            if other.tokenizer is not None:
+                other.tokenizer.close()
+
+    def follow(self) -> None:
+        """Take up what has become of the text; they are seen."""
+        self._is_seen = True
+        for other in self._others:
+            if other.lane is not None and not other.lane.follow(self.session.live):
+                other.lane = None
+                self._make(other)
+        self._encode()
+
+    def add(self, other: Other) -> None:
+        """Compare with one more; it is loaded in a thread."""
+        self._others.append(other)
+        self.session.tell(OthersChanged())
+        self._make(other)
+
+    def _make(self, other: Other) -> None:
+        """Load a tokenizer if need be, and make the document, in a thread."""
+        live = self.session.live
+        texts, parse, revision = live.chunk_texts(), live.parse_specials, live.revision
+        other.asked += 1
+        asked = other.asked
+
+        def work(task: Task) -> tuple[Tokenizer, Lane]:
+            tokenizer = other.tokenizer or load(other.source)
+            tokenizer.prepare()
+            return tokenizer, Lane(texts, tokenizer, parse, revision)
+
+        def is_wanted() -> bool:
+            return other in self._others and other.asked == asked
+
+        def done(made: tuple[Tokenizer, Lane]) -> None:
+            other.tokenizer, lane = made
+            if other not in self._others:
+                other.tokenizer.close()
+            elif is_wanted():
+                if lane.follow(self.session.live):
+                    other.lane = lane
+                    self.session.tell(OthersChanged())
+                else:
+                    self._make(other)
+
+        def failed(error: TokvizError) -> None:
+            if is_wanted():
+                other.error = str(error)
+                self.session.tell(OthersChanged())
+
+        self.in_thread(
+            "lane", work, done, failed=failed, exclusive=False, stoppable=f"Loading {other.name}"
+        )
+
+    def _encode(self) -> None:
+        """See to it that what waits is encoded, while the screen is seen."""
+        found = [other.lane.document for other in self._others if other.lane is not None]
+        documents = [document for document in found if not document.settled]
+        if documents and self._is_seen and not self._is_encoding:
+            self._is_encoding = True
+            self.in_thread("encoding", lambda task: self._work(task, documents), exclusive=False)
+
+    def _work(self, task: Task, documents: list[LiveDocument]) -> None:
+        done = False
+        while self._is_seen and not done and not task.cancelled:
+            seconds = SLICE_SECONDS / len(documents)
+            done = all([document.encode_pending(seconds) for document in documents])
+            task.tell(self._progressed)
+        task.tell(self._worked)
+
+    def _worked(self) -> None:
+        self._is_encoding = False
+        if self._is_seen:
+            self._encode()

@@ -1,0 +1,125 @@
+"""What there is to do with the split patterns of the Splits panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from textual import on
+
+from tokviz.errors import TokvizError
+from tokviz.pretokenize.patterns import (
+    SPLIT_PATTERNS,
+    STARTERS,
+    SplitPattern,
+    get_split_pattern,
+)
+from tokviz.session import TrainWith
+from tokviz.tui.actions import LEADER, action, declared_by
+from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.tokens.panels import SidePanels
+from tokviz.tui.widgets.splits.heads import PatternsWanted
+from tokviz.tui.widgets.splits.panel import CUSTOM_ROW, SplitsPanel
+
+_SECTION = "Splits panel"
+
+
+class SplitLab(Controller):
+    """Chooses patterns from the library, and hands the custom one to others."""
+
+    def __init__(
+        self, screen: TokvizScreen, panels: SidePanels, show_panel: Callable[[str], object]
+    ) -> None:
+        """Take the panels, and what shows one of them."""
+        super().__init__(screen)
+        self._panels, self._show_panel = panels, show_panel
+
+    @property
+    def _panel(self) -> SplitsPanel:
+        """The Splits panel, which is shown for it if need be."""
+        if not isinstance(self._panels.current, SplitsPanel):
+            self._show_panel("splits")
+        return cast(SplitsPanel, self._panels.current)
+
+    @action(
+        "Split patterns…", f"{LEADER} s", section=_SECTION, words="library regex lab pre-tokenizer"
+    )
+    def split_patterns(self) -> None:
+        """Choose a pattern to begin with, and what to do with yours.
+
+        The regex that you typed is kept: undo brings it back, and so does the key up.
+        """
+        doings = [found for found in declared_by(SplitLab) if found.method != "split_patterns"]
+        options = [Option(f"do {one.method}", one.title, help=one.help) for one in doings]
+        starters = [Option(f"use {regex}", about[:-1], regex) for regex, about in STARTERS]
+        dialog = PickDialog("Split patterns", [*options, *_named("use "), *starters])
+        self.ask(dialog, self._do)
+
+    def _do(self, chosen: str) -> None:
+        kind, _, what = chosen.partition(" ")
+        if kind == "do":
+            getattr(self, what)()
+        else:
+            self._panel.choose(CUSTOM_ROW, what)
+
+    @on(PatternsWanted)
+    def _patterns_wanted(self, message: PatternsWanted) -> None:
+        message.stop()
+        if message.row == CUSTOM_ROW:
+            self.split_patterns()
+            return
+        dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[message.row])
+        self.ask(dialog, lambda name: self._panel.choose(message.row, name))
+
+    @action("Tokens inside the pieces", section=_SECTION, words="show hide switch splits")
+    def toggle_piece_tokens(self) -> None:
+        """Mark where tokens begin within the pieces of every pattern, or mark it no more.
+
+        They are those that your tokenizer's merges make of the piece.
+        """
+        self._panel.toggle_tokens()
+
+    @action("Train with this pattern", section=_SECTION, words="regex splits custom")
+    def train_with_pattern(self) -> None:
+        """Set a training up to split by the custom regex."""
+        self.session.ask(TrainWith(self._panel.pattern))
+
+    @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")
+    def copy_pattern_python(self) -> None:
+        """Copy a function that cuts text as the custom regex does."""
+        from tokviz.pretokenize.snippet import as_python
+
+        self._copy(lambda pattern: self.copy(as_python(pattern), "the pattern as Python"))
+
+    @action("Copy the pattern for tokenizer.json", section=_SECTION, words="pre-tokenizer export")
+    def copy_pattern_json(self) -> None:
+        """Copy the custom regex as the value of "pre_tokenizer" in a tokenizer.json."""
+        import json
+
+        from tokviz.formats.hf_pattern import means_the_same
+        from tokviz.formats.huggingface import pre_tokenizer
+
+        def copy(pattern: SplitPattern) -> None:
+            text = json.dumps(pre_tokenizer(pattern), ensure_ascii=False, indent=2)
+            self.copy(text, "the pattern as a pre-tokenizer")
+            if pattern.guarded and not means_the_same(pattern.regex):
+                self.say("Hugging Face's regex engine may read this regex otherwise.", "warning")
+
+        self._copy(copy)
+
+    def _copy(self, copy: Callable[[SplitPattern], object]) -> None:
+        """Copy the custom pattern, or say what is wrong with it."""
+        text = self._panel.pattern
+
+        def failed(error: TokvizError) -> None:
+            self.say(str(error), "error")
+
+        self.in_thread("pattern", lambda task: get_split_pattern(text), copy, failed=failed)
+
+
+def _named(prefix: str = "") -> list[Option]:
+    return [
+        Option(prefix + one.name, one.title or one.name, one.regex, f"{one.about} ({one.source})")
+        for one in SPLIT_PATTERNS.values()
+    ]

@@ -1,0 +1,106 @@
+"""What the text comes to in the tokenizers of the Compare screen, below the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from tokviz.places import short_name
+from tokviz.sentences import counted
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.lanes import Lanes
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.flow import Do, Row, Span
+from tokviz.tui.widgets.rows_view import RowsView
+
+_OPEN = Do("app.show_screen('compare')")
+_CLOSE = Span(" ×", "link", Do("toggle_strip"))
+_NONE = "No other tokenizer is chosen: the Compare screen adds some."
+
+
+class OtherCounts(Controller):
+    """Keeps the strip of counts live, and says what another tokenizer in use changes."""
+
+    def __init__(self, screen: TokvizScreen, view: RowsView) -> None:
+        """Take what shows the strip."""
+        super().__init__(screen)
+        self._view = view
+        self._lanes = Lanes(screen, self._show, self._show)
+        self._counted: tuple[str, object, int] | None = None
+        self._has_begun = False
+        view.display = self.settings.strip
+        self.rest = self._lanes.rest
+
+    def begin(self) -> None:
+        """Load the tokenizers, now that there is a first frame."""
+        self._has_begun = True
+        self.sync()
+
+    def sync(self) -> None:
+        """Take up what has become of the text."""
+        if self._has_begun and self.settings.strip:
+            self._lanes.begin()
+            self._lanes.follow()
+            self._show()
+        self._tell_difference()
+
+    @action("Counts of the compared tokenizers", "alt+b", section="Tokenizer",
+            words="strip compare versus live tokens")  # fmt: skip
+    def toggle_strip(self) -> None:
+        """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
+        self.session.change_settings(strip=not self.settings.strip)
+        self._view.display = self.settings.strip
+        self._lanes.rest()
+        self.sync()
+
+    def _show(self) -> None:
+        if not self.settings.strip or not self.screen.is_current:
+            return
+        live = self.session.live
+        items = []
+        for other in self.session.others:
+            document = None if other.lane is None else other.lane.document
+            if document is None or document.failure is not None:
+                items.append((other.name, "!" if document or other.error else "…", ""))
+            elif document.complete and live.complete:
+                more = document.n_tokens - live.n_tokens
+                items.append(
+                    (other.name, f"{document.n_tokens:,}", f" ({more:+,})" if more else " (0)")
+                )
+            else:
+                items.append((other.name, f"{document.n_tokens:,}…", ""))
+        self._view.show(lambda width: strip_rows(items, width))
+
+    def _tell_difference(self) -> None:
+        """Say how the count changes when only the tokenizer does."""
+        live = self.session.live
+        if not live.complete or live.tokenizer is None:
+            return
+        name, n_tokens = short_name(live.tokenizer.name), live.n_tokens
+        of = (self.session.edits, live.n_bytes, live.parse_specials)
+        before, self._counted = self._counted, (name, of, n_tokens)
+        if before is not None and before[0] != name and before[1] == of and n_tokens:
+            more = n_tokens - before[2]
+            change = (
+                f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
+            )
+            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {before[0]}")
+
+
+def strip_rows(items: Sequence[tuple[str, str, str]], width: int) -> list[Row]:
+    """Draw the strip in one row: names, counts, and differences where there is room for them.
+
+    Args:
+        items: By tokenizer: its name, its count, the difference to the tokenizer in use.
+        width: Columns of the row.
+    """
+    for longest in (24, 20, 16, 12, 8, 4):
+        spans: list[Span] = []
+        for name, number, more in items:
+            spans += [Span(f"{' · ' if spans else ''}{fit(name, longest)} ", "dim", _OPEN)]
+            spans += [Span(number, "heading", _OPEN), Span(more if longest > 12 else "", "text")]
+        if spans and (longest == 4 or sum(cell_len(span.text) for span in spans) + 2 <= width):
+            return [(*spans, _CLOSE)]
+    return [(Span(fit(_NONE, width - 2), "dim", _OPEN), _CLOSE)]
