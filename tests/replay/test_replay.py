@@ -361,7 +361,6 @@ def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given(
     rare = "zq zq"
     text = "low lower lowest " * 2_000 + rare + " new newer newest" * 2_000
     replay = Replay.open(tokviz.train([text], 270, split_pattern="none"))
-    whole = replay.run.tokenizer
     assert (replay.n_pieces, len(text) > 20 * MOST_PIECE_BYTES) == (1, True)
     for k in range(replay.n_merges):
         step = replay.step(k + 1)
@@ -372,7 +371,7 @@ def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given(
         assert text.encode()[part.start :].startswith(part.data)
         after = replay.piece(0, k + 1, part.start)
         assert (after.data, len(after.ids) < len(part.ids)) == (part.data, True)
-        assert b"".join(map(whole.token_bytes, after.ids)) == part.data
+        assert b"".join(map(replay.tokenizer.token_bytes, after.ids)) == part.data
     (first,) = replay.state(0).pieces()
     assert (first.start, first.is_cut, first.data) == (0, True, text.encode()[: len(first.data)])
 
