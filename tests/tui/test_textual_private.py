@@ -102,6 +102,10 @@ textual.widgets._toast:ToastRack
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
+    "above._forward_event": "textual.screen:Screen._forward_event",
+    "app._notifications": "textual.app:App._notifications",
+    "app._unnotify": "textual.app:App._unnotify",
+    "event._apply_offset": "textual.events:MouseEvent._apply_offset",
     "active_app.get()._handle_exception": "textual.app:App._handle_exception",
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",
