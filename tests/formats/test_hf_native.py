@@ -150,7 +150,8 @@ def test_added_tokens_outside_the_vocabulary_get_the_librarys_ids():
 
 @pytest.mark.parametrize(
     "regex",
-    [pattern.regex for pattern in SPLIT_PATTERNS.values()] + [r"a{2}|b{2,}|c?+", r"[^\r\n/]"],
+    [named.regex for named in SPLIT_PATTERNS.values() if not named.steps]
+    + [r"a{2}|b{2,}|c?+", r"[^\r\n/]"],
 )
 def test_published_regexes_mean_the_same_in_both_engines(regex):
     assert means_the_same(regex)

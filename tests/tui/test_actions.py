@@ -11,7 +11,7 @@ from textual.widgets import TextArea
 
 from tokviz.tui.actions import action, bindings_of, declared_in, key_label
 from tokviz.tui.app import APP_ACTIONS, actions_on, screen_class
-from tokviz.tui.dialogs.action_palette import ActionProvider
+from tokviz.tui.dialogs.action_palette import Offer, offers_here, search
 from tokviz.tui.screens.registry import SCREENS
 
 TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
@@ -107,8 +107,6 @@ class SomeScreen(Screen[None]):
 
 
 class SomeApp(App[None]):
-    COMMANDS = {ActionProvider}  # noqa: RUF012
-
     def __init__(self) -> None:
         super().__init__()
         self.helped = 0
@@ -150,36 +148,25 @@ async def test_question_mark_is_typed_in_the_editor_and_helps_elsewhere() -> Non
         assert (area.text, app.helped) == ("?", 2)
 
 
-async def offered(app: SomeApp, query: str) -> list[tuple[str, Any]]:
-    provider = ActionProvider(app.screen)
-    hits = provider.search(query) if query else provider.discover()
-    return [(str(hit.text), hit.command) async for hit in hits]
+def offered(app: SomeApp, query: str) -> list[Offer]:
+    return search(query, offers_here(app), ())
 
 
 async def test_palette_offers_what_the_screen_or_the_app_answers_and_does_not_refuse() -> None:
     app = SomeApp()
     async with app.run_test():
-        titles = [title for title, _ in await offered(app, "")]
-        assert titles == [
-            "Special tokens: parsed or text",
-            "Find text",
-            "Help",
+        assert [(offer.title, offer.key) for offer in offered(app, "")] == [
+            ("Special tokens: parsed or text", "F6"),
+            ("Find text", "Ctrl+F"),
+            ("Help", "F1"),
         ]
 
 
 async def test_palette_finds_by_title_and_by_description_and_runs_the_action() -> None:
     app = SomeApp()
     async with app.run_test():
-        assert [title for title, _ in await offered(app, "find text")] == ["Find text"]
-        ((title, command),) = await offered(app, "endoftext")
-        assert title == "Special tokens: parsed or text"
-        await command()
+        assert [offer.title for offer in offered(app, "find text")] == ["Find text"]
+        (offer,) = offered(app, "endoftext")
+        assert offer.title == "Special tokens: parsed or text"
+        await offer.do()
         assert done(app) == ["toggle_specials"]
-
-
-async def test_palette_shows_the_key() -> None:
-    app = SomeApp()
-    async with app.run_test():
-        hits = [hit async for hit in ActionProvider(app.screen).discover()]
-        prompts = [str(getattr(hit, "prompt", "")) for hit in hits]
-        assert any("Find text" in prompt and "Ctrl+F" in prompt for prompt in prompts)

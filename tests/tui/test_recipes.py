@@ -29,7 +29,7 @@ import sys, types
 from textual.widgets import Static
 from tokviz.tui.screens import registry
 
-kind = registry.ScreenKind("greeting", "Greeting", "Be greeted.", ("alt+g",))
+kind = registry.Kind("greeting", "Greeting", "Be greeted.", ("alt+g",))
 registry.SCREENS = (*registry.SCREENS, kind)
 
 from tokviz.tui.screens.base import Controller, TokvizScreen

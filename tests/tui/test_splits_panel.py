@@ -10,7 +10,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.heads import PatternHead
 from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
+from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
 
 TEXT = "It costs 123456 dollars.\nDON'T worry\n"
@@ -120,6 +120,8 @@ async def test_a_wrong_regex_keeps_the_old_pieces_and_edits_go_on() -> None:
         app.edit(5, 0, " cd")
         await until(pilot, lambda: app.notes[2] == "5 pieces")
         assert app.message.startswith("✗ missing )")
+        app.query_one(RegexInput).value = DEFAULT_REGEX
+        await until(pilot, lambda: app.message == "✓ no gaps")
 
 
 async def test_an_exploding_regex_is_given_up() -> None:

@@ -50,12 +50,12 @@ def test_a_head_fills_its_line(width: int) -> None:
 
 def test_history_goes_back_and_returns_to_what_was_being_written() -> None:
     history = RegexHistory(["one", "two"])
-    assert [history.older("draft"), history.older("two"), history.older("one")] == [
+    assert [history.step(-1, "draft"), history.step(-1, "two"), history.step(-1, "one")] == [
         "two",
         "one",
         "one",
     ]
-    assert [history.newer("one"), history.newer("two"), history.newer("draft")] == [
+    assert [history.step(1, "one"), history.step(1, "two"), history.step(1, "draft")] == [
         "two",
         "draft",
         "draft",
@@ -63,10 +63,10 @@ def test_history_goes_back_and_returns_to_what_was_being_written() -> None:
 
 
 def test_history_skips_the_entry_that_is_already_there() -> None:
-    assert RegexHistory(["one", "two"]).older("two") == "one"
+    assert RegexHistory(["one", "two"]).step(-1, "two") == "one"
 
 
 def test_an_entry_that_is_used_again_becomes_the_newest() -> None:
     history = RegexHistory(["one", "two"])
     history.add("one")
-    assert [history.older("x"), history.older("one")] == ["one", "two"]
+    assert [history.step(-1, "x"), history.step(-1, "one")] == ["one", "two"]

@@ -14,6 +14,7 @@ from typing import Any
 from tokviz.errors import PatternError
 from tokviz.pretokenize.guard import check
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+from tokviz.pretokenize.snippet import split_steps
 
 Json = Mapping[str, Any]
 
@@ -51,14 +52,6 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
             return in_one or _split(first, known)
     types = " + ".join(part_types(pre_tokenizer))
     raise NotNativeError(f"its pre-tokenizer splits in several steps ({types})")
-
-
-def split_steps(pattern: SplitPattern) -> list[Json]:
-    """Write a split pattern as the pre-tokenizers that cut text as it does."""
-    return [
-        {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
-        for text in pattern.steps or (pattern.regex,)
-    ]
 
 
 def part_types(part: object) -> list[str]:

@@ -16,6 +16,7 @@ from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.rank_order import listed_merges, ranks_of
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.snippet import split_steps
 from tokviz.tokenizer import Tokenizer
 
 Json = dict[str, Any]
@@ -99,8 +100,6 @@ _BYTE_LEVEL = {
 
 def pre_tokenizer(pattern: SplitPattern) -> Json:
     """Write a split pattern as the part of a `tokenizer.json` that cuts text as it does."""
-    from tokviz.formats.hf_pattern import split_steps
-
     if pattern.name == "none":
         return _BYTE_LEVEL
     return {"type": "Sequence", "pretokenizers": [*split_steps(pattern), _BYTE_LEVEL]}

@@ -1,6 +1,8 @@
-"""A split pattern as a program of a few lines, to be used without tokviz."""
+"""A split pattern written down for use without tokviz."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from tokviz.pretokenize.patterns import SplitPattern
 
@@ -26,3 +28,11 @@ def pieces(text):
             end = match.end()
     return [piece for piece in [*found, text[end:]] if piece]
 """
+
+
+def split_steps(pattern: SplitPattern) -> list[dict[str, Any]]:
+    """Write a split pattern as pre-tokenizers of a `tokenizer.json` that cut text as it does."""
+    return [
+        {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
+        for text in pattern.steps or (pattern.regex,)
+    ]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.bpe.settings import N_BYTES
-from tokviz.replay.steps import ListedSteps
-from tokviz.replay.text import TextTimes
 from tokviz.sentences import sentence
-from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 KNEE = 0.04
 """A vocabulary is large enough if twice its size saves a smaller share of the tokens than this."""
@@ -80,6 +80,9 @@ def advise(tokenizer: Tokenizer, texts: Sequence[bytes], width: int) -> Advice:
         texts: Texts that it was not learned from.
         width: The width of the embedding: weights per token.
     """
+    from tokviz.replay.steps import ListedSteps
+    from tokviz.replay.text import TextTimes
+
     steps = ListedSteps(tokenizer)
     times = TextTimes(tokenizer, steps)
     prepared = [times.prepare(bytetext.from_bytes(text), False) for text in texts]

@@ -144,12 +144,14 @@ class Kind(NamedTuple):
         title: Its tab.
         help: What it shows.
         keys: The keys that show it.
+        words: What people call it besides, for the command palette.
     """
 
     id: str
     title: str
     help: str
     keys: tuple[str, ...] = ()
+    words: str = ""
 
 
 def action_each(
@@ -158,7 +160,7 @@ def action_each(
     """Declare an action of one method for each of the things that take turns.
 
     Args:
-        kinds: What there is: a `Kind`, or what has the same attributes and perhaps `words`.
+        kinds: What there is: a `Kind`, or what has the same attributes.
         title: What the palette and the help call one, such as "{} panel" of its tab.
         call: The method's name, which takes the id.
         section: The heading of the help page.
@@ -173,7 +175,7 @@ def action_each(
                 id=f"show_{kind.id}",
                 help=kind.help,
                 call=f"{call}('{kind.id}')",
-                words=getattr(kind, "words", words),
+                words=kind.words or words,
             )
             for kind in kinds
         )

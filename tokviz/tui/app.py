@@ -30,6 +30,7 @@ from tokviz.tui.actions import (
     LEADER,
     Action,
     Gesture,
+    Kind,
     action,
     actions,
     bindings_of,
@@ -44,7 +45,7 @@ from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
-from tokviz.tui.screens.registry import SCREENS, ScreenKind
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
@@ -401,7 +402,7 @@ class TokvizApp(App[None]):
             self._screens_known = True
         self.switch_mode(screen_id)
 
-    def elsewhere(self) -> Iterator[tuple[ScreenKind, Action]]:
+    def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
         """Yield what the other screens could do, each with its screen."""
         for kind in SCREENS:
             made = self._made.get(kind.id)
@@ -573,7 +574,7 @@ def explained_on(screen_id: str) -> list[Action]:
 
 def gestures_on(screen_id: str) -> list[Gesture]:
     """List what the mouse does on a screen."""
-    return [*screen_class(screen_id).gestures(), *GESTURES]
+    return [*screen_class(screen_id).GESTURES, *GESTURES]
 
 
 _SAFE = SafeLineFilter()

@@ -41,8 +41,9 @@ async def pick(pilot: Pilot[Any], words: str) -> None:
     """Choose in the dialog that is open by typing."""
     await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog))
     await settle(pilot)
+    dialog = pilot.app.screen
     await pilot.press(*words, "enter")
-    await until(pilot, lambda: not isinstance(pilot.app.screen, PickDialog))
+    await until(pilot, lambda: pilot.app.screen is not dialog)
 
 
 async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(
@@ -97,6 +98,13 @@ async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(
         await pilot.press("enter")
         await pick(pilot, "qwen")
         await until(pilot, lambda: "Qwen2  " in drawn(app))
+
+        # The same where there is no room for heads.
+        await pilot.press("ctrl+l", "s")
+        await pick(pilot, "row 2")
+        await pick(pilot, "cs336")
+        await until(pilot, lambda: "CS336  " in drawn(app))
+        panel.choose(1, "qwen2")
 
         # Tokens inside the pieces: the mark is in the rows and in the legend.
         await pilot.press("ctrl+l", "s")

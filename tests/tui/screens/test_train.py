@@ -229,7 +229,8 @@ async def test_a_form_is_filled_and_started_by_the_keyboard_alone(
         screen.query_one("#source", Input).value = str(book)
         await pilot.press("enter")
         await settle(pilot)
-        await pilot.press("tab", "down", "tab", "right")  # browse, size, presets
+        # type, browse, settings as, size, presets
+        await pilot.press("tab", "down", "tab", "tab", "tab", "right")
         await pilot.press("tab", "end", "tab", "a")  # pattern: your own; its regex
         await pilot.press("ctrl+r")
         request = trainers[0].requests[0]

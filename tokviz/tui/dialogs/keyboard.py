@@ -29,6 +29,7 @@ _EVERYWHERE = (
         *("tab", "shift+tab"),
     ),
     _keys("Cut, copy, paste", "In a text or a field.", "ctrl+x", "ctrl+c", "ctrl+v"),
+    _keys("Undo, redo", "What was typed, in a text or a field.", "ctrl+z", "ctrl+y"),
     _keys(
         "Delete",
         "The selected text, else the character before or behind the cursor.",

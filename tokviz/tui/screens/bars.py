@@ -11,8 +11,8 @@ from textual.screen import Screen
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import STAYS, key_label
-from tokviz.tui.screens.registry import SCREENS, ScreenKind
+from tokviz.tui.actions import STAYS, Kind, key_label
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
 from tokviz.tui.widgets.fit import fit
 
@@ -25,7 +25,7 @@ def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
         progress: By the id of a screen, how far its work in the background is.
     """
 
-    def words(kind: ScreenKind, role: Role) -> tuple[tuple[str, Role], ...]:
+    def words(kind: Kind, role: Role) -> tuple[tuple[str, Role], ...]:
         word = progress.get(kind.id)
         return ((kind.title, role), (f" {word}", "key")) if word else ((kind.title, role),)
 

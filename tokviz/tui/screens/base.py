@@ -30,7 +30,7 @@ from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
-from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items
+from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
@@ -52,6 +52,7 @@ class TokvizScreen(Screen[None]):
     """Its name: the app's mode, the class that `Request.screen` names."""
     CONTROLLERS: ClassVar[tuple[type[Controller], ...]] = ()
     GESTURES: ClassVar[tuple[Gesture, ...]] = ()
+    """What the mouse does, for the help page."""
     LOW_LINES: ClassVar[int] = 30
     """A terminal of fewer lines is "-low"."""
     BROAD_COLUMNS: ClassVar[int] = 150
@@ -72,7 +73,7 @@ class TokvizScreen(Screen[None]):
         self._owners: dict[str, tuple[Action, object]] = {
             found.method: (found, self) for found in declared_by(type(self))
         }
-        self._handlers: list[tuple[Handler, Controller]] = []
+        self._controllers: list[Controller] = []
         self.has_begun = False
         """Whether it shows what it begins with, and can take input."""
         self._answers = False
@@ -92,17 +93,12 @@ class TokvizScreen(Screen[None]):
         """Name the widgets that declare actions of their own, for the help; by default none."""
         return ()
 
-    @classmethod
-    def gestures(cls) -> Sequence[Gesture]:
-        """List what the mouse does, for the help page."""
-        return cls.GESTURES
-
     def answer_with(self, controller: Controller) -> None:
         """Let a controller do its actions and receive its messages from now on."""
         for found in declared_by(type(controller)):
             self._owners[found.method] = found, controller
             setattr(self, PREFIX + found.method, getattr(controller, found.method))
-        self._handlers += [(handler, controller) for handler in controller.handlers]
+        self._controllers.append(controller)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what makes no sense now."""
@@ -113,12 +109,13 @@ class TokvizScreen(Screen[None]):
         self, method_name: str, message: Message
     ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
         yield from super()._get_dispatch_methods(method_name, message)
-        for (kind, selectors, name), controller in self._handlers:
-            if isinstance(message, kind) and all(
-                match(selector, getattr(message, attribute))
-                for attribute, selector in selectors.items()
-            ):
-                yield type(self), getattr(controller, name)
+        for controller in self._controllers:
+            for kind, selectors, name in controller.handlers:
+                if isinstance(message, kind) and all(
+                    match(selector, getattr(message, attribute))
+                    for attribute, selector in selectors.items()
+                ):
+                    yield type(self), getattr(controller, name)
 
     # -- what every screen does
 
@@ -143,9 +140,11 @@ class TokvizScreen(Screen[None]):
         self.app.post_message(Begun())
 
     def on_unmount(self) -> None:
-        """Hear of nothing any more."""
+        """Hear of nothing any more, and end what runs in the background."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
+        for controller in self._controllers:
+            controller.end()
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""
@@ -157,8 +156,8 @@ class TokvizScreen(Screen[None]):
             self.show_title()
 
     def title_items(self) -> Sequence[BarItem]:
-        """Give the right end of the title bar; by default there is nothing to say."""
-        return ()
+        """Give the right end of the title bar: by default the tokenizer at hand."""
+        return [tokenizer_item(self.session.tokenizer)]
 
     def show_keys(self) -> None:
         """Show the keys of what has the keyboard, of the screen and of the app."""
@@ -208,6 +207,7 @@ class TokvizScreen(Screen[None]):
         tokenizer = self.session.tokenizer
         if self.is_current and self.is_mounted and tokenizer is not self._tokenizer:
             self._tokenizer = tokenizer
+            self.show_title()
             self.tokenizer_changed(tokenizer)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
@@ -216,8 +216,8 @@ class TokvizScreen(Screen[None]):
     # -- what would be lost
 
     def unsaved(self) -> list[str]:
-        """Name what the end of the app would lose; by default there is nothing."""
-        return []
+        """Name what the end of the app would lose."""
+        return [name for controller in self._controllers for name in controller.unsaved()]
 
     def ask_to_end(self, go_on: Callable[[], object]) -> Screen[Any] | None:
         """Ask about what goes on and would end with the app; by default nothing does.
@@ -231,7 +231,9 @@ class TokvizScreen(Screen[None]):
         return None
 
     def keep(self) -> None:
-        """Write down what the end of the app would lose; by default there is nothing."""
+        """Write down what the end of the app would lose."""
+        for controller in self._controllers:
+            controller.keep()
 
     # -- requests
 
@@ -327,6 +329,16 @@ class Controller:
     def settings(self) -> Settings:
         """The remembered choices."""
         return self.session.settings
+
+    def unsaved(self) -> list[str]:
+        """Name what the end of the app would lose; by default there is nothing."""
+        return []
+
+    def keep(self) -> None:
+        """Write that down; by default there is nothing."""
+
+    def end(self) -> None:
+        """End what runs in the background, since the screen goes; by default nothing does."""
 
     def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
         """Show a dialog, and take the answer unless the user gave none."""

@@ -187,7 +187,7 @@ class Safekeeping(Controller):
             self.autosave.flush()
             self.autosave.end()
 
-    def names(self) -> list[str]:
+    def unsaved(self) -> list[str]:
         """Name what would be lost, if anything would."""
         unsaved = self._unsaved()
         if unsaved is None:

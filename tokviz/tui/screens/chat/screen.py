@@ -159,20 +159,6 @@ class ChatScreen(TokvizScreen):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
 
-    def unsaved(self) -> list[str]:
-        """Name what is not saved."""
-        return self.files.safe.names()
-
-    def keep(self) -> None:
-        """Write down what is not saved."""
-        self.files.safe.keep()
-
-    def on_unmount(self) -> None:
-        """Keep what was not saved, and end what runs in the background."""
-        self.files.safe.end()
-        self.recovery.end()
-        self.templates.end()
-
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
         self.messages.editor.live.set_tokenizer(tokenizer)

@@ -12,7 +12,6 @@ from tokviz.session import ShowToken
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.compare.choosing import Compared
@@ -25,7 +24,6 @@ from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
-from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
@@ -121,10 +119,6 @@ class CompareScreen(TokvizScreen):
         if self._poll is not None:
             self._poll.pause()
 
-    def on_unmount(self) -> None:
-        """Let go of the other tokenizers."""
-        self.lanes.end()
-
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer in the first row."""
         self._take_up()
@@ -191,9 +185,3 @@ class CompareScreen(TokvizScreen):
         self.figures.show()
         self.disagreements.count()
         self._show_view()
-
-    # -- the lines above and below
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer in use."""
-        return [tokenizer_item(self.session.tokenizer)]

@@ -147,11 +147,6 @@ class ReplayScreen(TokvizScreen):
         """Play on when the screen is seen again."""
         self.transport.rest()
 
-    def on_unmount(self) -> None:
-        """Stop."""
-        self.transport.pause()
-        self.opening.end()
-
     def answer(self, request: Request) -> None:
         """Open what was asked for elsewhere."""
         if isinstance(request, ReplayRequest):

@@ -98,6 +98,10 @@ class Transport(Controller):
             self._state.player.playing = False
             self.show()
 
+    def end(self) -> None:
+        """Stop for good."""
+        self.pause()
+
     def rest(self) -> None:
         """Stop while the screen is not seen."""
         self._was_playing = self._state.player.playing

@@ -141,7 +141,7 @@ class Files(Controller):
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
-        unless_unsaved(self.app, self.safe.names(), "discard them", go_on)
+        unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on)
 
     def restore(self, text: str, path: Path | None) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""

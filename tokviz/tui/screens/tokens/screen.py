@@ -28,7 +28,6 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
 from tokviz.tui.screens.one_part import OnePart
@@ -47,7 +46,6 @@ from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
-from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
@@ -182,14 +180,6 @@ class TokensScreen(TokvizScreen):
         self.costs.read()
         self.begin_answering()
 
-    def unsaved(self) -> list[str]:
-        """Name what is not saved."""
-        return self.files.safe.names()
-
-    def keep(self) -> None:
-        """Write down what is not saved."""
-        self.files.safe.keep()
-
     def on_screen_resume(self) -> None:
         """Take up which tokenizers the text is compared with now."""
         self.other_counts.sync()
@@ -197,12 +187,6 @@ class TokensScreen(TokvizScreen):
     def on_screen_suspend(self) -> None:
         """Let the screen that is shown see to the other tokenizers."""
         self.other_counts.rest()
-
-    def on_unmount(self) -> None:
-        """End what runs in the background."""
-        self.encoding.end()
-        self.files.safe.end()
-        self.recovery.end()
 
     # -- the document has changed
 
@@ -228,7 +212,6 @@ class TokensScreen(TokvizScreen):
         self.decoding.look()
         self._show_tokens()
         self._show_name()
-        self.show_title()
         self.encoding.start()
 
     def _show_tokens(self) -> None:
@@ -302,10 +285,6 @@ class TokensScreen(TokvizScreen):
         self.text.replace_all(message.text)
 
     # -- the lines above and below
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer."""
-        return [tokenizer_item(self.live.tokenizer)]
 
     def _show_name(self) -> None:
         session = self.session

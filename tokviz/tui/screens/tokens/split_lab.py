@@ -53,6 +53,10 @@ class SplitLab(Controller):
         doings = [found for found in declared_by(SplitLab) if found.method != "split_patterns"]
         options = [Option(f"do {one.method}", one.title, help=one.help) for one in doings]
         starters = [Option(f"use {regex}", about[:-1], regex) for regex, about in STARTERS]
+        options += [
+            Option(f"row {n}", f"Another pattern in row {n + 1}…", name)
+            for n, name in enumerate(self._panel.patterns)
+        ]
         dialog = PickDialog("Split patterns", [*options, *_named("use "), *starters])
         self.ask(dialog, self._do)
 
@@ -60,6 +64,8 @@ class SplitLab(Controller):
         kind, _, what = chosen.partition(" ")
         if kind == "do":
             getattr(self, what)()
+        elif kind == "row":
+            self._choose_for(int(what))
         else:
             self._panel.choose(CUSTOM_ROW, what)
 
@@ -68,9 +74,12 @@ class SplitLab(Controller):
         message.stop()
         if message.row == CUSTOM_ROW:
             self.split_patterns()
-            return
-        dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[message.row])
-        self.ask(dialog, lambda name: self._panel.choose(message.row, name))
+        else:
+            self._choose_for(message.row)
+
+    def _choose_for(self, row: int) -> None:
+        dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[row])
+        self.ask(dialog, lambda name: self._panel.choose(row, name))
 
     @action("Tokens inside the pieces", section=_SECTION, words="show hide switch splits")
     def toggle_piece_tokens(self) -> None:

@@ -10,9 +10,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.session import Request, TrainWith
-from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons
@@ -25,7 +23,6 @@ from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Compiling, Training
-from tokviz.tui.widgets.bar import BarItem
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
@@ -81,11 +78,6 @@ class TrainScreen(TokvizScreen):
         """Ask what becomes of a training that goes on."""
         return self.training.ask_to_stop(go_on, ", then quit")
 
-    def on_unmount(self) -> None:
-        """End the children."""
-        self.compiling.end()
-        self.training.end()
-
     def answer(self, request: Request) -> None:
         """Set up what another screen asks for."""
         if isinstance(request, TrainWith):
@@ -94,14 +86,6 @@ class TrainScreen(TokvizScreen):
             if request.pattern:
                 self.form.use_pattern(request.pattern)
             self.form.add_sources(request.sources)
-
-    def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        """Name another tokenizer."""
-        self.show_title()
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer at hand."""
-        return [tokenizer_item(self.session.tokenizer)]
 
     def fitted(self) -> None:
         """Set the words for the width there is."""

@@ -17,7 +17,6 @@ from tokviz.session import Request, ShowToken
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
 from tokviz.tui.screens.vocabulary.files import Files
@@ -152,7 +151,6 @@ class VocabularyScreen(TokvizScreen):
 
     def _show_begun(self) -> None:
         """Show that another vocabulary is being read."""
-        self.show_title()
         self.table.show_tokens(None, None)
         self._show_nothing("Reading the vocabulary…")
         self.filtering.show()
@@ -227,10 +225,6 @@ class VocabularyScreen(TokvizScreen):
         self.remove_class("-reading")
 
     # -- the lines and the room
-
-    def title_items(self) -> list[BarItem]:
-        """Name the tokenizer."""
-        return [tokenizer_item(self.session.tokenizer)]
 
     def _show_status(self) -> None:
         searching = self.searching

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -16,7 +17,7 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.turns import neighbour
 
-_TITLE_COLUMNS = 8
+_TITLE_COLUMNS = 10
 
 
 def head_text(title: str, note: str, width: int) -> str:
@@ -29,16 +30,6 @@ def pieces_note(n_pieces: int, complete: bool) -> str:
     """Say how many pieces there are, or are known of yet."""
     noun = "piece" if n_pieces == 1 else "pieces"
     return f"{n_pieces:,} {noun}" if complete else f"{n_pieces:,}… {noun}"
-
-
-class PatternChosen(Message):
-    """The user chose another named pattern in one of the heads."""
-
-    def __init__(self, row: int, name: str) -> None:
-        """Take the row of the head and the pattern's name."""
-        super().__init__()
-        self.row = row
-        self.name = name
 
 
 class PatternsWanted(Message):
@@ -72,18 +63,25 @@ class PatternHead(Widget, can_focus=True):
     note: reactive[str] = reactive("")
     """What stands on the right."""
 
-    def __init__(self, row: int, title: str, pattern: str | None = None) -> None:
+    def __init__(
+        self,
+        choose: Callable[[int, str], object],
+        row: int,
+        title: str,
+        pattern: str | None = None,
+    ) -> None:
         """Make a head.
 
         Args:
-            row: The row's number, for `PatternChosen`.
+            choose: Takes the row's number and the name of the pattern that is to be shown there.
+            row: The row's number.
             title: What to call the row.
             pattern: Name of the pattern the row shows, None if it shows another one.
         """
         super().__init__()
         self.set_reactive(PatternHead.title, title)
         self.pattern = pattern
-        self._row = row
+        self._choose, self._row = choose, row
 
     def show(self, title: str, pattern: str | None) -> None:
         """Name another pattern."""
@@ -102,7 +100,7 @@ class PatternHead(Widget, can_focus=True):
         if pattern is None:
             # As if the row's own pattern stood at the end of the ring.
             pattern = names[-1] if step > 0 else names[0]
-        self.post_message(PatternChosen(self._row, neighbour(names, pattern, step)))
+        self._choose(self._row, neighbour(names, pattern, step))
 
     def action_list(self) -> None:
         """Show all patterns."""

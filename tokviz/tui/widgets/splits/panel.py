@@ -28,7 +28,7 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
-from tokviz.tui.widgets.splits.heads import PatternChosen, PatternHead, pieces_note
+from tokviz.tui.widgets.splits.heads import PatternHead, pieces_note
 from tokviz.tui.widgets.splits.regex_field import (
     DEFAULT_REGEX,
     MOST_KEPT_CHARS,
@@ -64,10 +64,6 @@ _PATTERNS = ("gpt2", "gpt4")
 """The named patterns to begin with."""
 CUSTOM_ROW = 2
 """The row of the custom regex."""
-
-
-def _forget(**changes: object) -> None:
-    """Do not remember what is chosen."""
 
 
 class SplitsPanel(Vertical):
@@ -112,14 +108,14 @@ class SplitsPanel(Vertical):
             later(self, self._take_part), later(self, self._take_end), later(self, self._give_up)
         )
         self._heads = [
-            *(PatternHead(row, title_of(name), name) for row, name in enumerate(_PATTERNS)),
-            PatternHead(CUSTOM_ROW, CUSTOM),
+            *(PatternHead(self.choose, n, title_of(one), one) for n, one in enumerate(_PATTERNS)),
+            PatternHead(self.choose, CUSTOM_ROW, CUSTOM),
         ]
         self._view = GlossView(live, [*self._named, self._custom], palette)
         self._field = RegexField(DEFAULT_REGEX)
         self._legend = Static("", classes="legend")
         self._shows_tokens = False
-        self._remember: Callable[..., object] = _forget
+        self._remember: Callable[..., object] = lambda **changes: None
 
     def recall(self, session: Session) -> None:
         """Begin as the panel was left, and remember from now on how it is left."""
@@ -289,6 +285,8 @@ class SplitsPanel(Vertical):
             self._split_for = (self._live.revision, self._regex)
             self._custom.begin()
             self._split_custom(self._view.top)
+        elif self._custom.incoming is None and self._field.regex == self._regex:
+            self._field.praise(self._custom.known.result)
 
     def _split_custom(self, offset: int) -> None:
         """Split the text, or go on with it, but first what is near a place."""
@@ -366,7 +364,7 @@ class SplitsPanel(Vertical):
         """Split by another regex; the old pieces stay until it has done so."""
         self._regex = message.regex
         kept = self._regex if len(self._regex) <= MOST_KEPT_CHARS else ""
-        self._remember(split_regex=kept, split_regexes=self._field.typed())
+        self._remember(split_regex=kept, split_regexes=self._field.typed)
         head = self._heads[CUSTOM_ROW]
         if head.pattern is None or SPLIT_PATTERNS[head.pattern].regex != self._regex:
             named = (n for n, one in SPLIT_PATTERNS.items() if one.regex == self._regex)
@@ -434,11 +432,6 @@ class SplitsPanel(Vertical):
             self._show_counts()
 
     # -- other patterns
-
-    def on_pattern_chosen(self, message: PatternChosen) -> None:
-        """Show what the arrows of a head have come to."""
-        message.stop()
-        self.choose(message.row, message.name)
 
     def _name_custom(self, name: str | None) -> None:
         self._heads[CUSTOM_ROW].show(f"= {title_of(name)}" if name else CUSTOM, name)

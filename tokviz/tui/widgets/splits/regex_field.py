@@ -94,25 +94,16 @@ class RegexHistory:
             self.entries = [old for old in self.entries if old != entry] + [entry]
         self._place = len(self.entries)
 
-    def older(self, current: str) -> str:
-        """Step back; what was being written is kept in front of the list."""
+    def step(self, by: int, current: str) -> str:
+        """Give the entry so many places on; what was being written is kept behind the newest."""
         if self._place == len(self.entries):
             self._draft = current
-            if self.entries and self.entries[-1] == current:
-                self._place -= 1
-        if self._place > 0:
-            self._place -= 1
-            return self.entries[self._place]
-        return current
-
-    def newer(self, current: str) -> str:
-        """Step forward, at last to what was being written."""
-        if self._place >= len(self.entries):
-            return current
-        self._place += 1
-        if self._place == len(self.entries):
-            return self._draft
-        return self.entries[self._place]
+        entries = [*self.entries, self._draft]
+        place = self._place + by
+        if by < 0 < place and entries[place] == current:
+            place += by
+        self._place = max(0, min(place, len(self.entries)))
+        return entries[self._place]
 
 
 class _Underlined(Highlighter):
@@ -137,17 +128,11 @@ class RegexInput(Field):
             value, placeholder="a regex", select_on_focus=False, highlighter=self._error
         )
         named = [pattern.regex for pattern in SPLIT_PATTERNS.values()]
-        self._history = RegexHistory([*reversed(named), *typed, value])
+        self.history = RegexHistory([*reversed(named), *typed, value])
 
     def remember(self) -> None:
         """Keep the regex in the history."""
-        self._history.add(self.value)
-
-    def typed(self) -> tuple[str, ...]:
-        """List what is in the history and no named pattern, the oldest first."""
-        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
-        typed = (one for one in self._history.entries if one not in known)
-        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
+        self.history.add(self.value)
 
     def underline(self, place: int | None) -> None:
         """Point at a character, at none if None."""
@@ -161,14 +146,12 @@ class RegexInput(Field):
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
         """Write the regex before into the field: those you tried, then the named patterns."""
-        self.value = self._history.older(self.value)
-        self.cursor_position = len(self.value)
+        self.put(self.history.step(-1, self.value))
 
     @action("Newer regex", "down", section=_HEADING, priority=False)
     def action_newer(self) -> None:
         """Write the regex that came after it into the field."""
-        self.value = self._history.newer(self.value)
-        self.cursor_position = len(self.value)
+        self.put(self.history.step(1, self.value))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
@@ -236,9 +219,12 @@ class RegexField(Vertical):
         self._input.value = regex
         self._input.remember()
 
+    @property
     def typed(self) -> tuple[str, ...]:
-        """List the regexes that were typed, the oldest first."""
-        return self._input.typed()
+        """The regexes that were typed, the oldest first; no named one, and none that is long."""
+        known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
+        typed = (one for one in self._input.history.entries if one not in known)
+        return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
 
     def praise(self, result: SplitResult) -> None:
         """Tell how a regex did."""
