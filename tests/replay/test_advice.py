@@ -38,3 +38,4 @@ def test_the_knee_is_where_twice_the_size_saves_little(texts: tuple[str, str]) -
     )
     small = advise(tokviz.train([corpus], 300).tokenizer, [held_out.encode()], 1)
     assert (small.knee, len(small.sizes)) == (None, 1)
+    assert small.lines()[-1].startswith("More tokens") and small.lines()[-1].endswith("ends.")

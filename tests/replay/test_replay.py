@@ -28,6 +28,7 @@ from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
 from tokviz.replay import compiled as replay_compiled
 from tokviz.replay import corpus as replay_corpus
 from tokviz.replay.compiled import CompiledPairs
+from tokviz.replay.corpus import MOST_PIECE_BYTES
 from tokviz.replay.replay import PairCount, Replay
 from tokviz.sentences import said
 
@@ -354,6 +355,25 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
         assert listed.merge_of_token(listed.step(k).new_id) == k
         assert texts[0].at(k).ids.tolist() == texts[1].at(k).ids.tolist()
     assert diff_merges(tok, "gpt2").first_difference is None
+
+
+def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given(way) -> None:
+    rare = "zq zq"
+    text = "low lower lowest " * 2_000 + rare + " new newer newest" * 2_000
+    replay = Replay.open(tokviz.train([text], 270, split_pattern="none"))
+    assert (replay.n_pieces, len(text) > 20 * MOST_PIECE_BYTES) == (1, True)
+    for k in range(replay.n_merges):
+        step = replay.step(k + 1)
+        assert " = " not in said(replay.details(k + 1)), "what only a part of the corpus adds up to"
+        (part,) = replay.state(k).pieces_of_next()
+        assert (step.left_id, step.right_id) in zip(part.ids, part.ids[1:], strict=False)
+        assert len(part.data) < 2 * MOST_PIECE_BYTES and part.is_cut
+        assert text.encode()[part.start :].startswith(part.data)
+        after = replay.piece(0, k + 1, part.start)
+        assert (after.data, len(after.ids) < len(part.ids)) == (part.data, True)
+        assert b"".join(map(replay.tokenizer.token_bytes, after.ids)) == part.data
+    (first,) = replay.state(0).pieces()
+    assert (first.start, first.is_cut, first.data) == (0, True, text.encode()[: len(first.data)])
 
 
 def test_a_count_is_explained_by_the_pieces_it_comes_from() -> None:

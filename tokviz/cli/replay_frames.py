@@ -108,7 +108,7 @@ def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:
     shown = state.pieces(0, n_pieces) if replay.is_tiny else state.pieces_of_next(_MOST_PIECES)
     rows: dict[str, list[str]] = {"before": [], "after": []}
     for piece in shown:
-        ends_after = replay.piece(piece.index, k).byte_ends
+        ends_after = replay.piece(piece.index, k, piece.start).byte_ends
         both = frames(piece.data, piece.byte_ends, ends_after)
         for column, frame in zip(rows.values(), both, strict=True):
             column.append(_piece(piece, frame, color))
@@ -122,7 +122,8 @@ def _all_once(pieces: Sequence[PieceTokens]) -> bool:
 
 def _piece(piece: PieceTokens, shown: Sequence[Shown], color: bool) -> str:
     times = "" if piece.count == 1 else f"  ×{piece.count:,}"
-    return f"{line(_window(shown), color)}{times}"
+    row = line(_window(shown), color)
+    return f"{'…' * (piece.start > 0)}{row}{'…' * piece.is_cut}{times}"
 
 
 def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:

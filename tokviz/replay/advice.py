@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.bpe.settings import N_BYTES
+from tokviz.sentences import sentence
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -68,7 +69,7 @@ class Advice(NamedTuple):
             rows.append((f"{size.n_vocab:,}", f"{size.bytes_per_token:.2f}", saved, weights))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  ".join(map(str.rjust, row, widths)) for row in rows]
-        return [*table, self.reason]
+        return [*table, sentence(self.reason)]
 
 
 def advise(tokenizer: Tokenizer, texts: Sequence[bytes], width: int) -> Advice:

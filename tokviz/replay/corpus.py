@@ -36,12 +36,21 @@ MODERATE_CORPUS_BYTES = 600_000
 """Up to so many it is quicker than the compiler, where the loops were never compiled."""
 
 
+MOST_PIECE_BYTES = 2_000
+"""More of a piece is not shown: without a split pattern a whole document is one."""
+
+_BYTES_BEFORE = 40
+"""So much of it is shown before the place where a merge happens, at least."""
+
+
 @dataclass(frozen=True, slots=True)
 class PieceTokens:
-    """One of the different pieces of a corpus, with its tokens.
+    """One of the different pieces of a corpus, with its tokens, or a part of a long one.
 
     Attributes:
         index: Its place among the pieces, which are in the order of their first occurrence.
+        start: Where in the piece the part begins, a border of tokens after any number of merges.
+        is_cut: Whether the piece goes on behind it.
         data: Its bytes.
         count: How often it occurs.
         ids: Its tokens.
@@ -49,6 +58,8 @@ class PieceTokens:
     """
 
     index: int
+    start: int
+    is_cut: bool
     data: bytes
     count: int
     ids: tuple[int, ...]
@@ -73,38 +84,57 @@ class ReplayCorpus:
         """Count the different pieces."""
         return len(self.times.counts)
 
-    def piece(self, index: int, k: int) -> PieceTokens:
-        """Give a piece with its tokens after k merges."""
+    def piece(self, index: int, k: int, start: int = 0) -> PieceTokens:
+        """Give a piece, at most `MOST_PIECE_BYTES` of it, with its tokens after k merges."""
         times = self.times
-        first, last = int(times.offsets[index]), int(times.offsets[index + 1])
+        first, end = int(times.offsets[index]) + start, int(times.offsets[index + 1])
+        last = end if end - first <= MOST_PIECE_BYTES else self._border(first + MOST_PIECE_BYTES, 1)
         data = times.data[first:last].tobytes()
         ids, ends, latest = [], [], 0
         joined = times.joined[first:last].tolist()
-        start = 0
+        begun = 0
         for at in range(1, len(data) + 1):
             if at < len(data) and joined[at] <= k:
                 latest = max(latest, joined[at])
                 continue
-            ids.append(self._first_byte_id + (255 + latest if latest else data[start]))
+            ids.append(self._first_byte_id + (255 + latest if latest else data[begun]))
             ends.append(at)
-            start, latest = at, 0
-        return PieceTokens(index, data, int(times.counts[index]), tuple(ids), tuple(ends))
+            begun, latest = at, 0
+        count, is_cut = int(times.counts[index]), last < end
+        return PieceTokens(index, start, is_cut, data, count, tuple(ids), tuple(ends))
+
+    def _border(self, place: int, step: int) -> int:
+        """Go on to a byte that no merge ever joins to the one before, or to the end."""
+        joined, n_merges = self.times.joined, self.times.n_merges
+        while place < len(joined) and joined[place] <= n_merges:
+            place += step
+        return place
 
     def pieces(self, first: int, n: int, k: int) -> list[PieceTokens]:
         """Give at most n pieces from an index on, with their tokens after k merges."""
         indexes = range(max(first, 0), min(first + n, len(self)))
         return [self.piece(index, k) for index in indexes]
 
-    def pieces_of_merge(self, k: int, n: int) -> list[int]:
-        """Find the pieces in which merge k happens, those that occur most often first."""
+    def pieces_of_merge(self, k: int, n: int) -> list[PieceTokens]:
+        """Give pieces in which merge k happens, as they are before it, the most frequent first.
+
+        Of long ones it is the part around the first place.
+        """
         import numpy as np
 
         positions = self.pairs.positions_of(k)
         indexes = np.searchsorted(self.times.offsets, positions, side="right") - 1
-        found = np.unique(indexes)
-        order = np.argsort(-self.times.counts[found], kind="stable")
-        chosen: list[int] = found[order[:n]].tolist()
-        return chosen
+        found, firsts = np.unique(indexes, return_index=True)
+        order = np.argsort(-self.times.counts[found], kind="stable")[:n]
+        places = zip(found[order].tolist(), positions[firsts[order]].tolist(), strict=True)
+        return [self.piece(index, k - 1, self._start(index, place)) for index, place in places]
+
+    def _start(self, index: int, place: int) -> int:
+        """Say where a part begins in which a place of a long piece is seen."""
+        first, end = self.times.offsets[index : index + 2].tolist()
+        near = place - _BYTES_BEFORE
+        is_whole = end - first <= MOST_PIECE_BYTES or near <= first
+        return 0 if is_whole else self._border(near, -1) - first
 
 
 class CorpusAhead:

@@ -221,16 +221,20 @@ class Replay:
         if run is None or step.count is None:
             return ()
         before, wanted = self.state(k - 1), (step.left_id, step.right_id)
+        pieces = before.pieces_of_next(N_TERMS)
         terms = [
             Term(piece.data, piece.count, sum(pair == wanted for pair in pairwise(piece.ids)))
-            for piece in before.pieces_of_next(N_TERMS)
+            for piece in pieces
         ]
         others = {}
         if step.n_tied is not None and step.n_tied > 1:
             for name in TIE_BREAKS:
                 best = before.top_pairs(1, name)[0]
                 others[name] = TokenPair(best.left_id, best.right_id, best.left, best.right)
-        return arithmetic(step.count, terms), *other_rules(step.pair, others)
+        # Of whole documents only a part is known, and they would be no term to be read.
+        is_known = not any(piece.start or piece.is_cut for piece in pieces)
+        sums = [arithmetic(step.count, terms)] if is_known else []
+        return *sums, *other_rules(step.pair, others)
 
     def find(self, query: str) -> Iterator[int]:
         """Find merges by their token's text or by their number.
@@ -284,15 +288,20 @@ class Replay:
             raise IndexError(f"there is no merge {k:,}, only 0 to {self.n_merges:,}")
         return ReplayState(self, k)
 
-    def piece(self, index: int, k: int) -> PieceTokens:
+    def piece(self, index: int, k: int, start: int = 0) -> PieceTokens:
         """Give one of the different pieces of the corpus with its tokens after k merges.
+
+        Args:
+            index: Its place among the pieces.
+            k: The number of merges.
+            start: Where the part of a long piece begins that is wanted, one of `PieceTokens`.
 
         Raises:
             IndexError: If there is no such piece.
         """
         if self.run is None or not 0 <= index < len(self.run.piece_counts):
             raise IndexError(f"there is no piece {index:,}")
-        return self._opened_corpus().piece(index, k)
+        return self._opened_corpus().piece(index, k, start)
 
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text to be shown after any number of merges.
@@ -420,6 +429,4 @@ class ReplayState:
         if self._replay.run is None or self.k >= self._replay.n_merges:
             return []
         with self._replay._lock:
-            corpus = self._replay._opened_corpus()
-            indexes = corpus.pieces_of_merge(self.k + 1, n)
-            return [corpus.piece(index, self.k) for index in indexes]
+            return self._replay._opened_corpus().pieces_of_merge(self.k + 1, n)

@@ -495,7 +495,7 @@ async def test_the_merges_so_far_are_kept_if_one_wishes(
         assert screen.state.phase == "done" and "43 of 99 merges: stopped at" in shown(app)
 
 
-async def test_before_the_first_merge_there_is_nothing_to_keep(
+async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_later(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
     app = make_app()
@@ -503,9 +503,11 @@ async def test_before_the_first_merge_there_is_nothing_to_keep(
         await start(pilot, book)
         await pilot.press("escape")
         await settle(pilot)
-        assert "Stop and discard" in shown(app) and "keep" not in shown(app)
+        assert "There is no merge yet." in shown(app)
+        trainers[0].on_report(1, REPORT)
         await pilot.press("enter")
-        assert not trainers[0].cancelled
+        await settle(pilot)
+        assert trainers[0].finishing and not trainers[0].cancelled
 
 
 async def test_a_training_that_ends_takes_its_question_with_it(

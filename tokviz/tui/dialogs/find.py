@@ -300,12 +300,15 @@ class FindDialog(Dialog[FindResult]):
         def take(done: tuple[str, int, int, str, int]) -> None:
             problem, start, end, new, n_replaced = done
             self.show_error(problem)
-            if not problem:
-                self._text = change(start, end, new)
-                self._offset, self._found_for = start + len(new), None
-                self._replaced = n_replaced if all_of_them else 0
-                self._find()
+            if problem:
+                self._go_to(self._current)
+                return
+            self._text = change(start, end, new)
+            self._offset, self._found_for = start + len(new), None
+            self._replaced = n_replaced if all_of_them else 0
+            self._find()
 
+        self.query_one("#count", Static).update("replacing…")
         in_thread(self, "find", expand, take)
 
     @on(Input.Submitted, "#put")

@@ -39,7 +39,8 @@ def chips(
         label = label_for(token(token_id))
         lit = role != "token"
         words.append((Span(label, role, ToToken(token_id), -1 if lit else hue),))
-    return words
+    (before, after), more = piece.cut, [(Span("…", "dim"),)]
+    return [*more * before, *words, *more * after]
 
 
 def _roles(ids: Sequence[int], position: Position, pair: Pair | None) -> list[Role]:

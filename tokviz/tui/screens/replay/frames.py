@@ -55,11 +55,13 @@ class ShownPiece:
         count: How often it occurs.
         before: The ids of its tokens before the merge.
         after: Those after it.
+        cut: Whether it is a part of a longer piece, at the beginning and at the end.
     """
 
     count: int
     before: Sequence[int]
     after: Sequence[int]
+    cut: tuple[bool, bool] = (False, False)
 
     @property
     def is_changed(self) -> bool:
@@ -152,7 +154,7 @@ def pair_of(step: MergeStep) -> Pair:
 
 def _shown(piece: PieceTokens, pair: Pair | None) -> ShownPiece:
     after = piece.ids if pair is None else merged(piece.ids, *pair)
-    return ShownPiece(piece.count, piece.ids, after)
+    return ShownPiece(piece.count, piece.ids, after, (piece.start > 0, piece.is_cut))
 
 
 def merged(ids: Sequence[int], left_id: int, right_id: int, new_id: int) -> list[int]:

@@ -106,8 +106,8 @@ class Ladder:
         if here is not None and here.number:
             before, after = self.states[here.number - 1 : here.number + 1]
             pair = self.pairs[here.number - 1]
-        for count, *ids in zip(self.counts, before, after, strict=True):
-            tokens = chips(ShownPiece(count, *ids), shown, pair, self._token)
+        for count, were, are in zip(self.counts, before, after, strict=True):
+            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token)
             yield [(Span(f"{count:,}×", "dim"),), *tokens] if count > 1 else tokens
 
 

@@ -147,7 +147,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         yield _row(
             "Documents end", Field(first.delimiter, placeholder="with the file", id="delimiter")
         )
-        yield _row("JSON field", Field(first.field, placeholder="text", id="field"))
+        yield _row("Field, column", Field(first.field, placeholder="text", id="field"))
         yield _row(
             "Read at most",
             Field(first.max_chars, placeholder="all", id="max_chars", classes="number"),

@@ -216,14 +216,15 @@ class Training(Controller):
         if client is None:
             return None
         self._close_question()
+        kept = "The merges so far become a tokenizer."
+        if report is None or not report.n_merges:
+            # The first ones may come while the question stands.
+            kept = f"There is no merge yet. {kept}"
         options = [
-            Option("keep", f"Stop and keep{and_then}", "", "The merges so far become a tokenizer."),
+            Option("keep", f"Stop and keep{and_then}", "", kept),
             Option("go on", "Go on training", "", "Nothing is stopped."),
             Option("discard", f"Stop and discard{and_then}", "", "Nothing of it is kept."),
         ]
-        if report is None or not report.n_merges:
-            # There is nothing to keep yet.
-            del options[0]
 
         def take(answer: str | None) -> None:
             if client is not self._client or answer not in ("keep", "discard"):
