@@ -39,7 +39,8 @@ class Workers:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
-                self._live.encode_pending(0.001)
+                if self._live.encode_pending(0.001):
+                    self._stop.wait(0.0002)
         except BaseException as error:
             self.errors.append(error)
 

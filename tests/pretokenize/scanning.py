@@ -5,6 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.compiled import Int64s, kernel
 from tokviz.pretokenize.scan import Scanner
 from tokviz.pretokenize.scan_kernels import Texts, find_pieces
@@ -26,8 +29,9 @@ def batches(
     ends: Sequence[int],
     *,
     is_open: bool = False,
-) -> Iterator[list[tuple[int, int]]]:
-    """Cut the texts at `starts` to `ends`; yields where pieces start and end in `data`.
+    most: int = BATCH,
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Cut the texts at `starts` to `ends`; yields where pieces start and end in `data`: (n, 2).
 
     If `is_open`, the last text goes on after its end here; its last piece may then be missing, and
     comes when its bytes are scanned again together with more.
@@ -36,13 +40,15 @@ def batches(
         return
     texts = scanner.texts(data, starts, ends, is_open=is_open)
     reached = array("q", [0, starts[0]])
-    pieces = array("q", bytes(16 * BATCH))
-    n_found = BATCH
-    while n_found == BATCH:
-        n_found = scan(texts, reached, pieces, BATCH)
-        yield list(zip(pieces[: 2 * n_found : 2], pieces[1 : 2 * n_found : 2], strict=True))
+    pieces = array("q", bytes(16 * most))
+    n_found = most
+    while n_found == most:
+        n_found = scan(texts, reached, pieces, most)
+        yield np.frombuffer(pieces, np.int64).reshape(-1, 2)[:n_found].copy()
 
 
 def pieces_of(scanner: Scanner, data: bytes) -> list[bytes]:
     """Cut a whole text into its pieces."""
-    return [data[a:b] for batch in batches(scanner, data, [0], [len(data)]) for a, b in batch]
+    return [
+        data[a:b] for batch in batches(scanner, data, [0], [len(data)]) for a, b in batch.tolist()
+    ]

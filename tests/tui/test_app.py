@@ -15,6 +15,7 @@ from textual.css import stylesheet
 from textual.css.parse import parse as css_parse
 
 import tokviz
+from tests.tui.known_styles import PARSE_RULES
 from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
@@ -82,6 +83,7 @@ async def test_no_style_sheet_is_parsed_twice_on_the_way_through_all_screens(
         return css_parse(scope, css, read_from, **options)
 
     monkeypatch.setattr(stylesheet, "parse", parse)
+    monkeypatch.setattr(stylesheet.Stylesheet, "_parse_rules", PARSE_RULES)
     app = make_app()
     async with app.run_test() as pilot:
         await settle(pilot)
@@ -173,9 +175,11 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         updates: list[object] = []
-        monkeypatch.setattr(app, "_display", lambda screen, update: updates.append(update))
-        app.app_resume_signal.publish(app)
-        await pilot.pause()
+        with monkeypatch.context() as seen:
+            seen.setattr(TokvizApp, "is_headless", False)
+            seen.setattr(app, "_display", lambda screen, update: updates.append(update))
+            app.app_resume_signal.publish(app)
+            await pilot.pause()
         whole = [update for update in updates if isinstance(update, LayoutUpdate)]
         assert [update.region.size for update in whole] == [app.size]
 

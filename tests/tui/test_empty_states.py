@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tokviz
-from tests.tui.waiting import settle
+from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 
@@ -29,7 +29,7 @@ async def test_an_empty_text_and_its_panels_say_what_to_do(key: str, size: tuple
         await pilot.press(key, "backspace", "delete")
         await settle(pilot)
         assert "Type, paste, or open a file (Ctrl+O)." in shown(app)
-        assert SAID[key] in " ".join(shown(app).split())
+        await until(pilot, lambda: SAID[key] in " ".join(shown(app).split()))
         await pilot.press("x")
         await settle(pilot)
         assert "open a file (Ctrl" not in shown(app)

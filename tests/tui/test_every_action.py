@@ -44,7 +44,7 @@ from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
 
-SIZE = (200, 40)
+SIZE = (200, 26)
 """So wide that every word of the footer is shown."""
 TEXT = "the cat and the dog\r\n the cat\n"
 CONVERSATION = {
@@ -93,10 +93,24 @@ class Stage:
         self.app: Any = pilot.app
         self.screen: Any = pilot.app.screen
         self.ends: list[str] = []
+        self.n_drawn = 0
+        self.seen: tuple[object, tuple[str, ...]] = (None, ())
         self.app.exit = self._end
+        self.app.post_display_hook = self._drawn
 
     def _end(self) -> None:
         self.ends.append("quit")
+
+    def _drawn(self) -> None:
+        self.n_drawn += 1
+
+    def lines(self) -> tuple[str, ...]:
+        """Read the screen, unless nothing was drawn since it was read."""
+        drawn = self.app.screen, self.n_drawn
+        if self.seen[0] != drawn:
+            strips = self.app.screen._compositor.render_strips()
+            self.seen = drawn, tuple(strip.text for strip in strips)
+        return self.seen[1]
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -133,7 +147,7 @@ class Stage:
             for field in screen.query(kind)
         ]
         return (
-            tuple(strip.text for strip in screen._compositor.render_strips()),
+            self.lines(),
             tuple(type(shown) for shown in app.screen_stack),
             screen.focused,
             str(fields),

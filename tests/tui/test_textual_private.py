@@ -10,7 +10,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
-import textwrap
+import sys
 import weakref
 from collections.abc import Iterator
 from functools import cache
@@ -130,11 +130,25 @@ def is_private(name: str) -> bool:
 
 
 @cache
+def tree_of(module: str) -> ast.AST:
+    return ast.parse(inspect.getsource(sys.modules[module]))
+
+
+@cache
+def source_of(kind: type) -> ast.AST:
+    """Find a class in its module, which is read once for all its classes."""
+    found = tree_of(kind.__module__)
+    for name in kind.__qualname__.replace(".<locals>", "").split("."):
+        found = next(node for node in ast.walk(found) if getattr(node, "name", "") == name)
+    return found
+
+
+@cache
 def written_in(kind: type) -> frozenset[str]:
     """List the private names that a class's own source defines or sets."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    tree = source_of(kind)
     names = set_in(tree)
-    for node in ast.iter_child_nodes(tree.body[0]):
+    for node in ast.iter_child_nodes(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 names.add(name)
@@ -153,7 +167,7 @@ def bases_of(kind: type) -> list[type]:
 def uses_of(kind: type) -> Iterator[str]:
     """Name the private parts of Textual that one of our classes overrides, reads or sets."""
     names = set(written_in(kind))
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
+    for node in ast.walk(source_of(kind)):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and is_own(node.value):
             names.add(node.attr)
     for name in names:
@@ -174,8 +188,9 @@ def uses_in(module: ModuleType) -> Iterator[str]:
 
     A private name on another object than `self` is given as it is written: `app._driver`.
     """
-    tree = ast.parse(inspect.getsource(module))
+    tree = tree_of(module.__name__)
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    own |= NOT_TEXTUAL | set_in(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual"):
             for found in node.names:
@@ -183,7 +198,7 @@ def uses_in(module: ModuleType) -> Iterator[str]:
                     yield f"{node.module}:{found.name}"
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
             own_class = isinstance(node.value, ast.Name) and node.value.id == "os"
-            if not own_class and node.attr not in own | NOT_TEXTUAL | set_in(tree):
+            if not own_class and node.attr not in own:
                 yield ast.unparse(node)
     for kind in vars(module).values():
         if inspect.isclass(kind) and kind.__module__ == module.__name__ and bases_of(kind):

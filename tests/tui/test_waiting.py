@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -53,3 +54,12 @@ async def test_until_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     async with ChainApp().run_test() as pilot:
         with pytest.raises(TimeoutError):
             await until(pilot, lambda: False)
+
+
+async def test_settle_is_given_up_by_who_waits_for_it_and_the_work_goes_on() -> None:
+    app = ChainApp()
+    async with app.run_test() as pilot:
+        app.begin(1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(settle(pilot), 0.1)
+        app.go.set()

@@ -21,6 +21,10 @@ async def settle(pilot: Pilot[None]) -> None:
         # What is cancelled, since something newer took its place, is done too.
         with suppress(WorkerCancelled):
             await workers.wait_for_complete()
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            # It is the waiting that was given up. Textual tells this as the worker's end.
+            raise asyncio.CancelledError
         await pilot.pause()
 
 
@@ -32,7 +36,11 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     """
 
     async def wait() -> None:
+        seconds = 0.0
         while not holds():
             await pilot.pause()
+            # To ask every widget takes work, which others may need for what is waited for.
+            await asyncio.sleep(seconds)
+            seconds = min(0.05, seconds + 0.005)
 
     await asyncio.wait_for(wait(), WAIT)

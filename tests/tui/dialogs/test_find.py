@@ -105,9 +105,9 @@ async def test_a_search_that_takes_a_moment_says_so_and_how_it_ended(
         go_on.wait(60)
         return Matches(complete=False, problem="Stopped, since it took too long.")
 
-    monkeypatch.setattr(find, "find_all", slowly)
-    monkeypatch.setattr(find, "_PATIENCE", 0.01)
     async with open_dialog(FindDialog("aaa", query=FindQuery("")), (100, 30)) as pilot:
+        monkeypatch.setattr(find, "find_all", slowly)
+        monkeypatch.setattr(find, "_PATIENCE", 0.01)
         await pilot.pilot.press("a")
         await until(pilot.pilot, lambda: pilot.shows("searching…"))
         go_on.set()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from textual.app import App
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
@@ -29,6 +30,8 @@ from tokviz.tui.screens.replay.position import (
     frame_back,
     frame_on,
 )
+from tokviz.tui.screens.replay.searching import MergesPanel
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.flow import Row, ToMerge
@@ -279,3 +282,10 @@ def test_the_tokenizer_at_hand_is_replayed_with_its_training_if_it_has_one(tmp_p
     mine = tokviz.load(str(tmp_path / "mine"))
     assert source_at_hand(mine, str(tmp_path / "mine")).opens == str(tmp_path / "mine")
     assert source_at_hand(mine, "gpt2").opens is mine
+
+
+async def test_merges_that_come_when_their_panel_is_gone_or_not_there_yet_do_no_harm() -> None:
+    async with App[None]().run_test():
+        panel = MergesPanel(ReplayState(), id="merges-panel")
+        panel.show_all()
+        assert panel.found is None

@@ -40,6 +40,7 @@ class MergesPanel(Vertical):
         self._state = state
         self.field = Field(placeholder="token, or #number", id="search")
         self.merges = PickList[int](self._paint, id="merges")
+        self._told = Static(id="found")
         self.found: Sequence[int] | None = None
         """The merges that fit, best first; None while nothing is looked for."""
 
@@ -48,7 +49,7 @@ class MergesPanel(Vertical):
         with Horizontal(id="search-row"):
             yield Static("›", classes="prompt")
             yield self.field
-            yield Static(id="found")
+            yield self._told
         yield self.merges
 
     def _paint(self, number: int, width: int) -> list[Cell]:
@@ -77,7 +78,7 @@ class MergesPanel(Vertical):
         self.merges.focus()
 
     def _tell(self, text: str) -> None:
-        self.query_one("#found", Static).update(Content(text))
+        self._told.update(Content(text))
 
     def show_merge(self) -> None:
         """Highlight the merge that is shown, if it is listed."""

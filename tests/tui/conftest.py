@@ -1,0 +1,93 @@
+"""What the apps of one process need not do again and again: all have the same styles, unseen."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual._compositor import Compositor
+from textual._context import active_app, visible_screen_stack
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
+
+from tests.tui.known_styles import PARSE_RULES, KnownStyles
+from tokviz.tokenizer import Tokenizer
+from tokviz.tui.screens.vocabulary import searching
+from tokviz.vocabulary.index import VocabularyIndex
+
+SHEETS: dict[Any, list[RuleSet]] = {}
+KNOWN: dict[Any, Any] = {}
+TRIED: list[tuple[Tokenizer, Any]] = []
+LARGE = 10_000
+"""Tokens of a vocabulary that comes with tokviz; those that tests make are small."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def same_styles() -> Iterator[None]:
+    """Read every style sheet once, and find the rules of every place in the app once."""
+
+    def parse_rules(self: Stylesheet, *sheet: Any, **about: Any) -> list[RuleSet]:
+        key = (sheet, *about.values(), *self._variables.items())
+        if key not in SHEETS:
+            SHEETS[key] = PARSE_RULES(self, *sheet, **about)
+        return SHEETS[key]
+
+    def begin(self: KnownStyles) -> None:
+        forget(self)
+        rules = (*self.source.items(), *self._variables.items())
+        self._known = KNOWN.setdefault(rules, self._known)
+
+    forget = KnownStyles._forget
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("textual.app.Stylesheet", KnownStyles)
+        patch.setattr(Stylesheet, "_parse_rules", parse_rules)
+        patch.setattr(KnownStyles, "_forget", begin)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unseen() -> Iterator[None]:
+    """Let widgets draw their lines, and none be put together for a terminal that is not there."""
+    whole = Compositor.render_update
+
+    def render_update(
+        self: Compositor,
+        full: bool = False,
+        screen_stack: list[Any] | None = None,
+        simplify: bool = False,
+    ) -> Any:
+        if simplify or not active_app.get().is_headless:
+            return whole(self, full, screen_stack, simplify)
+        visible_screen_stack.set(screen_stack or [])
+        screen = self.size.region
+        changed = {screen} if full else self._dirty_regions.copy()
+        self._dirty_regions.clear()
+        if changed:
+            deque(self._get_renders(Region.from_union(changed).intersection(screen)), maxlen=0)
+        return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compositor, "render_update", render_update)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tried_once() -> Iterator[None]:
+    """Try every token of a large vocabulary once: it takes a second each time."""
+    find = searching.unreachable_rows
+
+    def unreachable_rows(index: VocabularyIndex, **options: Any) -> Any:
+        for tokenizer, found in TRIED:
+            if tokenizer is index.tokenizer:
+                return found.copy()
+        found = find(index, **options)
+        if len(index) > LARGE:
+            TRIED.append((index.tokenizer, found))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "unreachable_rows", unreachable_rows)
+        yield

@@ -1,0 +1,105 @@
+"""Styles that are known from before: a place in the app that was styled once is styled at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from textual.app import App
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+
+if TYPE_CHECKING:
+    from textual.css.styles import RulesMap
+
+
+PARSE_RULES = Stylesheet._parse_rules
+"""What is used where it matters how often style sheets are read."""
+
+
+class _Found(dict[Any, "RulesMap"]):
+    """What a node's rules are written to, and whether they may be kept.
+
+    Textual looks into it first, unless they depend on the node's neighbours or on what is in it.
+    """
+
+    may_be_kept = False
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Note that somebody looks."""
+        self.may_be_kept = True
+        return super().get(key, default)
+
+
+class KnownStyles(Stylesheet):
+    """Remembers which rules hold for a node.
+
+    They depend on what it and those above it are: their types, names, classes and states. So they
+    are the same in every app of a process. Textual tries all rules every time, for a widget and for
+    each of its component classes.
+    """
+
+    def __init__(self, *, variables: dict[str, str] | None = None) -> None:
+        """Begin with nothing known."""
+        super().__init__(variables=variables)
+        self._known: dict[Hashable, tuple[RulesMap | None, bool, bool, bool, bool]] = {}
+        self._styled: WeakKeyDictionary[DOMNode, Hashable] = WeakKeyDictionary()
+        self._is_sure = True
+
+    def parse(self) -> None:
+        """Forget what held by the rules of before."""
+        super().parse()
+        self._forget()
+
+    def reparse(self) -> None:
+        """Forget what held by the rules of before."""
+        super().reparse()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known = {}
+        self._styled = WeakKeyDictionary()
+
+    def apply(
+        self, node: DOMNode, *, animate: bool = False, cache: dict[Any, RulesMap] | None = None
+    ) -> None:
+        """Give a node its styles."""
+        assert self.rules is not None  # new ones are parsed now
+        place = _place(node)
+        if place in self._known:
+            rules, has_hover, has_focus, has_order, has_odd = self._known[place]
+            node._has_hover_style, node._has_focus_within = has_hover, has_focus
+            node._has_order_style, node._has_odd_or_even = has_order, has_odd
+            if rules is not None:
+                self.replace_rules(node, rules, animate=animate)
+            self._process_component_classes(node)
+            return
+        found = _Found()
+        super().apply(node, animate=animate, cache=found)
+        if found.may_be_kept:
+            hover_and_focus = node._has_hover_style, node._has_focus_within
+            order = node._has_order_style, node._has_odd_or_even
+            self._known[place] = (next(iter(found.values()), None), *hover_and_focus, *order)
+        self._is_sure = self._is_sure and found.may_be_kept
+
+    def _process_component_classes(self, node: DOMNode) -> None:
+        place = _place(node)
+        if self._styled.get(node) == place:
+            return
+        self._is_sure = True
+        super()._process_component_classes(node)
+        if self._is_sure:
+            self._styled[node] = place
+
+
+def _place(node: DOMNode) -> Hashable:
+    """Tell what the rules for a node depend on."""
+    place: list[Any] = []
+    above: Any = node
+    while above is not None:
+        place += [type(above), above._id, above.classes, above._pseudo_classes_cache_key]
+        if isinstance(above, App):
+            place += [above.app_focus, above.theme, above.is_inline, above.no_color]
+        above = above._parent
+    return tuple(place)
