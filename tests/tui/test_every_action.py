@@ -421,6 +421,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "stop_training": running,
         "new_training": result,
         "use_result": result,
+        "chat_with_result": result,
         "replay_result": result,
         "save_result": result,
     },
