@@ -360,6 +360,8 @@ async def prepare_compare(stage: Stage) -> None:
         stage.screen.lanes.add(Other("cl100k_base" if others else "o200k_base"))
         await settle(stage.pilot)
     stage.screen.disagreements.forget()
+    stage.screen.disagreements.count()
+    await settle(stage.pilot)
     stage.screen.figures.use_base(0)
     stage.screen.gloss.focus()
 

@@ -47,9 +47,11 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
     if first.get("type") == "Digits" and uses_regex and not others:
         return _digits_then_gpt2(individual=bool(first.get("individual_digits", False)))
     if all(step.get("type") == "Split" for step in splits) and not uses_regex:
+        if not others:
+            return _split(first, known)
         in_one = next((one for one in SPLIT_PATTERNS.values() if splits == split_steps(one)), None)
-        if in_one is not None or not others:
-            return in_one or _split(first, known)
+        if in_one is not None:
+            return in_one
     types = " + ".join(part_types(pre_tokenizer))
     raise NotNativeError(f"its pre-tokenizer splits in several steps ({types})")
 

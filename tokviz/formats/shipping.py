@@ -123,10 +123,11 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
             for (name, code), table in zip(_MERGE_TABLES.items(), numbers, strict=True)
         }
         made = PackedMerges(packed, **arrays, again=again)
+    pattern = SplitPattern(*head["pattern"])
     tokenizer = Tokenizer.of(
         made,
         specials,
-        split_pattern=SplitPattern(*head["pattern"]),
+        split_pattern=pattern._replace(steps=tuple(pattern.steps)),
         ignore_merges=head["ignore_merges"],
         nfc=head["nfc"],
         name=head["name"],

@@ -10,12 +10,11 @@ from textual.timer import Timer
 
 from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient, RunHandlers
-from tokviz.jobs.train_client import LIMITS
 from tokviz.tui.tasks import in_thread, later
 
 REST_SECONDS = 15.0
 """So long nobody must have touched the app."""
-_NOTE = "Compiling once for this computer. You can go on meanwhile."
+NOTE = "Compiling once for this computer. You can go on meanwhile."
 
 
 class Compiling:
@@ -24,7 +23,7 @@ class Compiling:
     def __init__(self, app: App[Any]) -> None:
         """Begin with nothing."""
         self._app = app
-        self._client = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
+        self._client: JobClient | None = None
         self._rest: Timer | None = None
         self._begun = False
 
@@ -55,13 +54,17 @@ class Compiling:
 
         def hear(_run: int, body: Body) -> None:
             if say is not None and body.get("compiling"):
-                say(_NOTE)
+                say(NOTE)
             if say is not None and "problem" in body:
                 say(body["problem"], severity="warning")
 
+        from tokviz.jobs.train_client import LIMITS
+
+        self._client = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
         self._client.run(lambda memory: [{}], RunHandlers(later(self._app, hear)))
 
     def end(self) -> None:
         """End the child, and begin none any more."""
         self._begun = True
-        self._client.close()
+        if self._client is not None:
+            self._client.close()

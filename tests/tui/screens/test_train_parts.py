@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
+from tokviz.tui.compiling import NOTE
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.plan import (
@@ -25,7 +26,6 @@ from tokviz.tui.screens.train.plan import (
     plan_content,
 )
 from tokviz.tui.screens.train.summary import summary_content
-from tokviz.tui.screens.train.training import COMPILING
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))
@@ -295,7 +295,7 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
 
 
 def test_the_note_about_compiling_covers_two_lines_of_a_small_terminal() -> None:
-    assert len(textwrap.wrap(COMPILING, 40 - 6)) == 2
+    assert len(textwrap.wrap(NOTE, 40 - 6)) == 2
 
 
 def test_compiling_is_explained() -> None:

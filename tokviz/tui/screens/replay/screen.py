@@ -51,8 +51,8 @@ class ReplayScreen(TokvizScreen):
         Comparing,
         YourText,
         Views,
-        Scaling,
         Lessons,
+        Scaling,
     )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
