@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 
@@ -19,8 +19,10 @@ from tokviz.tui.actions import LEADER, action, declared_by
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
-from tokviz.tui.widgets.splits.heads import PatternsWanted
-from tokviz.tui.widgets.splits.panel import CUSTOM_ROW, SplitsPanel
+from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternsWanted
+
+if TYPE_CHECKING:
+    from tokviz.tui.widgets.splits.panel import SplitsPanel
 
 _SECTION = "Splits panel"
 
@@ -38,6 +40,8 @@ class SplitLab(Controller):
     @property
     def _panel(self) -> SplitsPanel:
         """The Splits panel, which is shown for it if need be."""
+        from tokviz.tui.widgets.splits.panel import SplitsPanel
+
         if not isinstance(self._panels.current, SplitsPanel):
             self._show_panel("splits")
         return cast(SplitsPanel, self._panels.current)

@@ -17,6 +17,9 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.turns import neighbour
 
+CUSTOM_ROW = 2
+"""The row of the custom regex."""
+
 _TITLE_COLUMNS = 10
 
 

@@ -28,7 +28,7 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
-from tokviz.tui.widgets.splits.heads import PatternHead, pieces_note
+from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pieces_note
 from tokviz.tui.widgets.splits.regex_field import (
     DEFAULT_REGEX,
     MOST_KEPT_CHARS,
@@ -62,8 +62,6 @@ _REST_SECONDS = 0.004
 
 _PATTERNS = ("gpt2", "gpt4")
 """The named patterns to begin with."""
-CUSTOM_ROW = 2
-"""The row of the custom regex."""
 
 
 class SplitsPanel(Vertical):
