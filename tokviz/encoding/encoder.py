@@ -10,6 +10,7 @@ import re
 import time
 from array import array
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import accumulate, islice
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -72,7 +73,7 @@ class Encoder:
         compiled = self.compiled(n_chars)
         if compiled is not None:
             return compiled.encode(pattern, found, with_ends=with_ends)
-        encoded, at = Encoded.none(), 0
+        encoded, at, length = Encoded.none(), 0, cache(self._length)
         is_worth_it = n_chars > SHORT_TEXT or self._by_tiktoken is not None
         by_tiktoken = self._tiktoken() if is_worth_it and pattern == self._pattern else None
         for text, special in found:
@@ -84,7 +85,7 @@ class Encoder:
                 encoded.ids.extend(ids)
                 encoded.after.append(len(encoded.ids))
                 if with_ends:
-                    ends = accumulate(map(self._length, ids), initial=at)
+                    ends = accumulate(map(length, ids), initial=at)
                     encoded.token_ends.extend(islice(ends, 1, None))
                     encoded.piece_ends.extend(piece_ends(pattern, text, at))
             at += bytetext.n_bytes(text)
