@@ -32,8 +32,10 @@ def test_a_terminal_that_stays_raw_and_a_wrong_code_are_found(
     monkeypatch.setattr("tests.robustness.deaths.RESTORE_SECONDS", 0.0)
 
     def kill_all(subject: object) -> None:
-        for pid in subject.processes():  # type: ignore[attr-defined]
-            os.kill(pid, signal.SIGKILL)
+        # All stop before the first one ends: the last would put the terminal right.
+        for ending in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in subject.processes():  # type: ignore[attr-defined]
+                os.kill(pid, ending)
 
     wrong = die(Death("all killed", kill_all, (0,)), STATES[0], tmp_path)
     assert wrong[0] == "exit code 137, not 0"
