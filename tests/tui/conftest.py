@@ -15,6 +15,8 @@ from textual.geometry import Region
 
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tokviz.tokenizer import Tokenizer
+from tokviz.tui import clipboard
+from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.screens.vocabulary import searching
 from tokviz.vocabulary.index import VocabularyIndex
 
@@ -23,6 +25,19 @@ KNOWN: dict[Any, Any] = {}
 TRIED: list[tuple[Tokenizer, Any]] = []
 LARGE = 10_000
 """Tokens of a vocabulary that comes with tokviz; those that tests make are small."""
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Take what is copied, in place of the clipboard."""
+    texts: list[str] = []
+
+    async def copy(app: object, text: str) -> CopyResult:
+        texts.append(text)
+        return CopyResult("clipboard")
+
+    monkeypatch.setattr(clipboard, "copy", copy)
+    return texts
 
 
 @pytest.fixture(autouse=True, scope="module")

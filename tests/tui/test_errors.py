@@ -14,9 +14,8 @@ from tests.tui.waiting import settle, until
 from tokviz.error_log import FILE_NAME, ErrorLog
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session
-from tokviz.tui import clipboard, handlers
+from tokviz.tui import handlers
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.editor import TokenEditor
 
@@ -39,15 +38,8 @@ def raising(words: str) -> object:
 
 
 async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
+    copied: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copies: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        copies.append(text)
-        return CopyResult("clipboard", "")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
     monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising("[no] theme"))
     app = make_app()
     async with app.run_test(size=(120, 30)) as pilot:
@@ -61,8 +53,8 @@ async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
         assert app.session.live.text == "xhello"
         app.action_copy_error()
         await settle(pilot)
-        assert copies[0].startswith("Traceback")
-        assert "[no] theme" in copies[0]
+        assert copied[0].startswith("Traceback")
+        assert "[no] theme" in copied[0]
     log = state_folder() / FILE_NAME
     assert "ValueError: [no] theme" in log.read_text()
     assert log.stat().st_mode & 0o077 == 0

@@ -30,10 +30,8 @@ from tokviz.replay.sources import source_named
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui import clipboard
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
-from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
@@ -191,19 +189,6 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be found after a while, which could be taken for what an action does."""
     monkeypatch.setattr(rendering, "LINT_SECONDS", 3600.0)
-
-
-@pytest.fixture
-def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Take what is copied, in place of the clipboard."""
-    texts: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        texts.append(text)
-        return CopyResult("clipboard")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
-    return texts
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,7 @@ from tokviz.explain.character import Inspected
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
-from tokviz.tui import clipboard
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.character import CharacterDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
@@ -308,14 +306,7 @@ async def test_a_second_tokenizer_that_is_gone_is_named_and_the_answer_stands() 
         assert len(dialog.answers) == 1
 
 
-async def test_the_answer_is_copied_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        copied.append(text)
-        return CopyResult("clipboard")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
+async def test_the_answer_is_copied_as_text(copied: list[str]) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(pilot)

@@ -101,7 +101,8 @@ def in_thread(
             return bool(stoppable) and task.cancelled
 
         def hand_over(take: Callable[[Any], object], what: object) -> None:
-            if not task.cancelled:
+            # An app that ends has taken its widgets apart by now.
+            if not task.cancelled and node.app.is_running:
                 take(what)
 
         try:

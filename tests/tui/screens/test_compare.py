@@ -22,9 +22,7 @@ from tokviz.compare.report import measured, report_on, totals
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
-from tokviz.tui import clipboard
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.lanes import Lanes
@@ -254,14 +252,7 @@ async def test_another_tokenizer_in_use_is_the_first_row() -> None:
         assert "o200k_base" in next(line for line in lines(app) if "paid" in line)
 
 
-async def test_the_table_is_copied_as_markdown_and_tsv(monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        copied.append(text)
-        return CopyResult("clipboard", "")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
+async def test_the_table_is_copied_as_markdown_and_tsv(copied: list[str]) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
@@ -336,16 +327,7 @@ async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
         assert screen.disagreements.span == (6, 10)
 
 
-async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    copied: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        copied.append(text)
-        return CopyResult("clipboard", "")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
+async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(copied: list[str]) -> None:
     app = make_app(compared=("gpt2",))
     async with app.run_test(size=(100, 40)) as pilot:
         screen = await show(pilot)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 import tokviz
@@ -13,9 +12,7 @@ from tests.tui.waiting import settle, until
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, STARTERS
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
-from tokviz.tui import clipboard
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.widgets.push_button import PushButton
@@ -47,15 +44,8 @@ async def pick(pilot: Pilot[Any], words: str) -> None:
 
 
 async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(
-    monkeypatch: pytest.MonkeyPatch,
+    copied: list[str],
 ) -> None:
-    copied: list[str] = []
-
-    async def copy(app: object, text: str) -> CopyResult:
-        copied.append(text)
-        return CopyResult("clipboard", "")
-
-    monkeypatch.setattr(clipboard, "copy", copy)
     app = make_app("tokenization 12345", Settings(panel="splits"))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "custom ▏tokenization" in drawn(app))
