@@ -161,6 +161,8 @@ def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
     names = imported_for_the_first_frame()
     assert "tokviz.tui.screens.tokens.screen" in names
     assert not {name for name in names if ".train" in name or name.startswith("tokviz.jobs")}
+    later = ("tokviz.corpus", "tokviz.tui.dialogs.pick", "tokviz.tui.widgets.splits.panel")
+    assert names.isdisjoint(later)
     assert "numpy" not in names
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
-from tokviz.corpus.entries import keep_text
 from tokviz.sentences import counted
 from tokviz.session import Opened, TextSaved, TrainWith, read_text, sample_text
 from tokviz.tui.actions import action
@@ -87,6 +86,8 @@ class Files(Controller):
     @action("Train on this text", section="Text", words="learn corpus bpe")
     def train_on_text(self) -> None:
         """Set up a training on the Train screen that learns from the text as it is now."""
+        from tokviz.corpus.entries import keep_text
+
         path, texts = self.session.path, self._text.live.chunk_texts()
         if path is not None and not self.session.modified:
             self.session.ask(TrainWith(sources=(str(path),)))

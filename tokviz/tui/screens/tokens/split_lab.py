@@ -16,12 +16,12 @@ from tokviz.pretokenize.patterns import (
 )
 from tokviz.session import TrainWith
 from tokviz.tui.actions import LEADER, action, declared_by
-from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternsWanted
 
 if TYPE_CHECKING:
+    from tokviz.tui.dialogs.pick import Option
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
 _SECTION = "Splits panel"
@@ -54,6 +54,8 @@ class SplitLab(Controller):
 
         The regex that you typed is kept: undo brings it back, and so does the key up.
         """
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
         doings = [found for found in declared_by(SplitLab) if found.method != "split_patterns"]
         options = [Option(f"do {one.method}", one.title, help=one.help) for one in doings]
         starters = [Option(f"use {regex}", about[:-1], regex) for regex, about in STARTERS]
@@ -82,6 +84,8 @@ class SplitLab(Controller):
             self._choose_for(message.row)
 
     def _choose_for(self, row: int) -> None:
+        from tokviz.tui.dialogs.pick import PickDialog
+
         dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[row])
         self.ask(dialog, lambda name: self._panel.choose(row, name))
 
@@ -132,6 +136,8 @@ class SplitLab(Controller):
 
 
 def _named(prefix: str = "") -> list[Option]:
+    from tokviz.tui.dialogs.pick import Option
+
     return [
         Option(prefix + one.name, one.title or one.name, one.regex, f"{one.about} ({one.source})")
         for one in SPLIT_PATTERNS.values()
