@@ -212,23 +212,27 @@ class Replay:
         """Say why merge k happened when it did."""
         return why_merged(self.step(k), self.tie_break)
 
-    def details(self, k: int) -> tuple[Sentence, ...]:
+    def details(self, k: int, holding: Sequence[PieceTokens] | None = None) -> tuple[Sentence, ...]:
         """Say how the count of merge k comes about, and what other rules would have merged.
 
         Takes a moment for a large corpus. Empty without counts.
+
+        Args:
+            k: The number of the merge.
+            holding: What `pieces_of_next` gives of the state before it, if that is known.
         """
         step, run = self.step(k), self.run
         if run is None or step.count is None:
             return ()
         before, wanted = self.state(k - 1), (step.left_id, step.right_id)
-        pieces = before.pieces_of_next(N_TERMS)
+        pieces = before.pieces_of_next(N_TERMS) if holding is None else holding[:N_TERMS]
         terms = [
             Term(piece.data, piece.count, sum(pair == wanted for pair in pairwise(piece.ids)))
             for piece in pieces
         ]
         others = {}
         if step.n_tied is not None and step.n_tied > 1:
-            for name in TIE_BREAKS:
+            for name in (rule for rule in TIE_BREAKS if rule != self.tie_break):
                 best = before.top_pairs(1, name)[0]
                 others[name] = TokenPair(best.left_id, best.right_id, best.left, best.right)
         # Of whole documents only a part is known, and they would be no term to be read.

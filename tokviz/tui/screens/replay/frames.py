@@ -114,9 +114,9 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
     before = replay.state(max(number - 1, 0))
     pair = pair_of(replay.step(number)) if number else None
     candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
-    holding = before.pieces_of_next(N_PIECES) if number and not replay.is_tiny else []
+    holding = before.pieces_of_next(N_PIECES) if number else []
     n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
-    own, reasons = None, replay.details(number) if number else ()
+    own, reasons = None, replay.details(number, holding) if number else ()
     if text is not None:
         own = own_frame(text.at(before.k), text.at(number))
         if number and not replay.has_counts:
@@ -126,7 +126,7 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         number,
         pair,
         candidates,
-        tuple(_shown(piece, pair) for piece in holding),
+        () if replay.is_tiny else tuple(_shown(piece, pair) for piece in holding),
         tuple(_shown(piece, pair) for piece in before.pieces(0, n_shown)),
         own,
         revision,
