@@ -18,6 +18,7 @@ from tokviz import bytetext
 from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import VocabularyError
 from tokviz.replay.replay import Replay
+from tokviz.replay.times import JoinTimes, join_times
 from tokviz.tokenizer import Tokenizer
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -229,3 +230,18 @@ def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
     assert replay.text("ab").at(1).ids.tolist() == [2]
     with pytest.raises(VocabularyError):
         replay.text("abc")
+
+
+def test_a_long_run_is_prepared_by_its_tokens_not_as_one_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replay, worked_on = Replay.open("cl100k_base"), list[int]()
+
+    def join(piece: bytes, *others: object) -> JoinTimes:
+        worked_on.append(len(piece))
+        return join_times(piece, *others)
+
+    monkeypatch.setattr("tokviz.replay.text.join_times", join)
+    text = replay.text("x" * 100_000)
+    assert text.n_tokens(replay.n_merges) == len(replay.tokenizer.encode("x" * 100_000))
+    assert sum(worked_on) < 1_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from tokviz.bpe.history import NO_TOKEN
 from tokviz.replay.times import JoinTimes, join_times, looked_up_whole, number_of_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -156,12 +158,19 @@ class _Places:
 
 
 class TextTimes:
-    """Prepares texts, piece by piece; those that come again are known."""
+    """Prepares texts.
+
+    What happens inside a token does not depend on what is around it. So the final tokens, which
+    come from the tokenizer itself, and the times inside each of them, which are worked out once,
+    give the times of a text: of a long run of one letter too, which is one piece. Only where a
+    vocabulary's ranks are out of order are the pieces of the text taken one by one.
+    """
 
     def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
         """Take the tokenizer and its merges."""
         self._tokenizer = tokenizer
         self._steps = steps
+        self._times_inside = cache(self._token_times)
         self._times_of = lru_cache(_KEPT_PIECES)(self._piece_times)
 
     @cached_property
@@ -182,9 +191,30 @@ class TextTimes:
         story = self._tokenizer.tokenize_byte_text(text, parse_specials)
         starts = story.byte_spans[story.special, 0].tolist()
         special_ids = dict(zip(starts, compress(story.ids, story.special), strict=True))
+        joined, out_of_order = self._by_tokens(story.ids), list[tuple[int, int]]()
+        if joined is None:
+            joined, out_of_order = self._by_pieces(data, story.pieces.tolist(), special_ids)
+        places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
+        return ReplayText(text, data, places, self._table)
+
+    def _by_tokens(self, ids: Sequence[int]) -> list[int] | None:
+        """Take the times from the final tokens; None if some are not in order."""
+        joined: list[int] = []
+        for token_id in ids:
+            times = self._times_inside(token_id)
+            if not times.in_order:
+                return None
+            joined.append(self._steps.n_merges + 1)
+            joined += times.numbers
+        return joined
+
+    def _by_pieces(
+        self, data: bytes, pieces: list[tuple[int, int]], special_ids: Mapping[int, int]
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Take the times piece by piece, and name the pieces in which some are not in order."""
         joined: list[int] = []
         out_of_order = []
-        for first, last in story.pieces.tolist():
+        for first, last in pieces:
             joined.append(self._steps.n_merges + 1)
             if first in special_ids:
                 joined += [0] * (last - first - 1)
@@ -193,8 +223,20 @@ class TextTimes:
             joined += times.numbers
             if not times.in_order:
                 out_of_order.append((first, last))
-        places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
-        return ReplayText(text, data, places, self._table)
+        return joined, out_of_order
+
+    def _token_times(self, token_id: int) -> JoinTimes:
+        token = self._tokenizer.token_bytes(token_id)
+        if self._tokenizer.is_special(token_id):
+            return JoinTimes([0] * (len(token) - 1), True)
+        times = join_times(token, self._tokenizer.pair_rank, self._steps)
+        if len(token) == 1:
+            return times
+        made = max(times.numbers)
+        # Another merge may make the same token earlier: then it is looked up from there on.
+        is_first = number_of_whole(token, self._tokenizer, self._steps) in (None, made)
+        in_order = times.in_order and made <= self._steps.n_merges and is_first
+        return JoinTimes(times.numbers, in_order)
 
     def _piece_times(self, piece: bytes) -> JoinTimes:
         times = join_times(piece, self._tokenizer.pair_rank, self._steps)
