@@ -38,6 +38,7 @@ class CorpusSide(Vertical):
         opened, frame, position = self._state.opened, self._state.frame, self._state.shown
         if opened is None or frame is None:
             self.tokens.show(lambda width: ())
+            self.head.show([BarItem((("Corpus", "active"),))])
             return
         replay, ladder = opened.replay, opened.ladder
         token, is_tiny = replay.tokenizer.token_bytes, replay.is_tiny
