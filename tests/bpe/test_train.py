@@ -121,7 +121,7 @@ def test_train_bpe_knows_no_delimiter_but_its_special_tokens(tmp_path):
     assert b"endoftext" in vocab.values()
 
 
-def test_a_small_corpus_never_waits_for_the_compiler(tmp_path):
+def test_a_small_corpus_needs_no_part_of_a_compiler(tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text(" ".join(f"word{i * i} {i}" for i in range(10_000))[:130_000])
     code = (
@@ -177,20 +177,6 @@ def test_the_time_left_follows_the_pace_of_late():
 
 def test_the_time_left_is_unknown_before_there_is_a_pace():
     assert Clock(lambda: 0.0).eta(0.0) is None
-
-
-def test_compiling_is_announced(monkeypatch):
-    from tokviz.bpe import compiled_trainer
-
-    monkeypatch.setattr(train_module, "SMALL_WORK", 0)
-    monkeypatch.setattr(train_module, "MODERATE_WORK", 0)
-    monkeypatch.setattr(compiled_trainer.KERNELS, "are_compiled", lambda: False)
-    phases = []
-    run = tokviz.train([WORDS], 265, on_progress=lambda progress: phases.append(progress.phase))
-    assert [*dict.fromkeys(phases)] == ["reading", "compiling", "merging"]
-    assert run.engine == "compiled"
-    monkeypatch.undo()
-    assert run.history == tokviz.train([WORDS], 265).history
 
 
 # -- bad input

@@ -60,7 +60,6 @@ def way(request, monkeypatch) -> str:
 def use(way: str, setattr: Callable[..., object]) -> None:
     n_bytes = 10**9 if way == "plain" else -1
     setattr(replay_corpus, "SMALL_CORPUS_BYTES", n_bytes)
-    setattr(replay_corpus, "MODERATE_CORPUS_BYTES", n_bytes)
 
 
 def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int], int]]:

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import PieceCounts, Tick
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads
-from tokviz.compiled import KernelGroup
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
 from tokviz.processors import n_processors
-
-KERNELS = KernelGroup(counting_kernels)
 
 
 class CompiledCounter:

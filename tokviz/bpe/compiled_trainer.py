@@ -6,7 +6,7 @@ import time
 from array import array
 from typing import Any
 
-from tokviz.bpe import kernels, layout_kernels, merge_state
+from tokviz.bpe import kernels, merge_state
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
@@ -14,11 +14,8 @@ from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
-from tokviz.compiled import KernelGroup
 from tokviz.compiled.memory import longer
 from tokviz.errors import TokvizError
-
-KERNELS = KernelGroup(layout_kernels, kernels)
 
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 200_000

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-Phase = Literal["starting", "reading", "compiling", "merging", "saving", "comparing"]
+Phase = Literal["starting", "reading", "merging", "saving", "comparing"]
 N_NEWEST = 12
 _SECONDS_OF_PACE = 2.0
 
@@ -24,8 +24,7 @@ class TrainProgress(NamedTuple):
     """A moment of a training.
 
     Attributes:
-        phase: What is being done. "compiling" happens once on a machine and takes about ten
-            seconds.
+        phase: What is being done.
         fraction: How much of this phase is done, 0 to 1.
         seconds: The time since the start of the training.
         eta_seconds: A guess how long this phase still takes; None if nothing is known.

@@ -33,7 +33,6 @@ class TrainTimings(NamedTuple):
     """Seconds of a training by phase."""
 
     reading: float
-    compiling: float
     merging: float
 
 
@@ -132,7 +131,7 @@ class TrainingRun(NamedTuple):
             "versions": {
                 "tokviz": tokviz.__version__,
                 "python": sys.version.partition(" ")[0],
-                **{name: _version(name) for name in ("numpy", "numba", "regex")},
+                **{name: _version(name) for name in ("llvmlite", "numpy", "regex")},
             },
         }
 
@@ -174,7 +173,7 @@ class TrainingRun(NamedTuple):
             run = cls(
                 tokenizer,
                 *parts,
-                TrainTimings(**about["seconds"]),
+                TrainTimings(**{name: about["seconds"][name] for name in TrainTimings._fields}),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
                 about["engine"],

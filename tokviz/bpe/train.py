@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
-from tokviz.bpe.engines import (
-    MODERATE_WORK,
-    SMALL_WORK,
-    PythonTrainer,
-    python_work,
-)
+from tokviz.bpe.engines import PythonTrainer, is_small
 from tokviz.bpe.progress import N_NEWEST, Clock, NewMerge, Phase, TrainProgress
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
@@ -146,7 +141,7 @@ class _Training:
         self._on_progress = on_progress
         self._should_stop = should_stop or (lambda: False)
         self._clock = Clock()
-        self._seconds: dict[str, float] = {"reading": 0.0, "compiling": 0.0, "merging": 0.0}
+        self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
@@ -158,7 +153,6 @@ class _Training:
             self._settings.split_pattern,
             self._settings.special_tokens,
             on_progress=self._report_reading,
-            on_compile=lambda: self._start_phase("compiling"),
             should_stop=self._should_stop,
         )
         if pieces.complete and not len(pieces):
@@ -180,22 +174,13 @@ class _Training:
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
-        work = python_work(pieces, self._settings.n_merges, MODERATE_WORK)
-        in_python = get_tie_break(self._settings.tie_break).compiled is None
-        if in_python or work <= SMALL_WORK or not pieces.complete:
-            self._start_phase("merging")
-            return PythonTrainer(pieces, self._settings)
-        from tokviz.bpe import compiled_trainer
-
-        if not compiled_trainer.KERNELS.are_compiled():
-            if work <= MODERATE_WORK:
-                self._start_phase("merging")
-                return PythonTrainer(pieces, self._settings)
-            self._start_phase("compiling")
-            compiled_trainer.KERNELS.compile()
-            self._report(1.0)
         self._start_phase("merging")
-        return compiled_trainer.CompiledTrainer(pieces, self._settings)
+        in_python = get_tie_break(self._settings.tie_break).compiled is None
+        if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
+            return PythonTrainer(pieces, self._settings)
+        from tokviz.bpe.compiled_trainer import CompiledTrainer
+
+        return CompiledTrainer(pieces, self._settings)
 
     def _merge(self, engine: Engine) -> bool:
         """Merge until all is done; True if somebody wished to stop before."""

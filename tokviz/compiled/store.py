@@ -3,10 +3,11 @@
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.so    a shared library, or else
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.o     an object file
 
-KEY stands for what the code was made from and for (`_key`), DIGEST for the code: only a file of which both
-are right is used. The folder and its files must be the user's, and nobody else may write to them.
-That is asked of what is open, and what is open is used: nothing can take its place meanwhile.
-Processes may compile at the same time: a file gets its name when it is complete.
+KEY stands for what the code was made from and for (`_key`), DIGEST for the code: only a file of
+which both are right is used. The folder and its files must be the user's, and nobody else may write
+to them. That is asked of what is open, and what is open is used: nothing can take its place
+meanwhile.
+Processes may make it at the same time: a file gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -35,21 +36,18 @@ _loaded: dict[str, Addresses] = {}
 
 
 def load(module: ModuleType) -> Addresses:
-    """Load the kernels of a module, compile them before if need be, and say where they are."""
-    if not load_stored(module):
-        _loaded[module.__name__] = _compile(module)
+    """Load the kernels of a module, make them before if need be, and say where they are."""
+    if module.__name__ not in _loaded:
+        _loaded[module.__name__] = _load_kept(module) or _make(module)
     return _loaded[module.__name__]
 
 
-def load_stored(module: ModuleType) -> bool:
-    """Load the kernels of a module if that needs no compiler, and tell whether it did not."""
-    if module.__name__ not in _loaded:
-        with contextlib.suppress(OSError), _open_folder() as folder:
-            for name in folder.names(f"{module.__name__}-{_key(module)}-"):
-                with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-                    _loaded[module.__name__] = _load_file(folder, name, _names(module))
-                    break
-    return module.__name__ in _loaded
+def _load_kept(module: ModuleType) -> Addresses | None:
+    with contextlib.suppress(OSError), _open_folder() as folder:
+        for name in folder.names(f"{module.__name__}-{_key(module)}-"):
+            with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
+                return _load_file(folder, name, _names(module))
+    return None
 
 
 def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
@@ -63,7 +61,7 @@ def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
         return machine_code.load_object(code, kernels)
 
 
-def _compile(module: ModuleType) -> Addresses:
+def _make(module: ModuleType) -> Addresses:
     code = machine_code.make_object(_bitcode(module))
     start = f"{module.__name__}-{_key(module)}"
     try:

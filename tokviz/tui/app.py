@@ -38,11 +38,10 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.messages import Begun, CompilingWanted, Question
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
@@ -127,7 +126,6 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
-        self._compiling = Compiling(self)
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -175,10 +173,6 @@ class TokvizApp(App[None]):
             await self._take(event)
             self.post_message(message)
 
-    def on_compiling_wanted(self, message: CompilingWanted) -> None:
-        """Compile in the background, and say so."""
-        self._compiling.begin(self.notify)
-
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -202,7 +196,6 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
-            self._compiling.note_input()
         answering: list[MessagePump] = []
         if isinstance(event, events.Key) and not event.is_forwarded:
             answering = self._answerers(event)
@@ -337,8 +330,6 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
-        if self.session.remember and self.session.settings.compile_when_idle:
-            self._compiling.wait_for_rest()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
@@ -546,11 +537,10 @@ class TokvizApp(App[None]):
         )
 
     def on_unmount(self) -> None:
-        """Remember the choices; nobody waits any more for a regex or a compiler."""
+        """Remember the choices; nobody waits any more for a regex."""
         from tokviz.pretokenize import guard  # which a start need not wait for
 
         guard.close()
-        self._compiling.end()
         self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

@@ -19,7 +19,6 @@ from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
@@ -38,7 +37,6 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
