@@ -218,7 +218,7 @@ def test_a_machine_that_has_only_what_is_shipped_needs_no_numba(tmp_path: Path) 
     code = (
         "import sys; sys.modules['numba'] = None; import tokviz, numpy;"
         "text = ' '.join(f'word{i * i}' for i in range(20_000));"
-        "run, tok = tokviz.train([text], 300), tokviz.load('gpt2');"
+        "run, tok = tokviz.train([text], 300, split_pattern='whitespace'), tokviz.load('gpt2');"
         "print(run.engine, tok.decode(tok.encode(text)) == text)"
     )
     done = process(tmp_path, "-c", code)

@@ -36,7 +36,7 @@ RULES = list(TIE_BREAKS)
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 LETTERS = random.Random(3)
 WORDS = " ".join("".join(LETTERS.choices("abcd", k=LETTERS.randint(1, 12))) for _ in range(300))
-TIMES = TrainTimings(0.0, 0.0, 0.0)
+TIMES = TrainTimings(0.0, 0.0)
 
 
 def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=()):
