@@ -48,6 +48,7 @@ class TrainingRun(NamedTuple):
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
         engine: Which of the two engines merged.
+        left_out: The files that could not be read and were left out, each with the reason.
     """
 
     tokenizer: Tokenizer
@@ -58,6 +59,7 @@ class TrainingRun(NamedTuple):
     stopped_early: str | None = None
     sources: tuple[str, ...] = ()
     engine: Literal["python", "compiled"] = "python"
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
         """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
@@ -114,6 +116,7 @@ class TrainingRun(NamedTuple):
         return {
             "corpus": {
                 "files": list(self.sources),
+                "left_out": list(map(list, self.left_out)),
                 "n_bytes": pieces.n_bytes,
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
@@ -177,6 +180,7 @@ class TrainingRun(NamedTuple):
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
                 about["engine"],
+                tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
@@ -201,6 +205,7 @@ def make_run(
     stopped_early: str | None,
     sources: tuple[str, ...],
     engine: Literal["python", "compiled"],
+    left_out: tuple[tuple[str, str], ...],
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
@@ -225,6 +230,7 @@ def make_run(
         stopped_early,
         sources,
         engine,
+        left_out,
     )
 
 

@@ -26,6 +26,8 @@ from tokviz.errors import CorpusError
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
 
@@ -52,6 +54,10 @@ def train(
     max_doc_chars: int | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: int | None = None,
+    client: Client | str | None = None,
+    work_folder: str | PathLike[str] | None = None,
+    skip_unreadable: bool = False,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -73,6 +79,14 @@ def train(
         max_doc_chars: The most characters that a document gives.
         on_progress: Called about twenty times a second, and at the end of every phase.
         should_stop: Asked as often. When it says yes, the run holds the merges so far.
+        workers: Count with so many workers of a Dask cluster that is started for it; the run is the
+            same.
+        client: Count on this cluster: a `distributed.Client`, or the address of a scheduler.
+        work_folder: Where workers keep what they have counted, so that a training that was
+            interrupted goes on from there; all of them must see it by this name. None for a folder
+            that is removed at the end.
+        skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
+            read to their end; the run's `left_out` names them.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -92,8 +106,17 @@ def train(
     )
     if not isinstance(source, Corpus):
         caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
-        source = Corpus(source, delimiter=delimiter, field=field, **caps)
-    return _Training(source, settings, on_progress, should_stop).run()
+        source = Corpus(
+            source, delimiter=delimiter, field=field, skip_unreadable=skip_unreadable, **caps
+        )
+    training = _Training(source, settings, on_progress, should_stop)
+    if workers is None and client is None:
+        return training.run()
+    from tokviz.bpe.cluster.client import ClusterCount, at_cluster
+
+    with at_cluster(workers, client) as cluster:
+        training.count = ClusterCount(cluster, work_folder, skip_unreadable)
+        return training.run()
 
 
 def train_bpe(
@@ -127,7 +150,13 @@ def train_bpe(
 
 
 class _Training:
-    """One training under way."""
+    """One training under way.
+
+    Attributes:
+        count: Counts the pieces of the corpus, as `count_pieces` does.
+    """
+
+    count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
     def __init__(
         self,
@@ -148,7 +177,7 @@ class _Training:
 
     def run(self) -> TrainingRun:
         self._report(0.0)
-        pieces = count_pieces(
+        pieces = self.count(
             self._corpus,
             self._settings.split_pattern,
             self._settings.special_tokens,
@@ -170,6 +199,7 @@ class _Training:
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
+            left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
         )
 
