@@ -11,24 +11,18 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokviz.bpe import counting_kernels
-from tokviz.bpe.cluster import join_kernels
 from tokviz.bpe.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.bpe.counting import CountProgress, PieceCounts
-from tokviz.compiled import KernelGroup
 from tokviz.corpus.readers import encode
 from tokviz.corpus.storage import look_up
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import read_file, write_file, writing
-from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
     from tokviz.corpus.corpus import Corpus
     from tokviz.pretokenize.patterns import SplitPattern
-
-KERNELS = KernelGroup(counting_kernels, join_kernels)
 
 _LEAST_PART_BYTES, _MOST_PART_BYTES = 1 << 23, 1 << 28
 _PARTS_OF_A_WORKER = 4
@@ -178,7 +172,6 @@ class ClusterCount:
         special_tokens: Iterable[str] = (),
         *,
         on_progress: Callable[[CountProgress], None] | None = None,
-        on_compile: Callable[[], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> PieceCounts:
         """Count; see `count_pieces`, of which the arguments are.
@@ -197,9 +190,6 @@ class ClusterCount:
         rules = Rules(pattern, specials, delimiter, corpus.field, self._skip_unreadable)
         self._on_progress = on_progress or self._on_progress
         self._should_stop = should_stop or self._should_stop
-        if on_compile is not None and scanner_of(pattern) and not KERNELS.are_compiled():
-            on_compile()
-            KERNELS.compile()
         folder = self._given_folder
         with (
             tempfile.TemporaryDirectory(prefix="tokviz-")
