@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from array import array
+from collections.abc import Iterable
 from typing import Any
 
 from tokviz.bpe import kernels, layout_kernels, merge_state
-from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.layout import Layout
@@ -15,7 +16,7 @@ from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.compiled import KernelGroup
-from tokviz.compiled.memory import longer
+from tokviz.compiled.memory import longer, zeros
 from tokviz.errors import TokvizError
 
 KERNELS = KernelGroup(layout_kernels, kernels)
@@ -40,6 +41,8 @@ class CompiledTrainer:
         Raises:
             TokvizError: If the distinct pieces have more than 2,147,483,632 bytes.
         """
+        self._pieces = pieces
+        self._places: memoryview | None = None
         layout = Layout(pieces)
         if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
@@ -104,6 +107,21 @@ class CompiledTrainer:
         ids = self._state.merges[2 * first : 2 * n].tolist()
         counts = self._state.merge_count[first:n].tolist()
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> list[int]:
+        """Say how often each merge has happened in some of the pieces."""
+        if self._state is None:
+            return []
+        if self._places is None:
+            offsets, n_pieces = self._pieces.memory["offsets"], len(self._pieces)
+            self._places = zeros(n_pieces, "i")
+            kernels.find_cells(offsets, n_pieces, self._places)
+        uses = zeros(N_BYTES + self.n_merges, "q")
+        for _, pieces, times in counts:
+            kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
+        kernels.count_merges(self._state, uses)
+        found: list[int] = uses[N_BYTES:].tolist()
+        return found
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""

@@ -14,7 +14,7 @@ from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 
 if TYPE_CHECKING:
-    from tokviz.bpe.counting import PieceCounts
+    from tokviz.bpe.counting import FileCounts, PieceCounts
 
 SMALL_WORK = 1_500_000
 """Up to so much work (see `python_work`), that of about a megabyte, plain Python is quick."""
@@ -47,8 +47,9 @@ class PythonTrainer:
         self._n_wanted = settings.n_merges
         self._merges: list[Merge] = []
         self._n_tokens = pieces.n_bytes
+        self._tokens: list[list[int]] = []
         self._steps = learn_merges(
-            distinct, counts, get_tie_break(settings.tie_break), settings.min_count
+            distinct, counts, get_tie_break(settings.tie_break), settings.min_count, self._tokens
         )
         self.end: str | None = None
         """Why no further merge is possible, in words; None while one is."""
@@ -79,6 +80,19 @@ class PythonTrainer:
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
         """Give the merges from an index on: left id, right id, count."""
         return [(*merge.pair, merge.count) for merge in self._merges[first:]]
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> list[int]:
+        """Say how often each merge has happened in some of the pieces."""
+        uses = [0] * (N_BYTES + self.n_merges)
+        for _, pieces, times in counts:
+            for piece, n in zip(pieces, times, strict=True):
+                for token in self._tokens[piece]:
+                    uses[token] += n
+        # Wherever a token is there was one of each of its parts before.
+        for number in range(self.n_merges - 1, -1, -1):
+            for part in self._merges[number].pair:
+                uses[part] += uses[N_BYTES + number]
+        return uses[N_BYTES:]
 
     def history(self) -> TrainingHistory:
         """Give all merges so far."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tokviz.bpe import counting_kernels
-from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.counting_kernels import (
     BATCH,
     DONE,
@@ -46,6 +46,7 @@ class PieceTable:
             pieces=zeros(2 * BATCH, "q"),
             keys=zeros(BATCH, "q"),
         )
+        self._before = zeros(0, "q")
         self._note_sizes()
 
     def __len__(self) -> int:
@@ -88,13 +89,27 @@ class PieceTable:
                 return reached[POSITION]
 
     def add(self, other: PieceTable, first: int, last: int) -> None:
-        """Add the pieces `first` to `last` of another table."""
+        """Add the pieces `first` to `last` of another table; their counts become their places."""
         while first < last:
             first = counting_kernels.add_pieces(other._table, first, last, self._table)
             if first < last:
                 self._make_room()
 
-    def counted(self, n_documents: int, complete: bool) -> PieceCounts:
+    def take_new(self, file: int) -> FileCounts:
+        """Give the pieces that were counted since this was asked last; they are from a file."""
+        n = len(self)
+        self._before = longer(self._before, n)
+        pieces, times = zeros(n, "i"), zeros(n, "q")
+        n_found = counting_kernels.take_new(self.counts, n, self._before, pieces, times)
+        return FileCounts(
+            file,
+            memoryview(array("i", pieces[:n_found].tobytes())),
+            memoryview(array("q", times[:n_found].tobytes())),
+        )
+
+    def counted(
+        self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
+    ) -> PieceCounts:
         """Give the pieces, with sums over all their occurrences."""
         sums = array("q", [0, 0])
         lengths = zeros(len(self), "q")
@@ -108,6 +123,7 @@ class PieceTable:
             n_invalid=sums[1],
             n_documents=n_documents,
             complete=complete,
+            by_file=by_file,
         )
 
     def _make_room(self) -> None:

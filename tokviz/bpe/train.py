@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import (
     MODERATE_WORK,
@@ -168,15 +169,19 @@ class _Training:
         )
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
+        history = engine.history()
+        blame = blame_of(engine, pieces, self._corpus.files, history)
+        pieces.by_file = ()
         self._end_phase()
         return make_run(
             self._settings,
             pieces,
-            engine.history(),
+            history,
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+            blame=blame,
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
