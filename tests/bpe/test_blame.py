@@ -81,6 +81,7 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
         merge if merge.keys() - {None} else {} for merge in expected
     ]
     run.save(tmp_path / "run")
+    assert run.blame is not None
     again = TrainingRun.load(tmp_path / "run").blame
     assert kept(again, len(expected)) == kept(run.blame, len(expected))
     totals = {part.file: part for part in run.blame.of_all()}

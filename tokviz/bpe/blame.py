@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, compress, groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tokviz.bpe.train import Engine
 
 COLUMNS = ("files", "lengths", "merges", "times")
-_LARGEST = 0x7FFFFFFF
 
 
 class FileShare(NamedTuple):
@@ -120,13 +119,11 @@ def blame_of(
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
     parts = sorted(pieces.by_file, key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
-        found = engine.occurrences(counts)
+        which, how_often = engine.occurrences(counts)
         files.append(file)
-        merges.extend(compress(range(len(found)), found))
-        times.extend(filter(None, found))
-        lengths.append(len(merges) - sum(lengths))
-    if max(times, default=0) <= _LARGEST:
-        times = array("i", times)
+        lengths.append(len(which))
+        merges.frombytes(which.tobytes())
+        times.frombytes(how_often.tobytes())
     columns = zip(COLUMNS, (files, lengths, merges, times), strict=True)
     memory: dict[str, Memory] = {name: memoryview(column) for name, column in columns}
     return Blame(sources, memory, history, pieces.n_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe import kernels, layout_kernels, merge_state
 from tokviz.bpe.counting import FileCounts, PieceCounts
@@ -20,6 +20,9 @@ from tokviz.compiled.memory import longer, zeros
 from tokviz.errors import TokvizError
 
 KERNELS = KernelGroup(layout_kernels, kernels)
+
+if TYPE_CHECKING:
+    from tokviz.bpe.columns import Memory
 
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 200_000
@@ -108,10 +111,10 @@ class CompiledTrainer:
         counts = self._state.merge_count[first:n].tolist()
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
-    def occurrences(self, counts: Iterable[FileCounts]) -> list[int]:
-        """Say how often each merge has happened in some of the pieces."""
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
         if self._state is None:
-            return []
+            return zeros(0, "i"), zeros(0, "q")
         if self._places is None:
             offsets, n_pieces = self._pieces.memory["offsets"], len(self._pieces)
             self._places = zeros(n_pieces, "i")
@@ -119,9 +122,9 @@ class CompiledTrainer:
         uses = zeros(N_BYTES + self.n_merges, "q")
         for _, pieces, times in counts:
             kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
-        kernels.count_merges(self._state, uses)
-        found: list[int] = uses[N_BYTES:].tolist()
-        return found
+        merges = zeros(self.n_merges, "i")
+        n = kernels.count_merges(self._state, uses, merges)
+        return merges[:n], uses[:n]
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""

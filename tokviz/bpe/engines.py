@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
@@ -14,6 +14,7 @@ from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 
 if TYPE_CHECKING:
+    from tokviz.bpe.columns import Memory
     from tokviz.bpe.counting import FileCounts, PieceCounts
 
 SMALL_WORK = 1_500_000
@@ -81,8 +82,8 @@ class PythonTrainer:
         """Give the merges from an index on: left id, right id, count."""
         return [(*merge.pair, merge.count) for merge in self._merges[first:]]
 
-    def occurrences(self, counts: Iterable[FileCounts]) -> list[int]:
-        """Say how often each merge has happened in some of the pieces."""
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
         uses = [0] * (N_BYTES + self.n_merges)
         for _, pieces, times in counts:
             for piece, n in zip(pieces, times, strict=True):
@@ -92,7 +93,8 @@ class PythonTrainer:
         for number in range(self.n_merges - 1, -1, -1):
             for part in self._merges[number].pair:
                 uses[part] += uses[N_BYTES + number]
-        return uses[N_BYTES:]
+        made = uses[N_BYTES:]
+        return _column("i", compress(range(len(made)), made)), _column("q", filter(None, made))
 
     def history(self) -> TrainingHistory:
         """Give all merges so far."""

@@ -333,11 +333,26 @@ def count_tokens(
 
 
 @kernel
-def count_merges(memory: State, uses: Int64s) -> None:
-    """Count how often each token was made, of how often it is there in the end.
+def count_merges(memory: State, uses: Int64s, merges: Int32s) -> int:
+    """Count how often each merge has happened, of how often each token is there in the end.
 
     Wherever a token is there was one of each of its parts before.
+
+    Args:
+        memory: After the merges.
+        uses: By token; then how often the merges happened that did.
+        merges: Receives which they are.
+
+    Returns:
+        How many they are.
     """
     for merge in range(memory.numbers[N_MERGES] - 1, -1, -1):
         for part in range(2):
             uses[memory.merges[2 * merge + part]] += uses[256 + merge]
+    n_found = 0
+    for merge in range(memory.numbers[N_MERGES]):
+        if uses[256 + merge] != 0:
+            merges[n_found] = merge
+            uses[n_found] = uses[256 + merge]
+            n_found += 1
+    return n_found

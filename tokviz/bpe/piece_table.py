@@ -46,7 +46,7 @@ class PieceTable:
             pieces=zeros(2 * BATCH, "q"),
             keys=zeros(BATCH, "q"),
         )
-        self._before = zeros(0, "q")
+        self._before, self._pieces, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
         self._note_sizes()
 
     def __len__(self) -> int:
@@ -97,15 +97,14 @@ class PieceTable:
 
     def take_new(self, file: int) -> FileCounts:
         """Give the pieces that were counted since this was asked last; they are from a file."""
-        n = len(self)
-        self._before = longer(self._before, n)
-        pieces, times = zeros(n, "i"), zeros(n, "q")
-        n_found = counting_kernels.take_new(self.counts, n, self._before, pieces, times)
-        return FileCounts(
-            file,
-            memoryview(array("i", pieces[:n_found].tobytes())),
-            memoryview(array("q", times[:n_found].tobytes())),
-        )
+        n, room = len(self), self._table.numbers[MOST_PIECES]
+        if len(self._before) < n:
+            self._before = longer(self._before, room)
+            self._pieces, self._times = zeros(room, "i"), zeros(room, "q")
+        found = self._pieces, self._times
+        n_found = counting_kernels.take_new(self.counts, n, self._before, *found)
+        pieces, times = (array(part.format, part[:n_found].tobytes()) for part in found)
+        return FileCounts(file, memoryview(pieces), memoryview(times))
 
     def counted(
         self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
