@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import accumulate, chain, pairwise
 from operator import mul, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
 from tokviz.corpus.corpus import Corpus
-from tokviz.corpus.text_blocks import TextBlock
+from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
@@ -41,6 +41,22 @@ SECONDS_BETWEEN_REPORTS = 0.05
 
 _CHARS_AT_ONCE = 1 << 18
 
+T = TypeVar("T")
+
+
+class FileCounts(NamedTuple):
+    """What a file has of the pieces, or a part of what it has.
+
+    Attributes:
+        file: The file, by its place in the corpus.
+        pieces: Some of the pieces, by their places. Shape (n,), int32.
+        times: How often each occurs there. Shape (n,), int64.
+    """
+
+    file: int
+    pieces: Memory
+    times: Memory
+
 
 class PieceCounts:
     """The different pieces of a corpus in the order of their first occurrence.
@@ -56,6 +72,8 @@ class PieceCounts:
         n_invalid: The bytes among them that are not UTF-8.
         n_documents: How many documents had any text.
         complete: False if counting was stopped before the end of the corpus.
+        by_file: What the files have of them that are told apart (see `Corpus.apart`), until the
+            merges are known; it may be larger than the pieces.
     """
 
     data = Column()
@@ -74,6 +92,7 @@ class PieceCounts:
         n_invalid: int,
         n_documents: int,
         complete: bool = True,
+        by_file: Sequence[FileCounts] = (),
     ) -> None:
         """Take the pieces and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
@@ -83,6 +102,7 @@ class PieceCounts:
         self.n_invalid = n_invalid
         self.n_documents = n_documents
         self.complete = complete
+        self.by_file = by_file
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PieceCounts:
@@ -259,19 +279,24 @@ class PlainCounter:
         self._pattern = pattern
         self._compiled = pattern.compile()
         self._counts: Counter[str] = Counter()
+        self._by_file: list[tuple[int, Counter[str]]] = []
         self._open_text: list[bytes] = []
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far."""
+        """How many different pieces there are so far, without those of a block under way."""
         return len(self._counts)
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
+        counts = self._counts if block.file == REST else Counter[str]()
         for text in block.whole_texts(self._open_text):
-            self._count(bytetext.from_bytes(text), tick)
+            self._count(bytetext.from_bytes(text), counts, tick)
             if tick(self.n_unique):
-                return
+                break
+        if block.file != REST:
+            self._counts.update(counts)
+            self._by_file.append((block.file, counts))
 
     def finish(self, tick: Tick) -> None:
         """Nothing waits."""
@@ -279,16 +304,16 @@ class PlainCounter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _count(self, text: str, tick: Tick) -> None:
-        if self._counted_at_once(text):
+    def _count(self, text: str, counts: Counter[str], tick: Tick) -> None:
+        if self._counted_at_once(text, counts):
             return
         for part in split_in_steps(self._pattern, text):
             spans = pairwise(chain([part.start], part.ends))
-            self._counts.update(text[start:end] for start, end in spans)
+            counts.update(text[start:end] for start, end in spans)
             if tick(self.n_unique):
                 return
 
-    def _counted_at_once(self, text: str) -> bool:
+    def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
         """Take the matches as they are where they are all pieces, at twice the speed."""
         if len(text) > _CHARS_AT_ONCE or self._compiled.groups:
             return False
@@ -301,16 +326,34 @@ class PlainCounter:
             raise PatternError(self._pattern.regex, reason) from error
         if sum(map(len, matches)) < len(text):
             return False
-        self._counts.update(filter(None, matches))
+        counts.update(filter(None, matches))
         return True
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        pieces = map(bytetext.to_bytes, self._counts)
+        counts = self._counts
+        pieces = map(bytetext.to_bytes, counts)
         return PieceCounts.of(
-            dict(zip(pieces, self._counts.values(), strict=True)),
-            n_chars=sum(len(piece) * n for piece, n in self._counts.items()),
-            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in self._counts.items()),
+            dict(zip(pieces, counts.values(), strict=True)),
+            n_chars=sum(len(piece) * n for piece, n in counts.items()),
+            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in counts.items()),
             n_documents=n_documents,
             complete=complete,
+            by_file=counts_by_file(counts, self._by_file),
         )
+
+
+def counts_by_file(
+    pieces: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
+) -> list[FileCounts]:
+    """Give what files have of pieces, which are named by their places from now on."""
+    found = [*by_file]
+    place = {piece: place for place, piece in enumerate(pieces)} if found else {}
+    return [
+        FileCounts(
+            file,
+            memoryview(array("i", map(place.__getitem__, counts))),
+            memoryview(array("q", counts.values())),
+        )
+        for file, counts in found
+    ]

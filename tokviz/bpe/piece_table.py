@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe import counting_kernels
-from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.counting_kernels import (
     BATCH,
     DONE,
@@ -54,6 +54,7 @@ class PieceTable:
             pieces=zeros(2 * BATCH, "q"),
             keys=zeros(BATCH, "q"),
         )
+        self._before, self._pieces, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
         self._note_sizes()
 
     @classmethod
@@ -111,13 +112,26 @@ class PieceTable:
                 return reached[POSITION]
 
     def add(self, other: PieceTable, first: int, last: int) -> None:
-        """Add the pieces `first` to `last` of another table."""
+        """Add the pieces `first` to `last` of another table; their counts become their places."""
         while first < last:
             first = counting_kernels.add_pieces(other.table, first, last, self.table)
             if first < last:
                 self._make_room()
 
-    def counted(self, n_documents: int, complete: bool) -> PieceCounts:
+    def take_new(self, file: int) -> FileCounts:
+        """Give the pieces that were counted since this was asked last; they are from a file."""
+        n, room = len(self), self.table.numbers[MOST_PIECES]
+        if len(self._before) < n:
+            self._before = longer(self._before, room)
+            self._pieces, self._times = zeros(room, "i"), zeros(room, "q")
+        found = self._pieces, self._times
+        n_found = counting_kernels.take_new(self.counts, n, self._before, *found)
+        pieces, times = (array(part.format, part[:n_found].tobytes()) for part in found)
+        return FileCounts(file, memoryview(pieces), memoryview(times))
+
+    def counted(
+        self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
+    ) -> PieceCounts:
         """Give the pieces, with sums over all their occurrences."""
         sums = array("q", [0, 0])
         lengths = zeros(len(self), "q")
@@ -131,6 +145,7 @@ class PieceTable:
             n_invalid=sums[1],
             n_documents=n_documents,
             complete=complete,
+            by_file=by_file,
         )
 
     def _make_room(self) -> None:

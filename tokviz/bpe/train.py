@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import PythonTrainer, is_small
 from tokviz.bpe.progress import N_NEWEST, Clock, NewMerge, Phase, TrainProgress
@@ -191,16 +192,21 @@ class _Training:
         )
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
+        history = engine.history()
+        is_known = bool(pieces.by_file) or not self._corpus.apart  # workers do not tell
+        blame = blame_of(engine, pieces, self._corpus.files, history) if is_known else None
+        pieces.by_file = ()
         self._end_phase()
         return make_run(
             self._settings,
             pieces,
-            engine.history(),
+            history,
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
             left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+            blame=blame,
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:

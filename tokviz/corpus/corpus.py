@@ -6,12 +6,13 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from heapq import nlargest
+from itertools import chain, groupby, islice
 from typing import TypeAlias, TypeVar
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
 from tokviz.corpus.storage import is_url, look_up, urls_of
-from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
+from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import input_error, looks_binary
 
@@ -24,6 +25,9 @@ Source: TypeAlias = Path | Iterable[Path]
 STANDARD_INPUT = "-"
 
 DELIMITER = "<|endoftext|>"
+
+MOST_APART = 31
+"""So many files are told apart when pieces are counted, the largest ones; the others together."""
 
 _HEAD_BYTES = 8192
 
@@ -39,6 +43,7 @@ class Corpus:
         sizes: The bytes of each on the disk; None where that cannot be known.
         delimiter: What stands between documents; empty for nothing.
         field: The field or column that holds the text.
+        apart: The files that are told apart, by their places; none if there is only one file.
         n_bytes_total: The size of all files on the disk; None if it cannot be known.
         n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
     """
@@ -86,6 +91,10 @@ class Corpus:
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
+        places = range(len(found) if len(found) > 1 else 0)
+        # Of what has no size nobody knows how much will come.
+        weights = [float("inf") if size is None else size for size in self.sizes]
+        self.apart = frozenset(nlargest(MOST_APART, places, weights.__getitem__))
         known = [size for size in self.sizes if size is not None]
         self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
         self.n_bytes_read = 0
@@ -112,7 +121,7 @@ class Corpus:
         specials = [encode(token) for token in special_tokens]
         if b"" in specials:
             raise SpecialTokenError("a special token is empty")
-        blocks = text_blocks(self._chunks(), specials, encode(self.delimiter))
+        blocks = self._blocks(specials, encode(self.delimiter))
         return capped(blocks, self._max_chars, self._max_doc_chars)
 
     def texts(self) -> Iterator[bytes]:
@@ -132,6 +141,19 @@ class Corpus:
             self.unreadable.append((error.path, error.reason))
             return []
 
+    def _blocks(self, specials: list[bytes], delimiter: bytes) -> Iterator[TextBlock]:
+        """Read texts, then files: no block has texts of a file that is told apart and of another.
+
+        A document ends where a file does, so the texts are the same as if all were one.
+        """
+        yield from text_blocks(self._chunks_of_texts(), specials, delimiter)
+        places = range(len(self.files))
+        for file, group in groupby(places, lambda place: place if place in self.apart else REST):
+            chunks = chain.from_iterable(map(self._chunks_of_file, group))
+            for block in text_blocks(chunks, specials, delimiter):
+                block.file = file
+                yield block
+
     def _files_of(self, path: Path) -> list[str]:
         name = os.fspath(path)
         if name == STANDARD_INPUT:
@@ -147,22 +169,23 @@ class Corpus:
             return matches
         return [name]
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def _chunks_of_texts(self) -> Iterator[Chunk]:
         for data in self.texts():
             self.n_bytes_read += len(data)
             yield data, True
-        for file, size in zip(self.files, self.sizes, strict=True):
-            before = self.n_bytes_read
-            if file == STANDARD_INPUT:
-                yield from self._standard_input()
-                continue
 
-            def advance(position: int, before: int = before) -> None:
-                self.n_bytes_read = before + position
+    def _chunks_of_file(self, place: int) -> Iterator[Chunk]:
+        file, size, before = self.files[place], self.sizes[place], self.n_bytes_read
+        if file == STANDARD_INPUT:
+            yield from self._standard_input()
+            return
 
-            yield from read_documents(file, self.field, advance)
-            if size is not None:
-                self.n_bytes_read = before + size
+        def advance(position: int) -> None:
+            self.n_bytes_read = before + position
+
+        yield from read_documents(file, self.field, advance)
+        if size is not None:
+            self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
         for data, ends_document in read_stream(sys.stdin.buffer):

@@ -54,7 +54,7 @@ def hold_out(block: TextBlock, wanted: int) -> tuple[TextBlock, list[bytes]]:
     """
     if not block.starts:
         return block, []
-    rest = TextBlock(block.data, is_open=block.is_open)
+    rest = TextBlock(block.data, is_open=block.is_open, file=block.file)
     taken: list[bytes] = []
     middle = (block.starts[0] + block.ends[-1]) // 2
     spans = list(zip(block.starts, block.ends, strict=True))

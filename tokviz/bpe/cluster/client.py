@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -136,6 +137,18 @@ def at_cluster(workers: int | None, client: Client | str | None) -> Iterator[Cli
         yield client
 
 
+@contextmanager
+def _own_folder() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="tokviz-")
+    try:
+        yield folder
+    finally:
+        # Nobody who is still at work makes a file where there is no such folder any more.
+        ended = f"{folder}.ended"
+        os.rename(folder, ended)
+        shutil.rmtree(ended)
+
+
 class ClusterCount:
     """Counts the different pieces of a corpus by workers, as `bpe.counting.count_pieces` does."""
 
@@ -190,11 +203,8 @@ class ClusterCount:
         rules = Rules(pattern, specials, delimiter, corpus.field, self._skip_unreadable)
         self._on_progress = on_progress or self._on_progress
         self._should_stop = should_stop or self._should_stop
-        folder = self._given_folder
         with (
-            tempfile.TemporaryDirectory(prefix="tokviz-")
-            if folder is None
-            else nullcontext(folder) as path
+            _own_folder() if self._given_folder is None else nullcontext(self._given_folder) as path
         ):
             self._folder = Path(path)
             return self._count(corpus, rules)

@@ -6,11 +6,10 @@ A task that was done before is not done again: what it made lies in the folder t
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tokviz.bpe.cluster.join_kernels import places_of_new
 from tokviz.bpe.cluster.parts import Part, PartReader, Rules
 from tokviz.bpe.cluster.tables import (
     Pieces,
@@ -23,7 +22,6 @@ from tokviz.bpe.cluster.tables import (
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import PieceCounts, PlainCounter
 from tokviz.bpe.piece_table import PieceTable
-from tokviz.compiled.memory import zeros
 from tokviz.corpus.text_blocks import TextBlock, text_blocks
 from tokviz.pretokenize.scan import scanner_of
 
@@ -153,13 +151,12 @@ def join_bucket(number: int, parts: list[int], folder: str) -> int:
     places = [np.empty(0, np.int64)]
     for part in parts:
         pieces = read_bucket(part_file(folder, part), number)
-        other = PieceTable.of(pieces.data, pieces.offsets(), pieces.counts)
         before = len(table)
+        other = PieceTable.of(pieces.data, pieces.offsets(), pieces.counts)
         table.add(other, 0, len(other))
-        new = zeros(len(table) - before, "q")
-        first: Any = pieces.places + part * PLACES_OF_A_PART
-        places_of_new(other.table, first, table.table, before, len(table), new)
-        places.append(np.asarray(new))
+        # The counts of what was added have become its places in the table.
+        is_new = pieces.counts >= before
+        places.append(pieces.places[is_new] + part * PLACES_OF_A_PART)
     result = Pieces(
         np.asarray(table.data),
         np.diff(np.asarray(table.offsets)),
