@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING
 from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import PythonTrainer, is_small
-from tokviz.bpe.progress import N_NEWEST, Clock, NewMerge, Phase, TrainProgress
+from tokviz.bpe.progress import (
+    N_NEWEST,
+    Clock,
+    NewMerge,
+    Phase,
+    TrainProgress,
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
+)
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
 from tokviz.errors import CorpusError
 from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -171,6 +181,8 @@ class _Training:
         self._on_progress = on_progress
         self._should_stop = should_stop or (lambda: False)
         self._clock = Clock()
+        self._pace = 1.0
+        self._n_cells = 0
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
@@ -190,6 +202,7 @@ class _Training:
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
+        self._n_cells = len(pieces.memory["data"])
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
         history = engine.history()
@@ -226,7 +239,7 @@ class _Training:
                 return True
             done = engine.advance(SECONDS_BETWEEN_REPORTS)
             self._take_merges(engine)
-            self._report(1.0 if done else engine.n_merges / self._settings.n_merges)
+            self._report_merging(done)
         return False
 
     def _take_merges(self, engine: Engine) -> None:
@@ -262,7 +275,28 @@ class _Training:
             n_bytes=progress.n_bytes_read,
             n_pieces=progress.n_unique,
         )
-        self._report(min(1.0, progress.n_bytes_read / total) if total else 0.0)
+        if not total:
+            return self._report(0.0)
+        fraction = min(1.0, progress.n_bytes_read / total)
+        pattern, n_merges = self._settings.split_pattern, self._settings.n_merges
+        is_regex = scanner_of(pattern) is None
+        whole = reading_seconds(total, is_regex=is_regex)
+        pace = self._clock.pace(fraction * whole, whole)
+        if not is_regex:  # a slow one makes merging no slower
+            self._pace = pace
+        n_cells = expected_cells(total, is_split=pattern.name != "none")
+        merging = self._pace * merging_seconds(n_cells, min(n_merges, n_cells))
+        self._report(fraction, pace * (1 - fraction) * whole + merging)
+
+    def _report_merging(self, done: bool) -> None:
+        n, n_wanted = self._now.n_merges, self._settings.n_merges
+        if done:
+            return self._report(1.0, 0.0)
+        whole = merging_seconds(self._n_cells, min(n_wanted, self._n_cells))
+        so_far = merging_seconds(self._n_cells, n) if n else 0.0
+        # How far the layout is, which comes first, nobody knows.
+        pace = self._clock.pace(so_far, whole, self._pace) if n else self._pace
+        self._report(n / n_wanted, pace * max(0.0, whole - so_far))
 
     def _end_phase(self) -> None:
         self._seconds[self._now.phase] += self._clock.start_phase()
@@ -272,11 +306,11 @@ class _Training:
         self._now = self._now._replace(phase=phase)
         self._report(0.0)
 
-    def _report(self, fraction: float) -> None:
+    def _report(self, fraction: float, left: float | None = None) -> None:
         if self._on_progress is not None:
             self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
-                eta_seconds=self._clock.eta(fraction),
+                eta_seconds=left,
             )
             self._on_progress(self._now)

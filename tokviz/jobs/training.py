@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.progress import saving_seconds
 from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
 """The well-known tokenizers that a new one is compared with."""
+
+_COMPARING_SECONDS = 0.5
 
 NEW = "new"
 """The new tokenizer's name in a comparison."""
@@ -163,6 +166,10 @@ class Training:
             # The merge loop keeps one processor busy; another may load what saves.
             Thread(target=_load_writer, daemon=True).start()
         self._last = TrainReport(*progress)
+        if progress.eta_seconds is not None:
+            rest = saving_seconds(progress.n_merges_wanted)
+            rest += _COMPARING_SECONDS if self._request.compare else 0.0
+            self._last = self._last._replace(eta_seconds=progress.eta_seconds + rest)
         self._on_report(self.report())
 
     @contextmanager

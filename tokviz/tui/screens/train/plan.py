@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections.abc import Callable
@@ -14,6 +13,12 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from tokviz.bpe.progress import (
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
+    saving_seconds,
+)
 from tokviz.corpus.entries import CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
@@ -36,13 +41,7 @@ _MOST_REGEX_CHARS = 1_000
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
-# Measured on two slow cores; a plan says "about".
-_START_SECONDS = 1.5
-_READING_BYTES_PER_SECOND = 40e6
-_REGEX_BYTES_PER_SECOND = 8e6
-_MERGING_SECONDS = 1.3
-_MERGING_BYTES = 100e6
-_MERGING_TOKENS = 32_000
+_START_SECONDS = 0.8  # a child begins, and compares at the end
 _COMPRESSED_RATIO = 3.5
 
 
@@ -184,7 +183,7 @@ def make_plan(
         is_compressed=is_compressed,
         n_merges=n_merges,
         n_merges_wanted=wanted,
-        seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
+        seconds=expected_seconds(text_bytes, n_merges, values.pattern),
         folder=folder,
         problems=problems,
         notes=() if problems else tuple(_notes(values, verdict)),
@@ -192,12 +191,11 @@ def make_plan(
     )
 
 
-def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool) -> float:
+def expected_seconds(n_bytes: float, n_merges: int, pattern: str) -> float:
     """Guess how long a training takes, from what was measured."""
-    speed = _REGEX_BYTES_PER_SECOND if is_custom else _READING_BYTES_PER_SECOND
-    merging = math.pow(n_bytes / _MERGING_BYTES, 0.7)
-    merging *= math.pow(max(n_merges, 1) / _MERGING_TOKENS, 0.4)
-    return _START_SECONDS + n_bytes / speed + _MERGING_SECONDS * merging
+    reading = reading_seconds(n_bytes, is_regex=pattern == CUSTOM)
+    merging = merging_seconds(expected_cells(n_bytes, is_split=pattern != "none"), n_merges)
+    return _START_SECONDS + reading + merging + saving_seconds(n_merges)
 
 
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:
