@@ -496,6 +496,10 @@ async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
         await pilot.press("ctrl+e", "ctrl+o", "escape", "escape", "x", "ctrl+e")
         await settle(pilot)
         assert screen.state.text == "xabab"
+        for _ in range(3):
+            screen.your_text.edit_text()
+        await pilot.press("y")
+        assert screen.own.end_edit() == "yxabab", "a new editor waits for no old one to go"
 
 
 async def test_special_tokens_of_a_text_stay_whole() -> None:
