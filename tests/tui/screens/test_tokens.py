@@ -102,7 +102,8 @@ async def test_what_changed_is_drawn_as_textual_draws_it(monkeypatch: pytest.Mon
         # The suite leaves out what only a terminal needs.
         monkeypatch.setattr(TokvizApp, "is_headless", False)
         monkeypatch.setattr(app, "_display", lambda screen, update: None)
-        for key in "x enter 世 ctrl+end up pagedown ctrl+a f2 left f2 b shift+f8 c f1 down escape".split():
+        keys = "x enter 世 ctrl+end up pagedown ctrl+a f2 left f2 b shift+f8 c f1 down escape"
+        for key in keys.split():
             await pilot.press(key)
             await settle(pilot)
         await pilot.hover("#text", (5, 3))
