@@ -116,7 +116,7 @@ async def test_panels_follow_the_cursor_in_the_same_frame() -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         screen = screen_of(app)
-        for column in (6, 14):
+        for column in (6, 13):
             screen.editor.move_cursor((0, column))
             assert screen.side.pin == screen.editor.token_at_cursor()
             assert column == screen.live.token(screen.side.pin or 0).start + 1
