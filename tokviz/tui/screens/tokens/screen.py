@@ -137,7 +137,8 @@ class TokensScreen(TokvizScreen):
             with right:
                 yield panels
                 yield detail
-        yield self.strip
+        if settings.strip:
+            yield self.strip  # who wants none has nothing to style
         yield self.status
         yield self.keys
 
