@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
+from time import monotonic
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -57,6 +59,12 @@ SETTINGS_SECONDS = 0.3
 
 IMPORT_SECONDS = 1.0
 """How long the first screen has the computer for itself."""
+
+PAUSE_SECONDS = 1.0
+"""Behind a key or a click nobody waits for so long."""
+
+SOME_GARBAGE = 5
+"""Looks at what is new after which one at everything is worth while."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -126,6 +134,7 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
+        self._touched = 0.0
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -196,6 +205,7 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
+            self._touched = monotonic()
         answering: list[MessagePump] = []
         if isinstance(event, events.Key) and not event.is_forwarded:
             answering = self._answerers(event)
@@ -330,6 +340,13 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
+        self.set_interval(PAUSE_SECONDS, self._collect)
+
+    def _collect(self) -> None:
+        """Look for garbage everywhere in a pause, before that has to be done at a key."""
+        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
+        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+            gc.collect()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""

@@ -12,6 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from tokviz.errors import TokvizError
@@ -35,6 +36,9 @@ from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
+
+TICK_SECONDS = 1 / 240
+"""A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
 
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
@@ -67,6 +71,7 @@ class TokvizScreen(Screen[None]):
         """Take what the app is about."""
         super().__init__()
         self._compositor = SteadyCompositor()
+        self._frames: Timer | None = None
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -80,6 +85,13 @@ class TokvizScreen(Screen[None]):
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
+
+    @property
+    def _update_timer(self) -> Timer:
+        """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
+        if self._frames is None:
+            self._frames = self.set_interval(TICK_SECONDS, self._on_timer_update, pause=True)
+        return self._frames
 
     # -- controllers
 
