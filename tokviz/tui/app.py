@@ -20,6 +20,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
+from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -207,9 +208,9 @@ class TokvizApp(App[None]):
             self._toasts.notice(event, self.screen)
             self._touched = monotonic()
         answering: list[MessagePump] = []
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)
-            self._asked = event.key, self.screen
+            self._asked = getattr(event, "key", ""), self.screen
         try:
             await super().on_event(event)
         except Exception as error:
@@ -228,16 +229,19 @@ class TokvizApp(App[None]):
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
 
-    def _answerers(self, key: events.Key) -> list[MessagePump]:
-        """List what may have something to do for a key, in the order in which it hears of it.
+    def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
+        """List what may have something to do for a key or click, in the order of hearing of it.
 
         A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
         """
-        focused = self.focused or self.screen
-        if focused.check_consume_key(key.key, key.character):
+        asked = self.focused or self.screen
+        if isinstance(event, events.MouseUp):
+            with suppress(NoWidget):
+                asked, _ = self.screen.get_widget_at(event.x, event.y)
+        elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
-        return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
+        return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
