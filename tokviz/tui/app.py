@@ -73,6 +73,7 @@ _ANSWERS = ("enter", "escape")
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
+    Gesture("Click a word such as rank", "Says what it means: see the glossary."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
@@ -503,6 +504,22 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
+
+    @action("Glossary", f"{LEADER} g", section="App",
+            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+    def action_glossary(self) -> None:
+        """What the words on the screen mean. A click on one, where it stands alone, does it too."""
+        screen, shown = self.screen, ""
+        if isinstance(screen, TokvizScreen):
+            near = screen.read((self.focused or screen).region)
+            shown = near + screen.read(screen.region)
+        self.action_define("", shown)
+
+    def action_define(self, word: str, shown: str = "") -> None:
+        """Say what a word means."""
+        from tokviz.tui.dialogs.glossary import GlossaryDialog
+
+        self.push_screen(GlossaryDialog(word, shown))
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:
