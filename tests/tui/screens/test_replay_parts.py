@@ -90,6 +90,14 @@ def test_a_fast_player_leaves_out_the_frames_that_nobody_could_see() -> None:
     assert player.advance(Position(32), 1 / 128, 1000) == Position(33)
 
 
+def test_what_is_read_holds_a_player_for_as_long() -> None:
+    player = Player()
+    player.start()
+    player.hold(3.0)
+    assert player.advance(START, 2.9, 9) == START
+    assert player.advance(START, 0.2, 9) == Position(1, False)
+
+
 def test_speeds_stop_at_the_ends() -> None:
     player = Player(speed=SPEEDS[0])
     assert not player.faster(-1) and player.faster(1) and player.speed == SPEEDS[1]

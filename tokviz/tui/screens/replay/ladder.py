@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tokviz.replay.request import LADDER_BYTES
 from tokviz.tui.screens.replay.corpus_rows import TokenBytes, chips, label_for
 from tokviz.tui.screens.replay.frames import TINY_PIECES, Pair, ShownPiece, merged, pair_of
 from tokviz.tui.screens.replay.position import Position
@@ -16,15 +17,13 @@ from tokviz.tui.widgets.flow import Role, Row, Span, ToMerge, Word, flow
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
 
-MOST_BYTES = 1_000
-"""A corpus up to this size is drawn anew for every merge, one below the other."""
 _GAP = 3
 _MOST_TOKEN = 12
 
 
 def draw(replay: Replay) -> Ladder | None:
     """Work out a tiny corpus after every merge; None for one that is not tiny."""
-    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > MOST_BYTES:
+    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > LADDER_BYTES:
         return None
     # A space or a line end by itself only separates words: nothing is ever merged in it.
     pieces = [

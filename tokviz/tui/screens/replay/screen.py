@@ -73,7 +73,7 @@ class ReplayScreen(TokvizScreen):
         palette = palette_of(self.app)
         self.state = state = ReplayState()
         self.lesson = RowsView(palette, id="lesson")
-        self.lesson.border_subtitle = " → on · ← back · F6 other lessons "
+        self.lesson.border_subtitle = " Space plays, pauses · → on · ← back · F6 other lessons "
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -195,6 +195,8 @@ class ReplayScreen(TokvizScreen):
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
+        if request is not None and request.play:
+            self.transport.begin()
         if request is not None and request.other is not None:
             self.comparing.compare_with(source_named(request.other))
 
