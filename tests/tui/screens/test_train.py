@@ -896,11 +896,13 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path
         replay = app.screen
         assert replay.state.player.playing and replay.state.position.number <= 1
         seen = set()
+
+        def is_grown() -> bool:
+            seen.add(replay.state.position.number)
+            return replay.state.position == Position(6)
+
         await pilot.press(*["plus"] * 2)
-        await until(
-            pilot,
-            lambda: seen.add(replay.state.position.number) or replay.state.position == Position(6),
-        )
+        await until(pilot, is_grown)
         assert seen == {0, 1, 2, 3, 4, 5, 6}, "each is seen"
         await settle(pilot)
         assert len(replay.corpus.tokens.rows) == 7

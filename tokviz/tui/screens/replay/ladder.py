@@ -67,8 +67,8 @@ class Ladder:
         self._ends: list[int] = [0]
         """How many rows there are before each rung that is done."""
 
-    def rows(self, position: Position, width: int) -> list[Row]:
-        """Draw the rungs up to a frame; the last one lights up what is merged."""
+    def rows(self, position: Position, width: int, lit: bytes = b"") -> list[Row]:
+        """Draw the rungs up to a frame; the last one lights up what is merged, or one piece."""
         if width != self._made_for:
             self._made_for, self._done, self._ends = width, [], [0]
             self._widths = [_width(words) for words in self._pieces(0, None)]
@@ -76,9 +76,9 @@ class Ladder:
         for number in range(len(self._ends) - 1, last):
             self._done += self._rung(number, None, width)
             self._ends.append(len(self._done))
-        return self._done[: self._ends[last]] + self._rung(last, position, width)
+        return self._done[: self._ends[last]] + self._rung(last, position, width, lit)
 
-    def _rung(self, number: int, here: Position | None, width: int) -> list[Row]:
+    def _rung(self, number: int, here: Position | None, width: int, lit: bytes = b"") -> list[Row]:
         """Draw the corpus after so many merges; `here` is the frame at hand if it is that one."""
         digits = len(str(len(self.pairs)))
         made = label_for(self._token(self.pairs[number - 1][2])) if number else ""
@@ -87,7 +87,7 @@ class Ladder:
         role: Role = "heading" if here else "label"
         room = width - cell_len(label) - _GAP
         set_words: list[Word] = []
-        for wide, words in zip(self._widths, self._pieces(number, here), strict=True):
+        for wide, words in zip(self._widths, self._pieces(number, here, lit), strict=True):
             if wide > room:
                 set_words += words
                 continue
@@ -95,7 +95,7 @@ class Ladder:
             set_words.append((*spans, Span(" " * (wide - _width(words) + _GAP - 2))))
         return flow(set_words, width, (Span(label, role, ToMerge(number) if number else None),))
 
-    def _pieces(self, number: int, here: Position | None) -> Iterator[list[Word]]:
+    def _pieces(self, number: int, here: Position | None, lit: bytes = b"") -> Iterator[list[Word]]:
         """Draw each piece after so many merges: its count and its tokens.
 
         The pieces before a merge are those after the one before, with its pair to light up.
@@ -106,8 +106,9 @@ class Ladder:
             before, after = self.states[here.number - 1 : here.number + 1]
             pair = self.pairs[here.number - 1]
         for count, were, are in zip(self.counts, before, after, strict=True):
-            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token)
-            yield [(Span(f"{count:,}×", "dim"),), *tokens] if count > 1 else tokens
+            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token, lit)
+            role: Role = "heading" if lit and tokens[0][0].role != "dim" else "dim"
+            yield [(Span(f"{count:,}×", role),), *tokens] if count > 1 else tokens
 
 
 def _width(words: Sequence[Word]) -> int:

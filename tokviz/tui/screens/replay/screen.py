@@ -20,6 +20,7 @@ from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows,
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
+from tokviz.tui.screens.replay.lighting import Lighting
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
@@ -53,11 +54,13 @@ class ReplayScreen(TokvizScreen):
         Views,
         Lessons,
         Scaling,
+        Lighting,
     )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),
         RIGHT_CLICK,
+        Gesture("Click a word of the count", "Lights it up in the corpus; once more: no longer."),
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
@@ -126,6 +129,7 @@ class ReplayScreen(TokvizScreen):
         )
         MergeSearch(self, state, self.merges, self.views, self.transport)
         self.scaling = Scaling(self, self._draw_on)
+        Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
 
@@ -227,6 +231,10 @@ class ReplayScreen(TokvizScreen):
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
+
+    def _show_light(self) -> None:
+        self.card.show(partial(merge_rows, self.state))
+        self.corpus.show_frame()
 
     def _draw_on(self, is_log: bool) -> None:
         self.curves.set_scale(is_log)
