@@ -48,6 +48,8 @@ class Settings(NamedTuple):
     """Whether loops are compiled, once on a computer, while nobody touches the app."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
+    tour: bool = True
+    """Whether the first steps are shown at a start without a file; not once they have ended."""
     strip: bool = False
     """Whether the counts of the compared tokenizers stand below the text."""
 

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -52,6 +52,9 @@ from tokviz.tui.tasks import Task, in_thread, stop_work
 from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
+
+if TYPE_CHECKING:
+    from tokviz.tui.tour import Tour
 
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
@@ -129,6 +132,7 @@ class TokvizApp(App[None]):
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
         self._compiling = Compiling(self)
+        self._tour: Tour | None = None
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -338,6 +342,9 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
+        session = self.session
+        if session.remember and session.settings.tour and session.is_sample:
+            self.set_timer(IMPORT_SECONDS, self._begin_tour)
         if self.session.remember and self.session.settings.compile_when_idle:
             self._compiling.wait_for_rest()
 
@@ -520,6 +527,37 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.glossary import GlossaryDialog
 
         self.push_screen(GlossaryDialog(word, shown))
+
+    @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
+    def action_first_steps(self) -> None:
+        """A line above each screen says what to try next; the same key skips a step or ends it."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        if self._tour is None or self._tour.is_over:
+            self._begin_tour()
+            return
+        options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
+
+        async def chosen(answer: str | None) -> None:
+            if answer is not None:
+                await self.run_action(f"app.{answer}")
+
+        self.push_screen(PickDialog("First steps", options), chosen)
+
+    def _begin_tour(self) -> None:
+        from tokviz.tui.tour import Tour
+
+        self._tour = Tour(self, self.session)
+
+    def action_skip_step(self) -> None:
+        """Go on to the next of the first steps."""
+        if self._tour is not None:
+            self._tour.skip()
+
+    def action_end_tour(self) -> None:
+        """Show no first steps any more."""
+        if self._tour is not None:
+            self._tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:

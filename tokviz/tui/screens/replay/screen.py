@@ -218,6 +218,7 @@ class ReplayScreen(TokvizScreen):
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
+        self.own.show_merge()
         self.framing.show()
 
     def _show_frame(self, frame: Frame) -> None:
