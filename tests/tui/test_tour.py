@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,10 @@ def line(app: TokvizApp) -> str:
     return " ".join(span.text for view in views for row in view.rows for span in row)
 
 
+def says(app: TokvizApp, words: str) -> bool:
+    return words in line(app)
+
+
 async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> None:
     app = newcomer()
     keys = [
@@ -48,8 +53,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
     ]
     async with app.run_test(size=(80, 24)) as pilot:
         for number, pressed in enumerate(keys, 1):
-            head = f"First steps {number}/8"
-            await until(pilot, lambda head=head: head in line(app))
+            await until(pilot, partial(says, app, f"First steps {number}/8"))
             strip, title = app.screen_stack[0].query_one("#tour"), app.screen_stack[0].title_bar
             assert strip.region.y == title.region.bottom, "it covers nothing"
             assert len(strip.rows) == strip.size.height <= 3
@@ -74,9 +78,8 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
             await pilot.press("ctrl+l", "f")
             await until(pilot, lambda: isinstance(again.screen, PickDialog))
             await pilot.press(*choice, "enter")
-            await until(
-                pilot, lambda left=left: left in line(again) and bool(left) == bool(line(again))
-            )
+            await until(pilot, partial(says, again, left))
+        await until(pilot, lambda: not line(again))
 
 
 async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:
@@ -87,6 +90,5 @@ async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Pat
     ):
         app = TokvizApp(session)
         async with app.run_test() as pilot:
-            await until(pilot, lambda app=app: app.screen.has_begun)
             await settle(pilot)
             assert not line(app)
