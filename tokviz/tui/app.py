@@ -12,7 +12,7 @@ from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
 from time import monotonic
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -55,6 +55,9 @@ from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
+if TYPE_CHECKING:
+    from tokviz.tui.tour import Tour
+
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
 
@@ -81,6 +84,7 @@ _ANSWERS = ("enter", "escape")
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
+    Gesture("Click a word such as rank", "Says what it means: see the glossary."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
@@ -136,6 +140,7 @@ class TokvizApp(App[None]):
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
         self._touched = 0.0
+        self._tour: Tour | None = None
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -345,6 +350,9 @@ class TokvizApp(App[None]):
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
         self.set_interval(PAUSE_SECONDS, self._collect)
+        session = self.session
+        if session.remember and session.settings.tour and session.is_sample:
+            self.set_timer(IMPORT_SECONDS, self._begin_tour)
 
     def _collect(self) -> None:
         """Look for garbage everywhere in a pause, before that has to be done at a key."""
@@ -515,6 +523,53 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
+
+    @action("Glossary", f"{LEADER} g", section="App",
+            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+    def action_glossary(self) -> None:
+        """What the words on the screen mean. A click on one, where it stands alone, does it too."""
+        screen, shown = self.screen, ""
+        if isinstance(screen, TokvizScreen):
+            near = screen.read((self.focused or screen).region)
+            shown = near + screen.read(screen.region)
+        self.action_define("", shown)
+
+    def action_define(self, word: str, shown: str = "") -> None:
+        """Say what a word means."""
+        from tokviz.tui.dialogs.glossary import GlossaryDialog
+
+        self.push_screen(GlossaryDialog(word, shown))
+
+    @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
+    def action_first_steps(self) -> None:
+        """A line above each screen says what to try next; the same key skips a step or ends it."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        if self._tour is None or self._tour.is_over:
+            self._begin_tour()
+            return
+        options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
+
+        async def chosen(answer: str | None) -> None:
+            if answer is not None:
+                await self.run_action(f"app.{answer}")
+
+        self.push_screen(PickDialog("First steps", options), chosen)
+
+    def _begin_tour(self) -> None:
+        from tokviz.tui.tour import Tour
+
+        self._tour = Tour(self, self.session)
+
+    def action_skip_step(self) -> None:
+        """Go on to the next of the first steps."""
+        if self._tour is not None:
+            self._tour.skip()
+
+    def action_end_tour(self) -> None:
+        """Show no first steps any more."""
+        if self._tour is not None:
+            self._tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:

@@ -522,6 +522,21 @@ async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
         assert screen.state.text == "moreab", "the second time it is the user's own text"
 
 
+async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_done(
+    tiny: str,
+) -> None:
+    app = make_app(ReplayRequest(tiny, at=2), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "ctrl+end", "a", "b")
+        live, replay = screen.query_one("#own-editor").live, screen.state.replay
+        assert replay is not None
+        for k in (2, 0):
+            assert list(live.ids()) == replay.text("ababab").at(k).ids.tolist()
+            screen.transport.go_start()
+            await settle(pilot)
+
+
 async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
