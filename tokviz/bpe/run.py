@@ -210,7 +210,7 @@ def make_run(
     stopped_early: str | None,
     sources: tuple[str, ...],
     engine: Literal["python", "compiled"],
-    left_out: tuple[tuple[str, str], ...],
+    left_out: tuple[tuple[str, str], ...] = (),
     blame: Blame | None = None,
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
