@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_tokens_of_a_figure_tile_the_text_and_no_neighbours_look_alike(text:
     assert b"".join(chip.data for chip in shown.chips) == bytetext.to_bytes(text)
     assert [chip.id for chip in shown.chips] == tokviz.load("cl100k_base").encode_byte_text(text)
     hues = [chip.hue for chip in shown.chips]
-    assert all(one != other for one, other in zip(hues, hues[1:], strict=False))
+    assert all(one != other for one, other in pairwise(hues))
     rows = [label for row in shown.rows() for _, label in row]
     assert "".join(rows) == "".join(chip.label for chip in shown.chips)
 
