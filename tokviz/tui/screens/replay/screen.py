@@ -212,26 +212,32 @@ class ReplayScreen(TokvizScreen):
             self.opening.complain(opened.source, reason)
 
     def _moved(self) -> None:
-        """Show another merge: at once what is known at once, the rest when it is worked out."""
+        """Show another merge once it is worked out; before the first one what is known at once.
+
+        So all of the screen is drawn once for each, while somebody scrubs.
+        """
+        if self.state.frame is None:
+            self._show_merge()
+        self.own.show_merge()
+        self.framing.show()
+
+    def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
-        self.own.show_merge()
-        self.framing.show()
 
     def _show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
-        self.card.show(partial(merge_rows, self.state))
+        self._show_merge()
         self.corpus.show_frame()
         self.own.show_frame()
         if is_new:
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
-        self.curves.show_merge()
 
     def _show_light(self) -> None:
         self.card.show(partial(merge_rows, self.state))
