@@ -37,6 +37,12 @@ from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
 
+_LESSON_KEYS = (
+    " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
+    "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
+)
+_LESSON_ROWS = 5
+
 
 class ReplayScreen(TokvizScreen):
     """Go through a training, or through any vocabulary, merge by merge."""
@@ -76,7 +82,7 @@ class ReplayScreen(TokvizScreen):
         palette = palette_of(self.app)
         self.state = state = ReplayState()
         self.lesson = RowsView(palette, id="lesson")
-        self.lesson.border_subtitle = " Space plays, pauses · → on · ← back · F6 other lessons "
+        self.lesson.border_subtitle = _LESSON_KEYS
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -224,6 +230,9 @@ class ReplayScreen(TokvizScreen):
     def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
+        is_high = self.size.height >= self.LOW_LINES
+        more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
+        self.lesson.styles.height = more + 2 if more > 3 else None
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
