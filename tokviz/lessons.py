@@ -99,7 +99,7 @@ def lessons() -> dict[str, Lesson]:
 
 
 class Step(NamedTuple):
-    """One of the first steps: what to do, what tells that it was done, on which screen it can be."""
+    """One of the first steps: what to do, what tells that it was done, and on which screen."""
 
     say: str
     until: str
