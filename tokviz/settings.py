@@ -44,8 +44,6 @@ class Settings(NamedTuple):
     """Whether curves over the merges are drawn on a logarithmic scale."""
     second_tokenizer: str = ""
     """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
-    compile_when_idle: bool = True
-    """Whether loops are compiled, once on a computer, while nobody touches the app."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
     tour: bool = True

@@ -235,7 +235,7 @@ class Tokenizer:
     ) -> None:
         self.tables = tables
         whole = tables.by_ranks or self.ignore_merges
-        self._encoder = Encoder(tables, pattern, whole=whole)
+        self._encoder = Encoder(tables, whole=whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials

@@ -13,14 +13,12 @@ from tokviz.session import Opened, Session, sample_text
 from tokviz.settings import load_settings
 from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     monkeypatch.setattr(app_module, "IMPORT_SECONDS", 0.01)
     yield
 

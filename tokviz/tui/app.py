@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -18,6 +20,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
+from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -38,11 +41,10 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.messages import Begun, CompilingWanted, Question
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
@@ -61,6 +63,12 @@ SETTINGS_SECONDS = 0.3
 
 IMPORT_SECONDS = 1.0
 """How long the first screen has the computer for itself."""
+
+PAUSE_SECONDS = 1.0
+"""Behind a key or a click nobody waits for so long."""
+
+SOME_GARBAGE = 5
+"""Looks at what is new after which one at everything is worth while."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -131,7 +139,7 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
-        self._compiling = Compiling(self)
+        self._touched = 0.0
         self._tour: Tour | None = None
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
@@ -180,10 +188,6 @@ class TokvizApp(App[None]):
             await self._take(event)
             self.post_message(message)
 
-    def on_compiling_wanted(self, message: CompilingWanted) -> None:
-        """Compile in the background, and say so."""
-        self._compiling.begin(self.notify)
-
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -207,11 +211,11 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
-            self._compiling.note_input()
+            self._touched = monotonic()
         answering: list[MessagePump] = []
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)
-            self._asked = event.key, self.screen
+            self._asked = getattr(event, "key", ""), self.screen
         try:
             await super().on_event(event)
         except Exception as error:
@@ -230,16 +234,19 @@ class TokvizApp(App[None]):
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
 
-    def _answerers(self, key: events.Key) -> list[MessagePump]:
-        """List what may have something to do for a key, in the order in which it hears of it.
+    def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
+        """List what may have something to do for a key or click, in the order of hearing of it.
 
         A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
         """
-        focused = self.focused or self.screen
-        if focused.check_consume_key(key.key, key.character):
+        asked = self.focused or self.screen
+        if isinstance(event, events.MouseUp):
+            with suppress(NoWidget):
+                asked, _ = self.screen.get_widget_at(event.x, event.y)
+        elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
-        return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
+        return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
@@ -342,11 +349,16 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
+        self.set_interval(PAUSE_SECONDS, self._collect)
         session = self.session
         if session.remember and session.settings.tour and session.is_sample:
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
-        if self.session.remember and self.session.settings.compile_when_idle:
-            self._compiling.wait_for_rest()
+
+    def _collect(self) -> None:
+        """Look for garbage everywhere in a pause, before that has to be done at a key."""
+        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
+        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+            gc.collect()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
@@ -601,11 +613,10 @@ class TokvizApp(App[None]):
         )
 
     def on_unmount(self) -> None:
-        """Remember the choices; nobody waits any more for a regex or a compiler."""
+        """Remember the choices; nobody waits any more for a regex."""
         from tokviz.pretokenize import guard  # which a start need not wait for
 
         guard.close()
-        self._compiling.end()
         self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

@@ -12,6 +12,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -37,6 +38,9 @@ from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
+
+TICK_SECONDS = 1 / 240
+"""A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
 
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
@@ -69,6 +73,7 @@ class TokvizScreen(Screen[None]):
         """Take what the app is about."""
         super().__init__()
         self._compositor = SteadyCompositor()
+        self._frames: Timer | None = None
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -82,6 +87,13 @@ class TokvizScreen(Screen[None]):
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
+
+    @property
+    def _update_timer(self) -> Timer:
+        """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
+        if self._frames is None:
+            self._frames = self.set_interval(TICK_SECONDS, self._on_timer_update, pause=True)
+        return self._frames
 
     # -- controllers
 

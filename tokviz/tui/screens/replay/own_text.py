@@ -149,7 +149,6 @@ class OwnText(Vertical):
                 live,
                 palette_of(self.app),
                 show_invisibles=self._show_invisibles,
-                id="own-editor",
             )
             self._editor.make_room = lambda: is_sample and live.revision == 0
             self.add_class("-editing")

@@ -42,6 +42,8 @@ _LESSON_KEYS = (
     "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
 )
 _LESSON_ROWS = 5
+WORKING_SECONDS = 0.3
+"""What takes longer is said to be worked on."""
 
 
 class ReplayScreen(TokvizScreen):
@@ -76,6 +78,7 @@ class ReplayScreen(TokvizScreen):
     """A terminal of fewer lines shows one view at a time in each of its two columns."""
     BROAD_COLUMNS = 160
     """A terminal of this width has the candidates beside the card."""
+    _looks_soon = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -94,27 +97,27 @@ class ReplayScreen(TokvizScreen):
         self.diff = RowsView(palette, id="diff")
         self.curves = Curves(state, id="curves")
         self.scrubber = Scrubber(id="scrubber")
-        texts = Horizontal(self.corpus, self.own, id="texts")
+        self.texts = Horizontal(self.corpus, self.own, id="texts")
         problem, transport = Static(id="problem"), Bar(id="transport")
-        self._make_controllers(texts, problem, transport)
+        self._make_controllers(problem, transport)
         self.fit(self.app.size)
         yield self.title_bar
         yield self.lesson
         with Container(id="work"):
-            yield Container(self.card, self.candidates, self.lineage, texts, id="main")
+            yield Container(self.card, self.candidates, self.lineage, self.texts, id="main")
             yield Container(self.merges, self.diff, self.curves, id="column")
         yield problem
         yield transport
         yield Horizontal(self.scrubber, id="scrub-row")
         yield self.keys
 
-    def _make_controllers(self, texts: Horizontal, problem: Static, bar: Bar) -> None:
+    def _make_controllers(self, problem: Static, bar: Bar) -> None:
         state = self.state
         self.transport = Transport(self, state, bar, self.scrubber, self._moved)
         self.views = Views(
             self,
             {
-                "texts": View(texts, self.own.tokens),
+                "texts": View(self.texts, self.own.tokens),
                 "candidates": View(self.candidates, self.candidates),
                 "merges": View(self.merges, self.merges.merges),
                 "curves": View(self.curves, self.scrubber),
@@ -226,6 +229,11 @@ class ReplayScreen(TokvizScreen):
             self._show_merge()
         self.own.show_merge()
         self.framing.show()
+        if self.state.frame is None:
+            self._show_working()
+        elif not self._looks_soon and not self.state.player.playing:
+            self._looks_soon = True
+            self.set_timer(WORKING_SECONDS, self._show_working)
 
     def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
@@ -237,10 +245,20 @@ class ReplayScreen(TokvizScreen):
         self.merges.show_merge()
         self.curves.show_merge()
 
+    def _show_working(self) -> None:
+        """Say so while what is shown beside a merge is not worked out."""
+        frame, self._looks_soon = self.state.frame, False
+        late = frame is None or frame.number != self.state.position.number
+        if late and frame is not None:
+            self._show_merge()
+        for view in (self.candidates, self.texts):
+            view.border_subtitle = " working… " if late and self.state.opened is not None else ""
+
     def _show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
+        self._show_working()
         self._show_merge()
         self.corpus.show_frame()
         self.own.show_frame()

@@ -8,6 +8,7 @@ from time import monotonic
 
 from textual import on
 from textual.timer import Timer
+from textual.widgets import Input, TextArea
 
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -38,6 +39,12 @@ WORDS_A_SECOND = 4.0
 _LEAST_LEAP = 10
 # Its keys are printable or move a cursor: what has the keyboard comes first.
 _play = partial(action, section="Play", priority=False)
+
+
+def _may_leap(transport: Transport) -> bool:
+    """Tell whether Home and End mean the merges, whatever has the keyboard, but for a text."""
+    screen = transport.screen
+    return not (screen.is_current and isinstance(screen.focused, Input | TextArea))
 
 
 class Transport(Controller):
@@ -196,12 +203,12 @@ class Transport(Controller):
     def _leap(self) -> int:
         return max(_LEAST_LEAP, self._state.n_merges // 100)
 
-    @_play("To the start", "home")
+    @_play("To the start", "home", priority=True, when=_may_leap)
     def go_start(self) -> None:
         """Before the first merge, where every byte is a token."""
         self._go_to_number(0)
 
-    @_play("To the end", "end")
+    @_play("To the end", "end", priority=True, when=_may_leap)
     def go_end(self) -> None:
         """After the last merge, where the vocabulary is whole."""
         self._go_to_number(self._state.n_merges)
@@ -274,9 +281,12 @@ class Transport(Controller):
             return
         number = replay.merge_of_token(token_id)
         if number is None:
-            special = replay.tokenizer.is_special(token_id)
-            what = "a special token" if special else "a single byte"
-            self.say(f"No merge makes this token: it is {what}.")
+            tokenizer = replay.tokenizer
+            if tokenizer.is_special(token_id):
+                what = ": it is a special token"
+            else:
+                what = ": it is a single byte" if len(tokenizer.token_bytes(token_id)) == 1 else ""
+            self.say(f"No merge makes this token{what}.")
         else:
             self.jump_to(number)
 
