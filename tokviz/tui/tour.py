@@ -45,7 +45,10 @@ class Tour:
             self._leave()
             self._view = RowsView(id="tour")
             screen.mount(self._view, after=screen.title_bar)
-        rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps))
+        step = steps[self.at]
+        if step.screen not in ("", self._app.current_mode):
+            step = step._replace(say=f"On the {step.screen.title()} screen: {step.say}")
+        rows = partial(tour_rows, step, self.at + 1, len(steps))
         self._view.styles.height = len(rows(screen.size.width - 2))
         self._view.show(rows)
 
