@@ -32,6 +32,7 @@ from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
+from tokviz.tui.sizes import size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -297,14 +298,15 @@ class ReplayScreen(TokvizScreen):
 
     def fit(self, size: Size) -> None:
         """Choose what there is room for: no column is low while there is only one."""
-        super().fit(size)
-        low, narrow = self.has_class("-low"), self.has_class("-narrow")
+        classes = size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS)
+        low, narrow = classes["-low"], classes["-narrow"]
         opened = self.state.opened
         drawn = opened is not None and opened.ladder is not None
         self.update_classes(
-            {
+            classes
+            | {
                 "-low": low and not narrow,
-                "-broad": self.has_class("-broad") and not low,
+                "-broad": classes["-broad"] and not low,
                 "-drawn": drawn,
                 "-lesson": self.state.lesson is not None,
                 "-ladder": drawn and not low and not narrow,
