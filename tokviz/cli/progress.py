@@ -92,8 +92,6 @@ def _facts(report: TrainReport) -> list[str]:
     facts = []
     if report.eta_seconds is not None and report.phase in ("reading", "merging"):
         facts.append(f"{clock(report.eta_seconds)} left")
-    if report.phase == "compiling":
-        facts.append("the first time only")
     if report.phase == "reading":
         facts += [f"{report.n_bytes / 1e6:,.1f} MB", f"{report.n_pieces:,} different pieces"]
     if report.phase == "merging":

@@ -47,6 +47,14 @@ _LONG_TEXT = 200_000
 """Characters of a text that is worth a thread before it is inserted."""
 
 
+def as_pasted(text: str) -> str:
+    """Make byte text of what a terminal pastes.
+
+    Most terminals send CR for a newline, so in a paste without any line feed CR means one.
+    """
+    return as_byte_text(text if "\n" in text else text.replace("\r", "\n"))
+
+
 class TokenEditor(DrawnRows):
     """Edits a live document and colours its tokens in place.
 
@@ -462,18 +470,16 @@ class TokenEditor(DrawnRows):
         self.post_message(CopyRequested(text, counted(len(text), "character")))
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert what the terminal pastes, exactly.
-
-        Most terminals send CR for a newline, so in a paste without any line feed CR means one.
-        """
+        """Insert what the terminal pastes, exactly."""
         event.prevent_default()
         event.stop()
         if event.text and not self.read_only:
-            text = event.text if "\n" in event.text else event.text.replace("\r", "\n")
-            text = as_byte_text(text)
-            if len(text) > _LONG_TEXT:
+            if len(event.text) > _LONG_TEXT:
                 # Keys that follow wait in line; the app goes on.
+                text = await asyncio.to_thread(as_pasted, event.text)
                 await asyncio.to_thread(self.prepare, text)
+            else:
+                text = as_pasted(event.text)
             self.type_text(text)
             self.focus()
             if len(text) <= _SHORT_PASTE:
