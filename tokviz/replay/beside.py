@@ -36,11 +36,16 @@ class Beside:
 
     def _token(self, token_id: int) -> bytes:
         """Give the bytes of a token, which its merges make up."""
-        at = token_id - self._n_specials * self._is_first
-        if at < N_BYTES:
-            return bytes([at])
-        left, right = (self._token(int(ids[at - N_BYTES])) for ids in self._ids)
-        return left + right
+        first = self._n_specials * self._is_first
+        found, waiting = bytearray(), [token_id - first]
+        while waiting:
+            at = waiting.pop()
+            if at < N_BYTES:
+                found.append(at)
+            else:
+                left, right = (int(ids[at - N_BYTES]) - first for ids in self._ids)
+                waiting += (right, left)
+        return bytes(found)
 
     def say(self, k: int) -> Sentence:
         """Say what the training merged as merge k."""
