@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.geometry import Size
@@ -147,7 +148,7 @@ class ReplayScreen(TokvizScreen):
         """Begin without a comparison."""
         self.comparing.end_comparison()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what changed meanwhile, and open what was asked for, or go on."""
         self.scaling.show()
         self.your_text.take_text_at_hand()
