@@ -10,7 +10,6 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import NOTE
 from tokviz.tui.widgets.lists import RowList
 
 TEXT = "\n".join(f"line {number} of many" for number in range(100))
@@ -104,7 +103,9 @@ async def test_a_toast_does_not_cover_the_plan_that_answers_what_is_filled_in(
         await settle(pilot)
         fields = list(app.screen.query("TrainForm Field"))
         plan = app.screen.query_one("#plan").region
-        app.screen.notify(NOTE)
+        app.screen.notify(
+            "A note of two lines, which takes the whole width of a small terminal to be told. " * 2
+        )
         await until(pilot, lambda: is_drawn(app))
         for field in (fields[0], fields[-1]):
             field.focus()

@@ -19,7 +19,6 @@ from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
@@ -39,7 +38,6 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -524,6 +522,21 @@ async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
         assert screen.state.text == "moreab", "the second time it is the user's own text"
 
 
+async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_done(
+    tiny: str,
+) -> None:
+    app = make_app(ReplayRequest(tiny, at=2), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "ctrl+end", "a", "b")
+        live, replay = screen.query_one("#own-editor").live, screen.state.replay
+        assert replay is not None
+        for k in (2, 0):
+            assert list(live.ids()) == replay.text("ababab").at(k).ids.tolist()
+            screen.transport.go_start()
+            await settle(pilot)
+
+
 async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
@@ -531,6 +544,10 @@ async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
         await pilot.press("ctrl+e", "ctrl+o", "escape", "escape", "x", "ctrl+e")
         await settle(pilot)
         assert screen.state.text == "xabab"
+        for _ in range(3):
+            screen.your_text.edit_text()
+        await pilot.press("y")
+        assert screen.own.end_edit() == "yxabab", "a new editor waits for no old one to go"
 
 
 async def test_special_tokens_of_a_text_stay_whole() -> None:

@@ -20,6 +20,7 @@ from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows,
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
+from tokviz.tui.screens.replay.lighting import Lighting
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
@@ -56,11 +57,13 @@ class ReplayScreen(TokvizScreen):
         Views,
         Lessons,
         Scaling,
+        Lighting,
     )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),
         RIGHT_CLICK,
+        Gesture("Click a word of the count", "Lights it up in the corpus; once more: no longer."),
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
@@ -77,7 +80,7 @@ class ReplayScreen(TokvizScreen):
         palette = palette_of(self.app)
         self.state = state = ReplayState()
         self.lesson = RowsView(palette, id="lesson")
-        self.lesson.border_subtitle = " → on · ← back · F6 other lessons "
+        self.lesson.border_subtitle = " Space plays, pauses · → on · ← back · F6 other lessons "
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -130,6 +133,7 @@ class ReplayScreen(TokvizScreen):
         )
         MergeSearch(self, state, self.merges, self.views, self.transport)
         self.scaling = Scaling(self, self._draw_on)
+        Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
 
@@ -199,6 +203,8 @@ class ReplayScreen(TokvizScreen):
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
+        if request is not None and request.play:
+            self.transport.begin()
         if request is not None and request.other is not None:
             self.comparing.compare_with(source_named(request.other))
 
@@ -216,6 +222,7 @@ class ReplayScreen(TokvizScreen):
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
+        self.own.show_merge()
         self.framing.show()
         if self.state.frame is None:
             self._show_working()
@@ -242,6 +249,10 @@ class ReplayScreen(TokvizScreen):
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
+
+    def _show_light(self) -> None:
+        self.card.show(partial(merge_rows, self.state))
+        self.corpus.show_frame()
 
     def _draw_on(self, is_log: bool) -> None:
         self.curves.set_scale(is_log)

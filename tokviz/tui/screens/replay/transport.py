@@ -32,6 +32,10 @@ from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
+FIRST_SECONDS = 1.0
+"""How long a tiny corpus is seen as bytes before its first merge."""
+WORDS_A_SECOND = 4.0
+"""How fast the words of a lesson are read."""
 _LEAST_LEAP = 10
 # Its keys are printable or move a cursor: what has the keyboard comes first.
 _play = partial(action, section="Play", priority=False)
@@ -126,8 +130,22 @@ class Transport(Controller):
         position = state.player.advance(state.position, seconds, state.n_merges)
         if position != state.position:
             self.show_position(position)
+            self._let_read()
         if state.position == Position(state.n_merges):
             self.pause()
+
+    def begin(self) -> None:
+        """Play from the start on by itself; what there is to read is read first."""
+        self.play_pause()
+        self._state.player.hold(FIRST_SECONDS)
+        self._let_read()
+
+    def _let_read(self) -> None:
+        """Stay at a merge of a lesson as long as it takes to read what to look at."""
+        lesson, position = self._state.lesson, self._state.position
+        if lesson is not None and position.merged:
+            words = next((look.say for look in lesson.looks if look.at == position.number), "")
+            self._state.player.hold(len(words.split()) / WORDS_A_SECOND)
 
     # -- one by one
 

@@ -15,7 +15,6 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
 
 _PHASES = {
-    "compiling": "Compiling",
     "reading": "Reading",
     "merging": "Merging",
     "saving": "Saving",
@@ -139,8 +138,6 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
 
 def numbers(report: TrainReport) -> list[str]:
     """Say how far a training is, in lines."""
-    if report.phase == "compiling":
-        return ["Compiling for this computer.", "This happens only once."]
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"

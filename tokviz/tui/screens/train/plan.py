@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections.abc import Callable
@@ -14,6 +13,12 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from tokviz.bpe.progress import (
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
+    saving_seconds,
+)
 from tokviz.corpus.entries import CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
@@ -36,15 +41,7 @@ _MOST_REGEX_CHARS = 1_000
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
-# Measured on two slow cores; a plan says "about".
-_START_SECONDS = 1.5
-_READING_BYTES_PER_SECOND = 40e6
-_REGEX_BYTES_PER_SECOND = 8e6
-_MERGING_SECONDS = 1.3
-_MERGING_BYTES = 100e6
-_MERGING_TOKENS = 32_000
-_WHOLE_SECONDS = 0.08
-"""For the first million bytes where pieces do not repeat, so that each byte is merged alone."""
+_START_SECONDS = 0.8  # a child begins, and compares at the end
 _COMPRESSED_RATIO = 3.5
 _SENTENCE = "It was the best of times, it was the worst of times."
 _LONGEST_WORD = 16
@@ -220,12 +217,9 @@ def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats:
         is_custom: Whether the text is cut by a regex that is not compiled.
         repeats: Whether pieces come again and again, so that each is merged once.
     """
-    speed = _REGEX_BYTES_PER_SECOND if is_custom else _READING_BYTES_PER_SECOND
-    merging = math.pow(n_bytes / _MERGING_BYTES, 0.7)
-    merging *= _MERGING_SECONDS * math.pow(max(n_merges, 1) / _MERGING_TOKENS, 0.4)
-    if not repeats:
-        merging = _WHOLE_SECONDS * math.pow(n_bytes / 1e6, 1.15)
-    return _START_SECONDS + n_bytes / speed + merging
+    reading = reading_seconds(n_bytes, is_regex=is_custom)
+    merging = merging_seconds(expected_cells(n_bytes, is_split=repeats), n_merges)
+    return _START_SECONDS + reading + merging + saving_seconds(n_merges)
 
 
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:
