@@ -42,12 +42,12 @@ def border_tabs(tabs: Iterable[tuple[str, str, bool]], frame_width: int) -> Cont
         frame_width: The columns of the frame, with its corners; 0 if they are not known yet.
     """
     found = [Tab(*tab) for tab in tabs]
-    room = frame_width - _CORNERS if frame_width else 1000
+    room = frame_width - _CORNERS if frame_width else _ROOMY
     start = next((at for at, tab in enumerate(found) if tab.is_shown), 0)
     end = start + 1
     while end - start < len(found):
-        wider = [(start, end + 1), (start - 1, end)]
-        fitting = [it for it in wider if it[0] >= 0 and _width(found, *it) <= room]
+        wider = [(start, end + 1)] * (end < len(found)) + [(start - 1, end)] * (start > 0)
+        fitting = [it for it in wider if _width(found, *it) <= room]
         if not fitting:
             break
         start, end = fitting[0]
@@ -61,12 +61,10 @@ def border_tabs(tabs: Iterable[tuple[str, str, bool]], frame_width: int) -> Cont
     return Content.assemble(before, shown, after)
 
 
-_CORNERS = 6
+_CORNERS, _ROOMY = 6, 1000
 
 
 def _width(tabs: Sequence[Tab], start: int, end: int) -> int:
-    if end > len(tabs):
-        return 1000
     titles = sum(cell_len(tab.title) + 3 for tab in tabs[start:end]) - 1
     return titles + (start > 0) + (end < len(tabs))
 
