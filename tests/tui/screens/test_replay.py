@@ -708,7 +708,14 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         number = screen.state.comparison.first_number
         assert number is not None
         text = shown(app)
-        for said in ("They part at merge", " equal one", "lexicographic", "only in A", "only in B", "Your text:"):
+        for said in (
+            "They part at merge",
+            " equal one",
+            "lexicographic",
+            "only in A",
+            "only in B",
+            "Your text:",
+        ):
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
