@@ -93,8 +93,8 @@ class Replay:
         self._steps: MergeSteps
         if tokenizer.remote:
             raise TokvizError(
-                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
-                "choose a training, or a tokenizer with which tokviz itself encodes"
+                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens. "
+                "Choose a training, or a tokenizer that tokviz encodes with by itself"
             )
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)

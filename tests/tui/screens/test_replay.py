@@ -14,6 +14,7 @@ import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.replay.request import ReplayRequest
+from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
@@ -707,7 +708,14 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         number = screen.state.comparison.first_number
         assert number is not None
         text = shown(app)
-        for said in ("They part at merge", "lexicographic", "only in A", "only in B", "Your text:"):
+        for said in (
+            "They part at merge",
+            " equal one",
+            "lexicographic",
+            "only in A",
+            "only in B",
+            "Your text:",
+        ):
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
@@ -802,6 +810,9 @@ async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Pa
         await until(pilot, lambda: "mixed cannot be replayed" in shown(app))
         screen = app.screen
         assert isinstance(screen, ReplayScreen) and screen.state.replay is None
+        screen.opening.complain(source_named("/x/mixed"), "mixed: it is broken")
+        await pilot.pause()
+        assert "mixed cannot be replayed: it is broken." in shown(app)
         await pilot.press("space", "right", "end")
         screen.answer(ReplayRequest(words))
         screen = await opened(pilot)

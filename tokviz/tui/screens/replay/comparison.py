@@ -101,7 +101,7 @@ def _parting(comparison: Comparison, width: int) -> Iterator[Row]:
         yield from flow(words_of(f"All {diff.n_equal:,} merges are equal.", "heading"), width)
         return
     go: Action = ToMerge(min(found.k, diff.a.n_merges))
-    equal = f"after {diff.n_equal:,} equal ones" if diff.n_equal else "the very first one"
+    equal = f"after {counted(diff.n_equal, 'equal one')}" if diff.n_equal else "the very first one"
     yield from flow(
         (
             (Span("They part at merge", "heading"),),
