@@ -97,8 +97,13 @@ def train(
         min_count=min_count,
     )
     if not isinstance(source, Corpus):
-        caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
-        source = Corpus(source, delimiter=delimiter, field=field, **caps)
+        source = Corpus(
+            source,
+            delimiter=delimiter,
+            field=field,
+            max_chars=max_chars,
+            max_doc_chars=max_doc_chars,
+        )
     return _Training(source, settings, on_progress, should_stop).run()
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import chain, groupby, islice
+from pathlib import PurePath
 from typing import TypeAlias
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
@@ -49,6 +50,7 @@ class Corpus:
         field: str = "text",
         max_chars: int | None = None,
         max_doc_chars: int | None = None,
+        exclude: Iterable[str] = (),
     ) -> None:
         """Find the files of a source; nothing is read yet.
 
@@ -62,13 +64,18 @@ class Corpus:
             field: The field of JSON lines and the column of tables that holds the text.
             max_chars: Enough characters in total: the document that exceeds it is the last one.
             max_doc_chars: What a document may give; the rest of it is left out.
+            exclude: Files to leave out: paths, ends of paths, or patterns like `*.min.js`.
 
         Raises:
             InputFileError: If there is no such file, or a folder or pattern without any.
         """
         paths, self._texts = _paths_or_texts(source)
         self.left_out: list[str] = []
-        self.files = tuple(file for path in paths for file in self._files_of(path))
+        unwanted = tuple(exclude)
+        found = [file for path in paths for file in self._files_of(path)]
+        self.files = tuple(file for file in found if not any(map(PurePath(file).match, unwanted)))
+        if found and not self.files:
+            raise InputFileError(found[0], "is excluded, as all other files are")
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")

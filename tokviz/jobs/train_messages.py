@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
 from tokviz.replay.advice import Advice
 
@@ -34,6 +35,7 @@ class TrainRequest(NamedTuple):
             the new tokenizer and well-known ones compress it.
         advise: The width of an embedding: say besides what other vocabulary sizes would mean for
             that text; None for no advice. Only with `compare`.
+        exclude: Files to leave out: paths, ends of paths, or patterns.
     """
 
     sources: tuple[str, ...]
@@ -50,6 +52,7 @@ class TrainRequest(NamedTuple):
     max_doc_chars: int | None = None
     compare: bool = False
     advise: int | None = None
+    exclude: tuple[str, ...] = ()
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -59,7 +62,11 @@ class TrainRequest(NamedTuple):
     def from_json(cls, record: Mapping[str, Any]) -> TrainRequest:
         """Read what `to_json` wrote."""
         made = cls(**record)
-        return made._replace(sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
+        return made._replace(
+            sources=tuple(made.sources),
+            special_tokens=tuple(made.special_tokens),
+            exclude=tuple(made.exclude),
+        )
 
 
 class TrainReport(TrainProgress):
@@ -129,6 +136,7 @@ class TrainSummary(NamedTuple):
         longest_token: The longest token that is not special; the first of several.
         peak_memory_bytes: The most physical memory that was in use.
         held_out: The comparison; None if there was none.
+        files: The files that paid for most of the merges; empty if the corpus was one file or none.
     """
 
     run_folder: str
@@ -146,6 +154,7 @@ class TrainSummary(NamedTuple):
     longest_token: bytes
     peak_memory_bytes: int | None
     held_out: HeldOut | None = None
+    files: tuple[FileShare, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -156,6 +165,13 @@ class TrainSummary(NamedTuple):
     def bytes_per_token(self) -> float | None:
         """The compression of the corpus; None if it has no token."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+    def file_lines(self) -> list[str]:
+        """Say which files paid for most of the merges, and for how many alone."""
+        return [
+            f"{part.share:.1%} of the merges from {part.file}, {part.n:,} from it alone"
+            for part in self.files
+        ]
 
     def to_json(self) -> Record:
         """Make the body of the last answer."""
@@ -173,5 +189,6 @@ class TrainSummary(NamedTuple):
                 **record,
                 "longest_token": bytes(record["longest_token"]),
                 "held_out": held_out and HeldOut.from_json(held_out),
+                "files": tuple(FileShare(*part) for part in record["files"]),
             }
         )

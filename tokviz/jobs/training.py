@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import N_FILES
 from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
@@ -18,6 +19,7 @@ from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, Train
 from tokviz.replay.advice import advise
 
 if TYPE_CHECKING:
+    from tokviz.bpe.blame import FileShare
     from tokviz.bpe.progress import Phase, TrainProgress
     from tokviz.bpe.run import TrainingRun
     from tokviz.tokenizer import Tokenizer
@@ -131,7 +133,15 @@ class Training:
             longest_token=max(ordinary, key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
+            files=self._files(),
         )
+
+    def _files(self) -> tuple[FileShare, ...]:
+        """Name the files that paid for most of the vocabulary."""
+        blame = self.learned.blame
+        if blame is None:
+            return ()
+        return tuple(part._replace(file=blame.named(part)) for part in blame.of_all()[:N_FILES])
 
     def report(self) -> TrainReport:
         """Say how far it is now."""
@@ -186,4 +196,5 @@ def _open_corpus(request: TrainRequest) -> Corpus:
         field=request.field,
         max_chars=request.max_chars,
         max_doc_chars=request.max_doc_chars,
+        exclude=request.exclude,
     )

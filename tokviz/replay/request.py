@@ -15,7 +15,7 @@ class ReplayRequest:
         at: The number of merges to show first; None leaves it to the screen.
         text: A text to show as it is tokenized after so many merges (byte text); None for none.
         lesson: The name of the lesson that it is; empty for none.
-        other: What to compare it with: a source too, or a file of merges; None for nothing.
+        others: What to compare it with: sources too, or files of merges.
     """
 
     screen: ClassVar[str] = "replay"
@@ -23,5 +23,5 @@ class ReplayRequest:
     source: str
     at: int | None = None
     text: str | None = None
-    other: str | None = None
+    others: tuple[str, ...] = ()
     lesson: str = ""

@@ -648,16 +648,22 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
 ) -> None:
     texts = ["the theme of the thesis is the theory ", *(f"word{i} item{i} " for i in range(600))]
     tokviz.train(texts, 300, tie_break="lexicographic").save(tmp_path / "other")
-    app = make_app(ReplayRequest(words, text="the theory", other=str(tmp_path / "other")))
+    app = make_app(ReplayRequest(words, text="the theory", others=(str(tmp_path / "other"),)))
     async with app.run_test(size=(200, 60)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
         assert screen.state.comparison is not None
-        number = screen.state.comparison.first_number
+        number = screen.state.comparison.diff.first_number
         assert number is not None
         text = shown(app)
-        for said in ("They part at merge", "lexicographic", "only in A", "only in B", "Your text:"):
+        for said in (
+            "A and B part at merge",
+            "lexicographic",
+            "only in A",
+            "only in B",
+            "Your text:",
+        ):
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
@@ -685,17 +691,19 @@ async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
-        assert screen.state.comparison is not None and screen.state.comparison.first_number == 2
+        assert (
+            screen.state.comparison is not None and screen.state.comparison.diff.first_number == 2
+        )
         await pilot.click("#diff", offset=(20, 4))
         rows = ["".join(span.text for span in row) for row in screen.diff.rows]
-        at = next(index for index, row in enumerate(rows) if "They part" in row)
+        at = next(index for index, row in enumerate(rows) if "A and B part" in row)
         await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
         assert screen.state.position == Position(2, False)
 
 
 async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no merges here at all\n")
-    app = make_app(ReplayRequest(tiny, other=str(tmp_path / "notes.txt")))
+    app = make_app(ReplayRequest(tiny, others=(str(tmp_path / "notes.txt"),)))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: "cannot be compared" in told(app))

@@ -195,8 +195,8 @@ class ReplayScreen(TokvizScreen):
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
-        if request is not None and request.other is not None:
-            self.comparing.compare_with(source_named(request.other))
+        if request is not None and request.others:
+            self.comparing.compare_with(*map(source_named, request.others))
 
     def _damaged(self, opened: Opened, reason: str) -> None:
         """Say what is wrong with what was opened, and show it no more."""

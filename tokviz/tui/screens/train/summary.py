@@ -64,6 +64,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
         facts.append(("Longest", shown + ending))
     if summary.bytes_per_token is not None:
         facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
+    facts += zip(("Files", "", ""), summary.file_lines(), strict=False)
     facts.append(("Written to", home_label(Path(summary.run_folder))))
     return [line for label, text in facts if text for line in labelled(label, text, width, _LABEL)]
 
