@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise, takewhile
 from typing import Literal
 
 from tokviz import bytetext
@@ -286,7 +286,7 @@ def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
     if not excesses:
         return None
     _, own, other, piece, n_own, n_other = max(excesses, key=lambda excess: excess[0])
-    patterns = [view.replay.tokenizer.split_pattern for view in (own, other)]
+    pattern, other_pattern = (view.replay.tokenizer.split_pattern for view in (own, other))
     occurs = f" occurs {times(n_own)} in {own.which}"
     never = f"{times(n_other)} in {other.which}" if n_other else f"never in {other.which}"
     specials = other.replay.tokenizer.special_tokens
@@ -294,13 +294,13 @@ def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
     if inside is not None:
         cause = f"The cause is a special token: in {other.which} "
         return "specials", (cause, inside, " is cut out, and ", piece, f"{occurs}.")
-    if patterns[0].regex != patterns[1].regex:
+    if pattern.regex != other_pattern.regex:
         cause = "The cause is the split pattern: "
-        cut = _cut_otherwise(piece, *patterns, other.replay)
+        cut = _cut_otherwise(piece, pattern, other_pattern, other.replay)
         if cut:
-            gives = f"in {own.which}, “{patterns[0].name}” gives "
+            gives = f"in {own.which}, “{pattern.name}” gives "
             parts = [word for part in cut[:_MOST_PARTS] for word in (" ", part)]
-            given = f", in {other.which}, “{patterns[1].name}”"
+            given = f", in {other.which}, “{other_pattern.name}”"
             return "pattern", (cause, gives, piece, given, *parts, ".")
         if _size(own.replay) == _size(other.replay):
             return "pattern", (cause, piece, occurs, f", {never}.")
@@ -330,11 +330,10 @@ def _cut_otherwise(
 ) -> list[bytes]:
     """Give what the other pattern makes of a piece: by itself, before others, or within one."""
     for tail in (b"", b"a", b" a", b"\n"):
-        whole = piece + tail
-        cut = _cut(other, whole)
-        if piece in _cut(own, whole) and piece not in cut:
-            ends = accumulate(map(len, cut), initial=0)
-            return [part for part, start in zip(cut, ends, strict=False) if start < len(piece)]
+        cut = _cut(other, piece + tail)
+        inside = [*takewhile(lambda end: end <= len(piece), accumulate(map(len, cut)))]
+        if len(inside) > 1 and inside[-1] == len(piece) and piece in _cut(own, piece + tail):
+            return cut[: len(inside)]
     short = (it for it, _ in _pieces_of(replay) if len(it) <= _LONGEST_PIECE)
     return [*islice((it for it in short if piece in it and piece in _cut(own, it)), 1)]
 
