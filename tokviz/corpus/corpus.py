@@ -71,9 +71,10 @@ class Corpus:
         """
         paths, self._texts = _paths_or_texts(source)
         self.left_out: list[str] = []
-        unwanted = tuple(exclude)
+        unwanted = {*exclude}
         found = [file for path in paths for file in self._files_of(path)]
-        self.files = tuple(file for file in found if not any(map(PurePath(file).match, unwanted)))
+        kept = (file for file in found if file not in unwanted)
+        self.files = tuple(file for file in kept if not any(map(PurePath(file).match, unwanted)))
         if found and not self.files:
             raise InputFileError(found[0], "is excluded, as all other files are")
         for cap in (max_chars, max_doc_chars):

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
+from tokviz.glyphs import safe
 from tokviz.replay.advice import Advice
 
 Record = dict[str, Any]
@@ -169,7 +170,7 @@ class TrainSummary(NamedTuple):
     def file_lines(self) -> list[str]:
         """Say which files paid for most of the merges, and for how many alone."""
         return [
-            f"{part.share:.1%} of the merges from {part.file}, {part.n:,} from it alone"
+            f"{part.share:.1%} of the merges from {safe(str(part.file))}, {part.n:,} from it alone"
             for part in self.files
         ]
 

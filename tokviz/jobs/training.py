@@ -19,7 +19,6 @@ from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, Train
 from tokviz.replay.advice import advise
 
 if TYPE_CHECKING:
-    from tokviz.bpe.blame import FileShare
     from tokviz.bpe.progress import Phase, TrainProgress
     from tokviz.bpe.run import TrainingRun
     from tokviz.tokenizer import Tokenizer
@@ -133,15 +132,8 @@ class Training:
             longest_token=max(ordinary, key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
-            files=self._files(),
+            files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
         )
-
-    def _files(self) -> tuple[FileShare, ...]:
-        """Name the files that paid for most of the vocabulary."""
-        blame = self.learned.blame
-        if blame is None:
-            return ()
-        return tuple(part._replace(file=blame.named(part)) for part in blame.of_all()[:N_FILES])
 
     def report(self) -> TrainReport:
         """Say how far it is now."""

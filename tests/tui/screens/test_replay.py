@@ -674,6 +674,16 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         )
         assert screen.state.comparison.effect is not None
         assert screen.state.comparison.effect.data == b"word"
+        screen.comparing.compare_with_third()
+        await settle(pilot)
+        app.screen.query_one(Input).value = "gpt2"
+        await pilot.press("enter")
+        await until(
+            pilot,
+            lambda: screen.state.comparison is not None and len(screen.state.comparison.names) == 3,
+        )
+        await settle(pilot)
+        assert "A and C part at merge" in shown(app) and f"▸{number:>6}" in shown(app)
         screen.comparing.end_comparison()
         await settle(pilot)
         assert "merges file" not in shown(app) and "Compare this training" in shown(app)
