@@ -112,8 +112,8 @@ def by_file(blame: Blame | None, k: int) -> Sentence:
     if len(parts) == 1:
         return (f"All of it comes from {blame.named(parts[0])}.",)
     shown = [f"{blame.named(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]]
-    more = ["…"] if len(parts) > N_FILES else []
-    return (f"It comes from {', '.join([*shown, *more])}.",)
+    more = " and others" if len(parts) > N_FILES else ""
+    return (f"It comes from {', '.join(shown)}{more}.",)
 
 
 def in_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:
