@@ -44,8 +44,8 @@ def test_rules_part_at_a_tie(rule_a, rule_b) -> None:
     assert f"“{rule_a}”" in str(found)
     assert f"“{rule_b}”" in str(found)
     in_a, in_b = ({left + right for left, right in run.tokenizer.merges} for run in (a, b))
-    assert set(diff.only_in_a) == in_a - in_b
-    assert set(diff.only_in_b) == in_b - in_a
+    assert set(diff.only_in[0]) == in_a - in_b
+    assert set(diff.only_in[1]) == in_b - in_a
     assert diff.n_shared == len(in_a & in_b)
     assert ("rule for ties", rule_a, rule_b) in diff.settings
 
@@ -142,7 +142,7 @@ def test_three_stand_side_by_side() -> None:
         ]
     tokens = [{left + right for left, right in own} for own in merges]
     for own, others, found in zip(
-        tokens, (tokens[1:], tokens[::2], tokens[:2]), diff.only_in(), strict=True
+        tokens, (tokens[1:], tokens[::2], tokens[:2]), diff.only_in, strict=True
     ):
         assert set(found) == own - set.union(*others)
     third = diff.more[0].first_difference
@@ -156,7 +156,7 @@ def test_the_same_token_of_other_parts_is_a_difference() -> None:
     found = diff_merges(merges, other).first_difference
     assert found is not None
     assert (found.k, found.kind) == (3, "parts")
-    assert diff_merges(merges, other).only_in_a == []
+    assert diff_merges(merges, other).only_in[0] == []
 
 
 def test_a_shorter_training_ends() -> None:
@@ -172,7 +172,7 @@ def test_equal_trainings_have_no_difference() -> None:
     diff = diff_merges(RUNS["first"], RUNS["first"].tokenizer.merges)
     assert diff.first_difference is None
     assert diff.n_equal == len(RUNS["first"].tokenizer.merges)
-    assert diff.only_in_a == diff.only_in_b == []
+    assert diff.only_in == ([], [])
     assert diff.settings == ()
 
 
@@ -182,7 +182,7 @@ def test_pretrained_vocabularies_are_compared_without_counts() -> None:
     assert found is not None
     assert (found.k, found.kind) == (1, "unknown")
     assert "not known" in str(found)
-    assert b" the" not in diff.only_in_a
+    assert b" the" not in diff.only_in[0]
     assert diff_merges("gpt2", "gpt2").first_difference is None
 
 

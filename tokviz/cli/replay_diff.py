@@ -27,7 +27,7 @@ def diff_lines(diff: MergesDiff, effect: Comparison | None) -> Iterator[str]:
         yield from _parting(name, one)
     if diff.first_number is not None:
         yield from _rungs(diff)
-        for name, tokens in zip(NAMES, diff.only_in(), strict=False):
+        for name, tokens in zip(NAMES, diff.only_in, strict=False):
             yield _tokens(name, tokens)
     if effect is not None:
         yield from _effect_lines(effect)
@@ -111,8 +111,8 @@ def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
             "why": str(difference),
         },
         "n_shared": diff.n_shared,
-        "only_in_a": [token.hex() for token in diff.only_in_a],
-        "only_in_b": [token.hex() for token in diff.only_in_b],
+        "only_in_a": [token.hex() for token in diff.only_in[0]],
+        "only_in_b": [token.hex() for token in diff.only_in[1]],
     }
     if diff.more:
         record["more"] = [diff_record(one, None) for one in diff.more]

@@ -80,9 +80,8 @@ class MergesDiff:
         a: The first one.
         b: The second one.
         first_difference: Where they part; None if all merges are equal.
-        only_in_a: The merged tokens that the second one lacks, in the order of their merges.
-        only_in_b: Those that the first one lacks.
-        n_shared: How many merged tokens both have.
+        only_in: The merged tokens that each has and none of the others, in the order of its merges.
+        n_shared: How many merged tokens the first two have.
         settings: What is different about the trainings, as far as it is known: (what, a's, b's).
         more: The first one compared with others.
     """
@@ -90,8 +89,7 @@ class MergesDiff:
     a: Replay
     b: Replay
     first_difference: Difference | None
-    only_in_a: list[bytes]
-    only_in_b: list[bytes]
+    only_in: tuple[list[bytes], ...]
     n_shared: int
     settings: tuple[tuple[str, str, str], ...]
     more: tuple[MergesDiff, ...] = ()
@@ -107,15 +105,9 @@ class MergesDiff:
         found = [diff.first_difference for diff in (self, *self.more)]
         return min((difference.k for difference in found if difference is not None), default=None)
 
-    def only_in(self) -> list[list[bytes]]:
-        """List the merged tokens that each has and none of the others."""
-        tokens = [replay.tokens for replay in self.replays]
-        n_having = Counter(chain.from_iterable(map(set, tokens)))
-        return [[token for token in own if n_having[token] == 1] for own in tokens]
-
-    def rungs(self) -> list[Rung]:
-        """Give the merges around the first number at which they are not all the same."""
-        first = max(1, (self.first_number or 1) - _RUNGS_BEFORE)
+    def rungs(self, at: int | None = None) -> list[Rung]:
+        """Give the merges around a number, or around the first at which not all are the same."""
+        first = max(1, (at or self.first_number or 1) - _RUNGS_BEFORE)
         last = min(first + _RUNGS, max(replay.n_merges for replay in self.replays) + 1)
         return [
             (k, tuple(it.step(k) if k <= it.n_merges else None for it in self.replays))
@@ -156,19 +148,23 @@ def diff_merges(a: Source, b: Source, *more: Source) -> MergesDiff:
     one = open_merges(a)
     others = [open_merges(source, one.tokenizer.split_pattern) for source in (b, *more)]
     first, *rest = (_diff(one, *pair) for pair in zip(others, NAMES[1:], strict=False))
-    return replace(first, more=tuple(rest))
+    return replace(first, more=tuple(rest), only_in=_only_in(one, *others)) if rest else first
+
+
+def _only_in(*replays: Replay) -> tuple[list[bytes], ...]:
+    tokens = [replay.tokens for replay in replays]
+    n_having = Counter(chain.from_iterable(map(set, tokens)))
+    return tuple([token for token in own if n_having[token] == 1] for own in tokens)
 
 
 def _diff(one: Replay, other: Replay, name: str) -> MergesDiff:
     k = _first_difference(one, other)
-    in_one, in_other = set(one.tokens), set(other.tokens)
     return MergesDiff(
         one,
         other,
         None if k is None else _difference(one, other, k, name),
-        [token for token in one.tokens if token not in in_other],
-        [token for token in other.tokens if token not in in_one],
-        len(in_one & in_other),
+        _only_in(one, other),
+        len({*one.tokens} & {*other.tokens}),
         tuple(_settings(one, other)),
     )
 

@@ -124,9 +124,14 @@ class Comparing(Controller):
         self._show(from_top=True)
         self._transport.show()
 
+    def show_merge(self) -> None:
+        """Show what the others merge at the merge at hand."""
+        if self._state.comparison is not None:
+            self._show()
+
     def _show(self, *, from_top: bool = False) -> None:
-        known = self._state.comparison
+        known, at = self._state.comparison, self._state.position.number
         if known is None:
             self._diff.show(nothing_rows, from_top=True)
         else:
-            self._diff.show(lambda width: comparison_rows(known, width), from_top=from_top)
+            self._diff.show(lambda width: comparison_rows(known, at, width), from_top=from_top)

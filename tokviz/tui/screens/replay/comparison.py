@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Action, Role, Row, Span, ToMerge, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.compare import boundaries
@@ -68,8 +68,14 @@ def waiting_rows(other: str, width: int) -> list[Row]:
     return flow(words_of(f"Comparing with {safe(other)}…", "dim"), width)
 
 
-def comparison_rows(comparison: Comparison, width: int) -> list[Row]:
-    """Draw a comparison: who is who, where they part and why, the merges, the text, the tokens."""
+def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
+    """Draw a comparison: who is who, where they part and why, the merges, the text, the tokens.
+
+    Args:
+        comparison: The comparison.
+        at: The merge at hand, beside which those of the others are drawn; 0 for none.
+        width: Columns of a row.
+    """
     diff, rows = comparison.diff, list[Row]()
     for letter, name in zip(NAMES, comparison.names, strict=False):
         rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
@@ -77,34 +83,32 @@ def comparison_rows(comparison: Comparison, width: int) -> list[Row]:
         for what, in_a, in_b in one.settings:
             words = f"{what}: {safe(in_a)} in A, {safe(in_b)} in {letter}"
             rows += flow(words_of(words, "dim"), width)
-    only_in = diff.only_in()
     if diff.first_number is not None:
-        rows += [(), *_rung_rows(diff, [*map(set, only_in)], width)]
+        rows += [(), *_rung_rows(diff, at, width)]
     for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
         rows += [(), *_parting(one, letter, width)]
     if comparison.effect is not None:
         rows += [(), *_effect_rows(comparison.effect, width)]
-    for letter, tokens, replay in zip(NAMES, only_in, diff.replays, strict=False):
+    for letter, tokens, replay in zip(NAMES, diff.only_in, diff.replays, strict=False):
         title = f"only in {letter}"
         rows += [(), *_token_rows(title, tokens, replay, width, leads=replay is diff.a)]
     return rows
 
 
-def _rung_rows(diff: MergesDiff, only_in: Sequence[Container[bytes]], width: int) -> Iterator[Row]:
-    """Draw the merges around the first difference side by side; what only one has stands out."""
-    column = max(4, (width - _NUMBER) // len(only_in))
-    heads = "".join(f"{letter:<{column}}" for letter in NAMES[: len(only_in)])
+def _rung_rows(diff: MergesDiff, at: int, width: int) -> Iterator[Row]:
+    """Draw the merges around one side by side; those that are not the same stand out."""
+    column = max(4, (width - _NUMBER) // len(diff.replays))
+    heads = "".join(f"{letter:<{column}}" for letter in NAMES[: len(diff.replays)])
     yield (Span(" " * _NUMBER + heads, "heading"),)
-    for k, steps in diff.rungs():
-        mark = "▸" if k == diff.first_number else " "
+    for k, steps in diff.rungs(at):
+        mark = "▸" if k == (at or diff.first_number) else " "
         number = f"{mark}{k:>{_NUMBER - 3},}  "
         spans = [Span(number, "link", ToMerge(min(k, diff.a.n_merges)))]
         is_same = len({step and step.pair[:2] for step in steps}) == 1
-        for step, own in zip(steps, only_in, strict=True):
+        for step in steps:
             count = "" if step is None or step.count is None else f" {step.count:,}×"
             shown = "" if step is None else fit(label_of(step.token), column - len(count) - 1)
-            role: Role = "dim" if is_same else "made" if step and step.token in own else "text"
-            spans.append(Span(shown, role))
+            spans.append(Span(shown, "dim" if is_same else "made"))
             spans.append(Span(count + " " * (column - cell_len(shown + count)), "dim"))
         yield tuple(spans)
 

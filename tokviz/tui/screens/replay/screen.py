@@ -211,6 +211,7 @@ class ReplayScreen(TokvizScreen):
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
+        self.comparing.show_merge()
         self.curves.show_merge()
         self.framing.show()
 
