@@ -12,8 +12,7 @@ import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tests.oracles.pieces import counted
 from tests.oracles.train import replaced
-from tokviz.bpe import counting, regex_counter
-from tokviz.bpe import train as train_module
+from tokviz.bpe import counting, engines, regex_counter
 from tokviz.bpe.blame import Blame
 from tokviz.bpe.run import TrainingRun, load_blame
 from tokviz.corpus import corpus as corpus_module
@@ -72,9 +71,9 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
     monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
     if is_compiled:
         monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
+        monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
         monkeypatch.setattr(counting, "n_processors", lambda: 2)
-        monkeypatch.setattr(train_module, "SMALL_WORK", -1)
-        monkeypatch.setattr(train_module, "MODERATE_WORK", -1)
+        monkeypatch.setattr(engines, "SMALL_WORK", -1)
     run = tokviz.train([*map(Path, texts)], 420, split_pattern=regex, special_ids="first")
     assert run.engine == ("compiled" if is_compiled else "python")
     expected = by_hand(texts, run, regex)

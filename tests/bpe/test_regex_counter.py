@@ -36,7 +36,7 @@ ENDLESS = r"(?:a|aa|[a-z])+[0-9]"
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
-    monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
+    monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
     monkeypatch.setattr(counting, "n_processors", lambda: 2)
 
 

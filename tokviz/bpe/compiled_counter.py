@@ -13,12 +13,9 @@ from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import FileCounts, PieceCounts, Tick
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads
-from tokviz.compiled import KernelGroup
 from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.pretokenize.scan import Scanner
 from tokviz.processors import n_processors
-
-KERNELS = KernelGroup(counting_kernels)
 
 
 class CompiledCounter:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tokviz.bpe import kernels, layout_kernels, merge_state
+from tokviz.bpe import kernels, merge_state
 from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
@@ -15,11 +15,8 @@ from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
-from tokviz.compiled import KernelGroup
 from tokviz.compiled.memory import longer, zeros
 from tokviz.errors import TokvizError
-
-KERNELS = KernelGroup(layout_kernels, kernels)
 
 if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory

@@ -1,8 +1,7 @@
 """Counting the different pieces of a corpus: all that training needs to know of it.
 
-A small corpus is counted in plain Python, at once; a large one by compiled loops, which may first
-have to be compiled or loaded, or by several processes if the regex is a custom one. The result is
-the same.
+A small corpus is counted in plain Python, at once; a large one by compiled loops, or by several
+processes if the regex is a custom one. The result is the same.
 """
 
 from __future__ import annotations
@@ -32,8 +31,11 @@ if TYPE_CHECKING:
     from tokviz.bpe.compiled_counter import CompiledCounter
     from tokviz.bpe.regex_counter import RegexCounter
 
-SMALL_CORPUS_BYTES = 1_000_000
-"""Up to this size plain Python takes a tenth of a second, and nothing need be compiled."""
+SMALL_CORPUS_BYTES = 100_000
+"""Up to this size plain Python is as quick as loading anything else."""
+
+SMALL_FOR_PROCESSES = 1_000_000
+"""Up to this size it is as quick as other processes are in beginning."""
 
 SECONDS_BETWEEN_REPORTS = 0.05
 
@@ -188,7 +190,6 @@ def count_pieces(
     special_tokens: Iterable[str] = (),
     *,
     on_progress: Callable[[CountProgress], None] | None = None,
-    on_compile: Callable[[], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> PieceCounts:
     """Count the different pieces of a corpus.
@@ -200,8 +201,6 @@ def count_pieces(
         pattern: How texts are cut into pieces.
         special_tokens: Cut out before; no piece crosses them and they are not counted.
         on_progress: Called about every 50 ms and at the end.
-        on_compile: Called before a large corpus has to wait some seconds for the compiler, which
-            happens once on a machine.
         should_stop: Asked as often; when it says yes, what has been counted is returned.
 
     Raises:
@@ -212,8 +211,8 @@ def count_pieces(
     """
     watch = _Watch(corpus, on_progress, should_stop)
     blocks = corpus.text_blocks(special_tokens)
-    head, is_small = _read_small(blocks)
     scanner = scanner_of(pattern)
+    head, is_small = _read_head(blocks, SMALL_CORPUS_BYTES if scanner else SMALL_FOR_PROCESSES)
     counter: PlainCounter | CompiledCounter | RegexCounter
     if is_small or (scanner is None and n_processors() == 0):
         counter = PlainCounter(pattern)
@@ -222,13 +221,9 @@ def count_pieces(
 
         counter = RegexCounter(pattern, n_processors())
     else:
-        from tokviz.bpe import compiled_counter
+        from tokviz.bpe.compiled_counter import CompiledCounter
 
-        if not compiled_counter.KERNELS.are_compiled():
-            if on_compile is not None:
-                on_compile()
-            compiled_counter.KERNELS.compile()
-        counter = compiled_counter.CompiledCounter(scanner)
+        counter = CompiledCounter(scanner)
     documents = _DocumentCount()
     with closing(counter):
         for block in chain(head, blocks):
@@ -243,14 +238,14 @@ def count_pieces(
     return result
 
 
-def _read_small(blocks: Iterable[TextBlock]) -> tuple[list[TextBlock], bool]:
-    """Read about a megabyte, and tell whether that is all."""
+def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBlock], bool]:
+    """Read a little more than so many bytes, and tell whether that is all."""
     head: list[TextBlock] = []
     n_bytes = 0
     for block in blocks:
         head.append(block)
         n_bytes += len(block.data)
-        if n_bytes > SMALL_CORPUS_BYTES:
+        if n_bytes > n_small:
             return head, False
     return head, True
 

@@ -17,25 +17,21 @@ if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory
     from tokviz.bpe.counting import FileCounts, PieceCounts
 
-SMALL_WORK = 1_500_000
-"""Up to so much work (see `python_work`), that of about a megabyte, plain Python is quick."""
-
-MODERATE_WORK = 3_000_000
-"""Up to so much work plain Python is worth its seconds where the loops were never compiled."""
+SMALL_WORK = 50_000
+"""Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""
 
 
-def python_work(pieces: PieceCounts, n_merges: int, limit: int) -> int:
-    """Bound the tokens that plain Python looks at: about one a microsecond.
+def is_small(pieces: PieceCounts, n_merges: int) -> bool:
+    """Tell whether plain Python has little to do.
 
-    A piece of n bytes is written anew by at most n - 1 merges. What exceeds the limit is not
-    looked at.
+    A piece of n bytes is written anew by at most n - 1 merges.
     """
     work = 0
     for start, end in pairwise(pieces.memory["offsets"]):
         work += (end - start) * min(end - start, n_merges)
-        if work > limit:
-            break
-    return int(work)
+        if work > SMALL_WORK:
+            return False
+    return True
 
 
 class PythonTrainer:

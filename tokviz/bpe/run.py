@@ -34,7 +34,6 @@ class TrainTimings(NamedTuple):
     """Seconds of a training by phase."""
 
     reading: float
-    compiling: float
     merging: float
 
 
@@ -50,6 +49,7 @@ class TrainingRun(NamedTuple):
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
         engine: Which of the two engines merged.
+        left_out: The files that could not be read and were left out, each with the reason.
         blame: Which files the merges come from; None if that was not kept.
     """
 
@@ -61,6 +61,7 @@ class TrainingRun(NamedTuple):
     stopped_early: str | None = None
     sources: tuple[str, ...] = ()
     engine: Literal["python", "compiled"] = "python"
+    left_out: tuple[tuple[str, str], ...] = ()
     blame: Blame | None = None
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
@@ -119,6 +120,7 @@ class TrainingRun(NamedTuple):
         return {
             "corpus": {
                 "files": list(self.sources),
+                "left_out": list(map(list, self.left_out)),
                 "n_bytes": pieces.n_bytes,
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
@@ -136,7 +138,7 @@ class TrainingRun(NamedTuple):
             "versions": {
                 "tokviz": tokviz.__version__,
                 "python": sys.version.partition(" ")[0],
-                **{name: _version(name) for name in ("numpy", "numba", "regex")},
+                **{name: _version(name) for name in ("llvmlite", "numpy", "regex")},
             },
         }
 
@@ -178,10 +180,11 @@ class TrainingRun(NamedTuple):
             run = cls(
                 tokenizer,
                 *parts,
-                TrainTimings(**about["seconds"]),
+                TrainTimings(**{name: about["seconds"][name] for name in TrainTimings._fields}),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
                 about["engine"],
+                tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
             blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
             run = run._replace(blame=blame)
@@ -225,6 +228,7 @@ def make_run(
     stopped_early: str | None,
     sources: tuple[str, ...],
     engine: Literal["python", "compiled"],
+    left_out: tuple[tuple[str, str], ...] = (),
     blame: Blame | None = None,
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
@@ -250,6 +254,7 @@ def make_run(
         stopped_early,
         sources,
         engine,
+        left_out,
         blame,
     )
 

@@ -29,6 +29,10 @@ class HeldOutCorpus(Corpus):
         super().__init__(*arguments, **options)
         self.held_out: list[bytes] = []
 
+    def must_be_whole(self) -> str:
+        """Every block gives a little."""
+        return super().must_be_whole() or "a comparison with text that is kept out of the training"
+
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
         """Read all texts but those held out."""
         total = self.n_bytes_total or BLOCK_BYTES

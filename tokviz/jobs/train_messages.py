@@ -37,6 +37,9 @@ class TrainRequest(NamedTuple):
         advise: The width of an embedding: say besides what other vocabulary sizes would mean for
             that text; None for no advice. Only with `compare`.
         exclude: Files to leave out: paths, ends of paths, or patterns.
+        workers: How many workers of a Dask cluster are started to count; None for none.
+        scheduler: The address of a cluster that counts; None for none.
+        skip_unreadable: With workers, leave out files that cannot be read.
     """
 
     sources: tuple[str, ...]
@@ -54,6 +57,9 @@ class TrainRequest(NamedTuple):
     compare: bool = False
     advise: int | None = None
     exclude: tuple[str, ...] = ()
+    workers: int | None = None
+    scheduler: str | None = None
+    skip_unreadable: bool = False
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -138,6 +144,7 @@ class TrainSummary(NamedTuple):
         peak_memory_bytes: The most physical memory that was in use.
         held_out: The comparison; None if there was none.
         files: The files that paid for most of the merges; empty if the corpus was one file or none.
+        left_out: The files that could not be read and were left out, each with the reason.
     """
 
     run_folder: str
@@ -156,6 +163,7 @@ class TrainSummary(NamedTuple):
     peak_memory_bytes: int | None
     held_out: HeldOut | None = None
     files: tuple[FileShare, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -191,5 +199,6 @@ class TrainSummary(NamedTuple):
                 "longest_token": bytes(record["longest_token"]),
                 "held_out": held_out and HeldOut.from_json(held_out),
                 "files": tuple(FileShare(*part) for part in record["files"]),
+                "left_out": tuple(map(tuple, record["left_out"])),
             }
         )

@@ -105,7 +105,7 @@ def by_file(blame: Blame | None, k: int) -> Sentence:
         k: The number of the merge.
     """
     if blame is None:
-        return ("Which files it comes from was not kept: train once more to see it.",)
+        return ("Which files it comes from was not kept by this training.",)
     parts = blame.of(k)
     if not parts:
         return ("The corpus was a single file or text.",)
