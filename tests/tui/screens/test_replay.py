@@ -236,7 +236,7 @@ async def test_trainings_are_listed_to_replay_and_to_compare_with(tiny: str, key
         if key == "ctrl+t":
             assert screen.state.opened is not None and screen.state.opened.source.name == "kept"
         else:
-            assert screen.state.comparison is not None and screen.state.comparison.other == "kept"
+            assert screen.state.comparison is not None and screen.state.comparison.names[1] == "kept"
 
 
 def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
