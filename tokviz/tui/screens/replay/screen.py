@@ -212,8 +212,8 @@ class ReplayScreen(TokvizScreen):
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
         if request is not None and request.play:
             self.transport.begin()
-        if request is not None and request.other is not None:
-            self.comparing.compare_with(source_named(request.other))
+        if request is not None and request.others:
+            self.comparing.compare_with(*map(source_named, request.others))
 
     def _damaged(self, opened: Opened, reason: str) -> None:
         """Say what is wrong with what was opened, and show it no more."""
@@ -245,6 +245,7 @@ class ReplayScreen(TokvizScreen):
         self.lesson.styles.height = more + 2 if more > 3 else None
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
+        self.comparing.show_merge()
         self.curves.show_merge()
 
     def _show_working(self) -> None:
