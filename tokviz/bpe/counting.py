@@ -11,8 +11,8 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import accumulate, chain, pairwise
-from operator import mul, sub
+from itertools import accumulate, chain, islice, pairwise
+from operator import methodcaller, mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
@@ -22,7 +22,6 @@ from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
-from tokviz.pretokenize.split import split_in_steps
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 from tokviz.processors import n_processors
 
@@ -40,6 +39,9 @@ SMALL_FOR_PROCESSES = 1_000_000
 SECONDS_BETWEEN_REPORTS = 0.05
 
 _CHARS_AT_ONCE = 1 << 18
+_MATCHES_AT_ONCE = 10_000
+_GROUP = methodcaller("group")
+_SPAN = methodcaller("span")
 
 
 class PieceCounts:
@@ -119,7 +121,7 @@ class CountProgress(NamedTuple):
     """How far counting has come.
 
     Attributes:
-        n_bytes_read: The position in the corpus as it lies on the disk.
+        n_bytes_read: The position in the corpus as it lies on the disk, up to which all is counted.
         n_bytes_total: The corpus's size there; None if it cannot be known.
         n_unique: How many different pieces there are so far.
     """
@@ -134,6 +136,7 @@ class _Watch:
 
     Attributes:
         stopped: Somebody asked to stop.
+        share: Tells how much of what has been read is counted, 0 to 1.
     """
 
     def __init__(
@@ -147,6 +150,7 @@ class _Watch:
         self._should_stop = should_stop
         self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
         self.stopped = False
+        self.share: Callable[[], float] = lambda: 1.0
 
     def tick(self, n_unique: int) -> bool:
         """Report if it is time to; True if it is time to stop."""
@@ -158,7 +162,8 @@ class _Watch:
     def report(self, n_unique: int) -> None:
         if self._on_progress is not None:
             corpus = self._corpus
-            progress = CountProgress(corpus.n_bytes_read, corpus.n_bytes_total, n_unique)
+            n_counted = int(self.share() * corpus.n_bytes_read)
+            progress = CountProgress(n_counted, corpus.n_bytes_total, n_unique)
             self._on_progress(progress)
         if self._should_stop is not None and self._should_stop():
             self.stopped = True
@@ -204,6 +209,7 @@ def count_pieces(
         from tokviz.bpe.compiled_counter import CompiledCounter
 
         counter = CompiledCounter(scanner)
+    watch.share = lambda: counter.share
     documents = _DocumentCount()
     with closing(counter):
         for block in chain(head, blocks):
@@ -260,6 +266,7 @@ class PlainCounter:
         self._compiled = pattern.compile()
         self._counts: Counter[str] = Counter()
         self._open_text: list[bytes] = []
+        self._n_taken = self._n_counted = 0
 
     @property
     def n_unique(self) -> int:
@@ -268,10 +275,18 @@ class PlainCounter:
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
+        self._n_taken += block.n_bytes
         for text in block.whole_texts(self._open_text):
-            self._count(bytetext.from_bytes(text), tick)
-            if tick(self.n_unique):
-                return
+            before = self._n_counted
+            for share in self.steps(text):
+                self._n_counted = before + int(share * len(text))
+                if tick(self.n_unique):
+                    return
+
+    @property
+    def share(self) -> float:
+        """How much of what was given is counted, 0 to 1."""
+        return self._n_counted / self._n_taken if self._n_taken else 1.0
 
     def finish(self, tick: Tick) -> None:
         """Nothing waits."""
@@ -279,30 +294,47 @@ class PlainCounter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _count(self, text: str, tick: Tick) -> None:
-        if self._counted_at_once(text):
-            return
-        for part in split_in_steps(self._pattern, text):
-            spans = pairwise(chain([part.start], part.ends))
-            self._counts.update(text[start:end] for start, end in spans)
-            if tick(self.n_unique):
-                return
+    def steps(self, data: bytes) -> Iterator[float]:
+        """Count the pieces of a text, and say after every step how much of it is done, 0 to 1.
 
-    def _counted_at_once(self, text: str) -> bool:
-        """Take the matches as they are where they are all pieces, at twice the speed."""
-        if len(text) > _CHARS_AT_ONCE or self._compiled.groups:
-            return False
-        if self._pattern.unicode_of_tiktoken and as_tiktoken_sees(text) != text:
-            return False
+        Raises:
+            PatternError: If the regex fails on it.
+        """
+        text = bytetext.from_bytes(data)
+        seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
         try:
-            matches = self._compiled.findall(text)
+            if len(text) > _CHARS_AT_ONCE or seen != text or not self._counted_at_once(text):
+                for position in self._count_in_steps(text, seen):
+                    yield position / len(text)
         except (MemoryError, RecursionError) as error:
             reason = "needs too much memory on this text"
             raise PatternError(self._pattern.regex, reason) from error
+        yield 1.0
+
+    def _counted_at_once(self, text: str) -> bool:
+        """Take the matches as they are where they are all pieces, at twice the speed."""
+        matches = [] if self._compiled.groups else self._compiled.findall(text)
         if sum(map(len, matches)) < len(text):
             return False
         self._counts.update(filter(None, matches))
         return True
+
+    def _count_in_steps(self, text: str, seen: str) -> Iterator[int]:
+        """Count the matches and the gaps between them; give the position that is reached."""
+        matches = self._compiled.finditer(seen)
+        position = 0
+        while some := list(islice(matches, _MATCHES_AT_ONCE)):
+            pieces = list(map(_GROUP, some))
+            reached = some[-1].end()
+            if seen is not text or sum(map(len, pieces)) < reached - position:
+                spans = [(start, end) for start, end in map(_SPAN, some) if start < end]
+                edges = [position, *chain.from_iterable(spans)]
+                pieces = [text[start:end] for start, end in pairwise(edges)]
+                reached = edges[-1]  # an empty match ends no gap
+            self._counts.update(filter(None, pieces))
+            position = reached
+            yield position
+        self._counts.update(filter(None, [text[position:]]))
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
