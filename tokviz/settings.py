@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
+    tour: bool = True
+    """Whether the first steps are shown at a start without a file; not once they have ended."""
     strip: bool = False
     """Whether the counts of the compared tokenizers stand below the text."""
 

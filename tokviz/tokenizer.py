@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoder import Encoder
@@ -221,6 +222,12 @@ class Tokenizer:
             ignore_merges=self.ignore_merges, nfc=nfc, name=self.name,
         )  # fmt: skip
         made._encoder = self._encoder
+        return made
+
+    def encoding_by(self, encoder: Any) -> Tokenizer:
+        """Make a tokenizer like this one, whose texts are left to another `Encoder`."""
+        made = copy(self)
+        made._encoder = encoder
         return made
 
     def _set(

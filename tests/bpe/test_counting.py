@@ -66,7 +66,7 @@ class Chunks(Corpus):
         self._documents = [bytetext.to_bytes(document) for document in documents]
         self._size = size
 
-    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+    def _chunks_of_texts(self) -> Iterator[tuple[bytes, bool]]:
         for document in self._documents:
             for start in range(0, len(document), self._size):
                 yield document[start : start + self._size], False

@@ -199,14 +199,15 @@ def test_a_regex_that_fails_is_an_error_and_leaves_no_process() -> None:
 
 
 def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
-    def fail(self: PlainCounter, data: bytes) -> None:
+    def fail(self: PlainCounter, block: TextBlock) -> None:
         raise PatternError("x", "needs too much memory on this text")
 
     monkeypatch.setattr(PlainCounter, "steps", fail)
     state: dict[str, Any] = {}
     assert list(answer({"do": "begin", **get_split_pattern("x")._asdict()}, state)) == []
     with pytest.raises(PatternError, match="too much memory") as caught:
-        list(answer({"do": "count", "lengths": pack_numbers(array("q", [0]))}, state))
+        texts = {"lengths": pack_numbers(array("q")), "file": -1}
+        list(answer({"do": "count", **texts}, state))
     told = describe_error(caught.value)
     assert str(restore_error("count_pieces", told)) == str(caught.value)
 

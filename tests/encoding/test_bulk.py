@@ -76,6 +76,20 @@ def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
         assert ids_of(of_name(name), pattern, text) == reference.encode_ordinary(text), n
 
 
+def test_a_long_piece_takes_no_more_room_than_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms, make_room = [], bulk._Worker._make_room
+
+    def noted(worker: bulk._Worker, n: int) -> None:
+        rooms.append(n)
+        make_room(worker, n)
+
+    monkeypatch.setattr(bulk._Worker, "_make_room", noted)
+    made = encoder(tokviz.load("cl100k_base").tables, whole=True)
+    found = made.encode(SPLIT_PATTERNS["gpt4"], [("\n" * 300_001, False)], with_ends=True)
+    assert max(rooms) == bulk._IDS_AT_ONCE
+    assert found.token_ends[-1] == found.piece_ends[0] == 300_001
+
+
 def test_a_million_equal_letters_are_tiktokens() -> None:
     pattern, reference = SPLIT_PATTERNS["gpt4"], tiktoken_encoding("cl100k_base")
     for text in ("a" * 1_000_000, "".join(random.Random(1).choices("abcdefgh", k=300_000))):

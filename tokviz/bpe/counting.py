@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import accumulate, chain, islice, pairwise
 from operator import methodcaller, mul, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
 from tokviz.corpus.corpus import Corpus
-from tokviz.corpus.text_blocks import TextBlock
+from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
@@ -43,6 +43,22 @@ _MATCHES_AT_ONCE = 10_000
 _GROUP = methodcaller("group")
 _SPAN = methodcaller("span")
 
+T = TypeVar("T")
+
+
+class FileCounts(NamedTuple):
+    """What a file has of the pieces, or a part of what it has.
+
+    Attributes:
+        file: The file, by its place in the corpus.
+        pieces: Some of the pieces, by their places. Shape (n,), int32.
+        times: How often each occurs there. Shape (n,), int64.
+    """
+
+    file: int
+    pieces: Memory
+    times: Memory
+
 
 class PieceCounts:
     """The different pieces of a corpus in the order of their first occurrence.
@@ -58,6 +74,8 @@ class PieceCounts:
         n_invalid: The bytes among them that are not UTF-8.
         n_documents: How many documents had any text.
         complete: False if counting was stopped before the end of the corpus.
+        by_file: What the files have of them that are told apart (see `Corpus.apart`), until the
+            merges are known; it may be larger than the pieces.
     """
 
     data = Column()
@@ -76,6 +94,7 @@ class PieceCounts:
         n_invalid: int,
         n_documents: int,
         complete: bool = True,
+        by_file: Sequence[FileCounts] = (),
     ) -> None:
         """Take the pieces and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
@@ -85,6 +104,7 @@ class PieceCounts:
         self.n_invalid = n_invalid
         self.n_documents = n_documents
         self.complete = complete
+        self.by_file = by_file
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PieceCounts:
@@ -265,28 +285,29 @@ class PlainCounter:
         self._pattern = pattern
         self._compiled = pattern.compile()
         self._counts: Counter[str] = Counter()
+        self._by_file: list[tuple[int, Counter[str]]] = []
         self._open_text: list[bytes] = []
         self._n_taken = self._n_counted = 0
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far."""
+        """How many different pieces there are so far, without those of a block under way."""
         return len(self._counts)
-
-    def add(self, block: TextBlock, tick: Tick) -> None:
-        """Count the texts of a block; the last one waits while it is open."""
-        self._n_taken += block.n_bytes
-        for text in block.whole_texts(self._open_text):
-            before = self._n_counted
-            for share in self.steps(text):
-                self._n_counted = before + int(share * len(text))
-                if tick(self.n_unique):
-                    return
 
     @property
     def share(self) -> float:
         """How much of what was given is counted, 0 to 1."""
         return self._n_counted / self._n_taken if self._n_taken else 1.0
+
+    def add(self, block: TextBlock, tick: Tick) -> None:
+        """Count the texts of a block; the last one waits while it is open."""
+        before = self._n_counted
+        self._n_taken += block.n_bytes
+        with closing(self.steps(block)) as steps:
+            for n_bytes in steps:
+                self._n_counted = before + n_bytes
+                if tick(self.n_unique):
+                    return
 
     def finish(self, tick: Tick) -> None:
         """Nothing waits."""
@@ -294,33 +315,33 @@ class PlainCounter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def steps(self, data: bytes) -> Iterator[float]:
-        """Count the pieces of a text, and say after every step how much of it is done, 0 to 1.
+    def steps(self, block: TextBlock) -> Generator[int]:
+        """Count the texts that end in a block, and say after every step how many bytes are done.
 
         Raises:
-            PatternError: If the regex fails on it.
+            PatternError: If the regex fails on one.
         """
-        text = bytetext.from_bytes(data)
-        seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
+        counts = self._counts if block.file == REST else Counter[str]()
+        n_done = 0
         try:
-            if len(text) > _CHARS_AT_ONCE or seen != text or not self._counted_at_once(text):
-                for position in self._count_in_steps(text, seen):
-                    yield position / len(text)
+            for text in block.whole_texts(self._open_text):
+                for share in self._count(bytetext.from_bytes(text), counts):
+                    yield n_done + int(share * len(text))
+                n_done += len(text)
+                yield n_done
         except (MemoryError, RecursionError) as error:
             reason = "needs too much memory on this text"
             raise PatternError(self._pattern.regex, reason) from error
-        yield 1.0
+        finally:
+            if block.file != REST:
+                self._counts.update(counts)
+                self._by_file.append((block.file, counts))
 
-    def _counted_at_once(self, text: str) -> bool:
-        """Take the matches as they are where they are all pieces, at twice the speed."""
-        matches = [] if self._compiled.groups else self._compiled.findall(text)
-        if sum(map(len, matches)) < len(text):
-            return False
-        self._counts.update(filter(None, matches))
-        return True
-
-    def _count_in_steps(self, text: str, seen: str) -> Iterator[int]:
-        """Count the matches and the gaps between them; give the position that is reached."""
+    def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
+        """Count the pieces of a text, and say now and then how much of it is done, 0 to 1."""
+        seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
+        if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
+            return
         matches = self._compiled.finditer(seen)
         position = 0
         while some := list(islice(matches, _MATCHES_AT_ONCE)):
@@ -331,18 +352,44 @@ class PlainCounter:
                 edges = [position, *chain.from_iterable(spans)]
                 pieces = [text[start:end] for start, end in pairwise(edges)]
                 reached = edges[-1]  # an empty match ends no gap
-            self._counts.update(filter(None, pieces))
+            counts.update(filter(None, pieces))
             position = reached
-            yield position
-        self._counts.update(filter(None, [text[position:]]))
+            yield position / len(text)
+        counts.update(filter(None, [text[position:]]))
+
+    def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
+        """Take the matches as they are where they are all pieces, at twice the speed."""
+        matches = [] if self._compiled.groups else self._compiled.findall(text)
+        if sum(map(len, matches)) < len(text):
+            return False
+        counts.update(filter(None, matches))
+        return True
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        pieces = map(bytetext.to_bytes, self._counts)
+        counts = self._counts
+        pieces = map(bytetext.to_bytes, counts)
         return PieceCounts.of(
-            dict(zip(pieces, self._counts.values(), strict=True)),
-            n_chars=sum(len(piece) * n for piece, n in self._counts.items()),
-            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in self._counts.items()),
+            dict(zip(pieces, counts.values(), strict=True)),
+            n_chars=sum(len(piece) * n for piece, n in counts.items()),
+            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in counts.items()),
             n_documents=n_documents,
             complete=complete,
+            by_file=counts_by_file(counts, self._by_file),
         )
+
+
+def counts_by_file(
+    pieces: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
+) -> list[FileCounts]:
+    """Give what files have of pieces, which are named by their places from now on."""
+    found = [*by_file]
+    place = {piece: place for place, piece in enumerate(pieces)} if found else {}
+    return [
+        FileCounts(
+            file,
+            memoryview(array("i", map(place.__getitem__, counts))),
+            memoryview(array("q", counts.values())),
+        )
+        for file, counts in found
+    ]

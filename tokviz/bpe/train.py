@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import PythonTrainer, is_small
 from tokviz.bpe.progress import (
@@ -36,6 +37,8 @@ from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
 
@@ -62,6 +65,10 @@ def train(
     max_doc_chars: int | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: int | None = None,
+    client: Client | str | None = None,
+    work_folder: str | PathLike[str] | None = None,
+    skip_unreadable: bool = False,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -83,6 +90,14 @@ def train(
         max_doc_chars: The most characters that a document gives.
         on_progress: Called about twenty times a second, and at the end of every phase.
         should_stop: Asked as often. When it says yes, the run holds the merges so far.
+        workers: Count with so many workers of a Dask cluster that is started for it; the run is the
+            same.
+        client: Count on this cluster: a `distributed.Client`, or the address of a scheduler.
+        work_folder: Where workers keep what they have counted, so that a training that was
+            interrupted goes on from there; all of them must see it by this name. None for a folder
+            that is removed at the end.
+        skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
+            read to their end; the run's `left_out` names them.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -102,8 +117,17 @@ def train(
     )
     if not isinstance(source, Corpus):
         caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
-        source = Corpus(source, delimiter=delimiter, field=field, **caps)
-    return _Training(source, settings, on_progress, should_stop).run()
+        source = Corpus(
+            source, delimiter=delimiter, field=field, skip_unreadable=skip_unreadable, **caps
+        )
+    training = _Training(source, settings, on_progress, should_stop)
+    if workers is None and client is None:
+        return training.run()
+    from tokviz.bpe.cluster.client import ClusterCount, at_cluster
+
+    with at_cluster(workers, client) as cluster:
+        training.count = ClusterCount(cluster, work_folder, skip_unreadable)
+        return training.run()
 
 
 def train_bpe(
@@ -137,7 +161,13 @@ def train_bpe(
 
 
 class _Training:
-    """One training under way."""
+    """One training under way.
+
+    Attributes:
+        count: Counts the pieces of the corpus, as `count_pieces` does.
+    """
+
+    count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
     def __init__(
         self,
@@ -160,7 +190,7 @@ class _Training:
 
     def run(self) -> TrainingRun:
         self._report(0.0)
-        pieces = count_pieces(
+        pieces = self.count(
             self._corpus,
             self._settings.split_pattern,
             self._settings.special_tokens,
@@ -175,15 +205,21 @@ class _Training:
         self._n_cells = len(pieces.memory["data"])
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
+        history = engine.history()
+        is_known = bool(pieces.by_file) or not self._corpus.apart  # workers do not tell
+        blame = blame_of(engine, pieces, self._corpus.files, history) if is_known else None
+        pieces.by_file = ()
         self._end_phase()
         return make_run(
             self._settings,
             pieces,
-            engine.history(),
+            history,
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
+            left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+            blame=blame,
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:

@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import accumulate
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +44,8 @@ _WORTH_THREADS = 1 << 19  # bytes
 _LINES_BITS = 15
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
+_UNSURE = 16
+"""Tokens at the end of a stretch of a piece that what follows may change."""
 _WHOLE = Scanner("WHOLE", cuts_at_blanks=False)
 
 
@@ -231,13 +234,66 @@ class _Worker:
                 encoded.piece_ends.frombytes(self._piece_ends[:n_pieces].cast("B"))
             state[kernels.N_BEFORE] += n_ids
             if reason == kernels.LONG:
-                self._make_room(state[kernels.WANTED])
+                length = state[kernels.WANTED]
+                if length <= self._stretch:
+                    self._make_room(length)
+                    continue
+                start, n_before = state[kernels.POSITION], len(encoded.ids)
+                ends = self._by_stretches(texts.data, start, start + length, encoded.ids)
+                if with_ends:
+                    encoded.token_ends.extend(ends)
+                    encoded.piece_ends.append(start + length)
+                state[kernels.N_BEFORE] += len(encoded.ids) - n_before
+                state[kernels.POSITION] = start + length
             elif reason == kernels.MISSING:
                 byte = texts.data[state[kernels.WANTED]]
                 raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
         if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
             self._make_room(_IDS_AT_ONCE)
         return encoded
+
+    @cached_property
+    def _stretch(self) -> int:
+        """How many bytes of a long piece are merged together; no token is longer."""
+        return max(_IDS_AT_ONCE, self._vocabulary.numbers[LONGEST])
+
+    @cached_property
+    def _other(self) -> _Worker:
+        return _Worker(self._vocabulary)
+
+    def _by_stretches(self, data: Any, start: int, end: int, ids: array[int]) -> array[int]:
+        """Merge a long piece stretch by stretch, for which little memory will do.
+
+        Tokens are those of a piece if every two neighbours are those of their own bytes: the first
+        merge across the border between these would happen to them alone too. So merging may begin
+        anew behind any token, if that is so of it and of what follows.
+
+        Returns:
+            Where each token ends; they are added to `ids`.
+        """
+        length = self._stretch
+        ends = array("q", [start])
+        while (at := ends[-1]) < end:
+            stop = min(at + length, end)
+            found = self._other.as_piece(data, at, stop)
+            if at > start:
+                both = self._other.as_piece(data, ends[-2], found.token_ends[0])
+                if both.ids.tolist() != [ids[-1], found.ids[0]]:
+                    # Begin anew behind an earlier token, in the end with the whole piece.
+                    del ids[-1], ends[-1]
+                    length += length // 8 + 1
+                    continue
+            n_sure = len(found.ids) if stop == end else max(len(found.ids) - _UNSURE, 1)
+            ids.extend(found.ids[:n_sure])
+            ends.extend(found.token_ends[:n_sure])
+        del ends[0]
+        return ends
+
+    def as_piece(self, data: Any, start: int, end: int) -> Encoded:
+        """Encode some bytes, at once, as if they were a piece."""
+        if end - start + kernels.MOST_IDS > self._state[kernels.ROOM]:
+            self._make_room(end - start)
+        return self.encode(_WHOLE.texts(data, [start], [end]), with_ends=True)
 
 
 class _Share(NamedTuple):

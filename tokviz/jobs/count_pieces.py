@@ -4,11 +4,12 @@ The child keeps the counts. Requests:
 
 - `{"do": "begin", …}`: the fields of the `SplitPattern`.
 - `{"do": "take", "data": packed}`: a part of the data of texts to come.
-- `{"do": "count", "lengths": packed}`: count texts, so many bytes of the data each. Answers all the
-  while `{"n_unique": n, "n_counted": n}`: how many different pieces there are so far, and how many
-  bytes of these texts are counted.
+- `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
+  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
+  there are so far, and how many bytes of these texts are counted.
 - `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
-  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes.
+  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
+  `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from tokviz.bpe.counting import PlainCounter
 from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
+from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import JobError
 from tokviz.pretokenize.patterns import SplitPattern
 
@@ -38,12 +40,14 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         case {"do": "take"}:
             state.setdefault("data", []).append(unpack(request["data"]))
         case {"do": "count"}:
-            counter, data = state["counter"], b"".join(state.pop("data", []))
+            counter = state["counter"]
+            block = TextBlock(b"".join(state.pop("data", [])), file=request["file"])
             lengths = unpack_numbers(request["lengths"], "q")
             for start, end in pairwise(accumulate(lengths, initial=0)):
-                for share in counter.steps(data[start:end]):
-                    n_counted = start + int(share * (end - start))
-                    yield {"n_unique": counter.n_unique, "n_counted": n_counted}
+                block.add(start, end, True)
+            for n_counted in counter.steps(block):
+                yield {"n_unique": counter.n_unique, "n_counted": n_counted}
+            yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
         case {"do": "end"}:
             result = state["counter"].result(0, True)
             yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}
@@ -54,5 +58,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                     "lengths": pack_numbers(array("q", map(len, part))),
                     "counts": pack_numbers(array("q", part.values())),
                 }
+            for file, pieces, times in result.by_file:
+                packed = {"pieces": pack(pieces.tobytes()), "times": pack(times.tobytes())}
+                yield {"file": file, **packed}
         case unknown:
             raise JobError(f"the count_pieces job has no request {unknown['do']!r}")

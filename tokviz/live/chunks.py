@@ -244,10 +244,15 @@ class Chunk:
     def __init__(self, parts: Sequence[Part]) -> None:
         """Take at least one part."""
         self.parts = parts
-        self.n_chars = sum(map(_n_chars, parts))
-        self.n_bytes = sum(map(_n_bytes, parts))
-        self.n_newlines = sum(map(_n_newlines, parts))
-        self.n_raw_bytes = sum(map(_n_raw_bytes, parts))
+        if len(parts) == 1:
+            (part,) = parts
+            self.n_chars, self.n_bytes = part.n_chars, part.n_bytes
+            self.n_newlines, self.n_raw_bytes = part.n_newlines, part.n_raw_bytes
+        else:
+            self.n_chars = sum(map(_n_chars, parts))
+            self.n_bytes = sum(map(_n_bytes, parts))
+            self.n_newlines = sum(map(_n_newlines, parts))
+            self.n_raw_bytes = sum(map(_n_raw_bytes, parts))
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[OldTokens, ...] = ()

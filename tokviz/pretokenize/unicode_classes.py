@@ -12,6 +12,7 @@ import re
 from array import array
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import pairwise
 
 from tokviz.assets import asset_path
 
@@ -48,6 +49,9 @@ AGREED: tuple[tuple[int, int], ...] = (
 Unicode version since (a test holds them against the installed ones), so that common text needs no
 table."""
 
+_SETTLED = 0x40000
+"""From here on too; planes without any character of these classes, but for old marks."""
+
 
 def as_tiktoken_sees(text: str) -> str:
     """Replace the characters that `regex` would class otherwise than tiktoken does.
@@ -78,14 +82,23 @@ def _agreed_only() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _stand_ins() -> dict[int, str]:
+    contested = array("I")
+    for (_, last), (first, _) in pairwise((*AGREED, (_SETTLED, N_CODE_POINTS))):
+        contested.extend(range(last + 1, first))
+    return _stand_ins_of(contested)
+
+
+def _stand_ins_of(codes: array[int]) -> dict[int, str]:
+    """Find those of these code points that `regex` classes otherwise, and what stands for each."""
     stand_ins = [OTHER, *CLASSES.values()]
-    theirs, ours = stored_classes(), _classes_of_regex()
+    stored = stored_classes()
+    theirs, ours = bytes(map(stored.__getitem__, codes)), _classes_of_regex(codes)
     return {
-        code: stand_ins[theirs[code]]
-        for block in range(0x80, N_CODE_POINTS, 0x80)
+        codes[index]: stand_ins[theirs[index]]
+        for block in range(0, len(codes), 0x80)
         if theirs[block : block + 0x80] != ours[block : block + 0x80]
-        for code in range(block, block + 0x80)
-        if theirs[code] != ours[code]
+        for index in range(block, min(block + 0x80, len(codes)))
+        if theirs[index] != ours[index]
     }
 
 
@@ -106,15 +119,15 @@ def stored_classes() -> bytearray:
     return classes
 
 
-def _classes_of_regex() -> bytearray:
-    """Ask the installed `regex` package for its classes, in the same form."""
+def _classes_of_regex(codes: array[int]) -> bytearray:
+    """Ask the installed `regex` package for the classes of code points, in the same form."""
     import regex
 
     # Surrogates are left as they are in a str; they belong to no class in either.
-    everything = array("I", range(N_CODE_POINTS)).tobytes().decode("utf-32", "surrogatepass")
-    classes = bytearray(N_CODE_POINTS)
+    text = codes.tobytes().decode("utf-32", "surrogatepass")
+    classes = bytearray(len(codes))
     for index, name in enumerate(CLASSES, 1):
-        for match in regex.finditer(rf"\p{{{name}}}+", everything):
+        for match in regex.finditer(rf"\p{{{name}}}+", text):
             start, stop = match.span()
             classes[start:stop] = bytes([index]) * (stop - start)
     return classes

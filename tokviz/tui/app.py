@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,7 +11,8 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
-from typing import Any, ClassVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -18,6 +20,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
+from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -52,11 +55,20 @@ from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
+if TYPE_CHECKING:
+    from tokviz.tui.tour import Tour
+
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
 
 IMPORT_SECONDS = 1.0
 """How long the first screen has the computer for itself."""
+
+PAUSE_SECONDS = 1.0
+"""Behind a key or a click nobody waits for so long."""
+
+SOME_GARBAGE = 5
+"""Looks at what is new after which one at everything is worth while."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -72,6 +84,7 @@ _ANSWERS = ("enter", "escape")
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
+    Gesture("Click a word such as rank", "Says what it means: see the glossary."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
@@ -126,6 +139,8 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
+        self._touched = 0.0
+        self._tour: Tour | None = None
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -196,10 +211,11 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
+            self._touched = monotonic()
         answering: list[MessagePump] = []
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)
-            self._asked = event.key, self.screen
+            self._asked = getattr(event, "key", ""), self.screen
         try:
             await super().on_event(event)
         except Exception as error:
@@ -218,16 +234,19 @@ class TokvizApp(App[None]):
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
 
-    def _answerers(self, key: events.Key) -> list[MessagePump]:
-        """List what may have something to do for a key, in the order in which it hears of it.
+    def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
+        """List what may have something to do for a key or click, in the order of hearing of it.
 
         A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
         """
-        focused = self.focused or self.screen
-        if focused.check_consume_key(key.key, key.character):
+        asked = self.focused or self.screen
+        if isinstance(event, events.MouseUp):
+            with suppress(NoWidget):
+                asked, _ = self.screen.get_widget_at(event.x, event.y)
+        elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
-        return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
+        return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
@@ -330,6 +349,16 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
+        self.set_interval(PAUSE_SECONDS, self._collect)
+        session = self.session
+        if session.remember and session.settings.tour and session.is_sample:
+            self.set_timer(IMPORT_SECONDS, self._begin_tour)
+
+    def _collect(self) -> None:
+        """Look for garbage everywhere in a pause, before that has to be done at a key."""
+        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
+        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+            gc.collect()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
@@ -494,6 +523,53 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
+
+    @action("Glossary", f"{LEADER} g", section="App",
+            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+    def action_glossary(self) -> None:
+        """What the words on the screen mean. A click on one, where it stands alone, does it too."""
+        screen, shown = self.screen, ""
+        if isinstance(screen, TokvizScreen):
+            near = screen.read((self.focused or screen).region)
+            shown = near + screen.read(screen.region)
+        self.action_define("", shown)
+
+    def action_define(self, word: str, shown: str = "") -> None:
+        """Say what a word means."""
+        from tokviz.tui.dialogs.glossary import GlossaryDialog
+
+        self.push_screen(GlossaryDialog(word, shown))
+
+    @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
+    def action_first_steps(self) -> None:
+        """A line above each screen says what to try next; the same key skips a step or ends it."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        if self._tour is None or self._tour.is_over:
+            self._begin_tour()
+            return
+        options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
+
+        async def chosen(answer: str | None) -> None:
+            if answer is not None:
+                await self.run_action(f"app.{answer}")
+
+        self.push_screen(PickDialog("First steps", options), chosen)
+
+    def _begin_tour(self) -> None:
+        from tokviz.tui.tour import Tour
+
+        self._tour = Tour(self, self.session)
+
+    def action_skip_step(self) -> None:
+        """Go on to the next of the first steps."""
+        if self._tour is not None:
+            self._tour.skip()
+
+    def action_end_tour(self) -> None:
+        """Show no first steps any more."""
+        if self._tour is not None:
+            self._tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -22,6 +23,8 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -482,10 +485,17 @@ async def test_the_merges_so_far_are_kept_if_one_wishes(
         screen = await begin(pilot, book, trainers)
         await pilot.click("#stop")
         await settle(pilot)
-        await pilot.press("enter")
-        await pilot.pause()
-        assert trainers[0].finishing and not trainers[0].cancelled
-        assert screen.has_class("-running"), "it is saved meanwhile"
+        rows = app.screen.query_one("#options").region
+        await pilot.press("escape")
+        await settle(pilot)
+        # The second click comes before the dialog that the first one opens has its place.
+        for x, y in (screen.query_one("#stop").region.offset, rows.offset):
+            for kind in (events.MouseDown, events.MouseUp):
+                app.post_message(kind(None, x + 1, y, 0, 0, 1, False, False, False))
+        await until(pilot, lambda: trainers[0].finishing)
+        await settle(pilot)
+        assert not trainers[0].cancelled
+        assert screen.has_class("-running") and "Stopping: what is" in shown(app)
         stopped = SUMMARY._replace(n_merges_wanted=99, stopped_early="stopped at 300 tokens")
         trainers[0].on_done(1, stopped)
         await settle(pilot)
@@ -858,3 +868,30 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
         typed = Path(app.screen.form.values.corpus[1].source)
         assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")
+
+
+async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path: Path) -> None:
+    app, words = make_app(), tmp_path / "words"
+    words.write_text("low low low low low lower lower widest widest widest" + " newest" * 6)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(words)])
+        screen.query_one("#vocab_size", Input).value = "263"
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.state.opened)
+        replay = app.screen
+        assert replay.state.player.playing and replay.state.position.number <= 1
+        seen = set()
+
+        def is_grown() -> bool:
+            seen.add(replay.state.position.number)
+            return replay.state.position == Position(6)
+
+        await pilot.press(*["plus"] * 2)
+        await until(pilot, is_grown)
+        assert seen == {0, 1, 2, 3, 4, 5, 6}, "each is seen"
+        await settle(pilot)
+        assert len(replay.corpus.tokens.rows) == 7
+        await pilot.press("alt+r")
+        assert app.screen is screen and screen.state.phase == "done"

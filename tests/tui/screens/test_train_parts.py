@@ -136,6 +136,10 @@ def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:
 
     large = replace(VALUES, corpus=(FILE._replace(n_bytes=100_000_000),))
     assert seconds(VALUES) < seconds(large) < seconds(replace(large, pattern=CUSTOM, regex="."))
+    for whole in (replace(large, pattern="none"), replace(large, pattern=CUSTOM, regex="(?s).+")):
+        assert seconds(whole) > 3 * seconds(large), (
+            "what does not come again is merged byte by byte"
+        )
 
 
 def test_a_run_is_named_after_its_corpus() -> None:

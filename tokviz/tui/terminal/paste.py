@@ -163,5 +163,4 @@ def pasted_text(data: bytes) -> str:
     >>> pasted_text(b"one\rtwo"), pasted_text(b"one\r\ntwo")
     ('one\ntwo', 'one\r\ntwo')
     """
-    text = from_bytes(data)
-    return text if "\n" in text else text.replace("\r", "\n")
+    return from_bytes(data if b"\n" in data else data.replace(b"\r", b"\n"))

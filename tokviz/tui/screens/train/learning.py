@@ -42,7 +42,10 @@ class Learning:
         points: The compression curve: (merges, bytes per token). It begins with a token for every
             byte.
         newest: Merges, the newest first.
+        is_stopping: Whether it ends soon: what it is at may take a while yet.
     """
+
+    is_stopping = False
 
     def __init__(self) -> None:
         """Begin before the first report."""
@@ -109,6 +112,8 @@ def phases_content(learning: Learning, width: int) -> Content:
         lines.append(Content.assemble(("Starting…", "$text-muted")))
     else:
         lines += [Content(fit(line, width)) for line in numbers(learning.report)]
+    if learning.is_stopping:
+        lines[-1] = Content.assemble(("Stopping: what is learned so far is kept.", "$text-accent"))
     return Content("\n").join(lines)
 
 

@@ -25,7 +25,7 @@ from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.pretokenize.split import gap_warning
+from tokviz.pretokenize.split import gap_warning, split
 from tokviz.sentences import counted, sentence
 
 N_BYTES = 256
@@ -43,6 +43,8 @@ _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 _START_SECONDS = 0.8  # a child begins, and compares at the end
 _COMPRESSED_RATIO = 3.5
+_SENTENCE = "It was the best of times, it was the worst of times."
+_LONGEST_WORD = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +128,17 @@ def special_tokens(text: str) -> list[str]:
 
 
 class RegexVerdict(NamedTuple):
-    """What is wrong with a custom regex, and what to know of it; either may be empty."""
+    """What is wrong with a custom regex, and what to know of it; either may be empty.
+
+    Attributes:
+        problem: Why it cannot be used.
+        note: What is odd about it.
+        repeats: Whether it cuts text into pieces as short as words, of which most come again.
+    """
 
     problem: str = ""
     note: str = ""
+    repeats: bool = True
 
 
 def judge(regex: str) -> RegexVerdict:
@@ -140,11 +149,14 @@ def judge(regex: str) -> RegexVerdict:
         # A long one can take seconds to compile: the child will say what is wrong with it.
         return RegexVerdict()
     try:
-        gap = gap_warning(get_split_pattern(regex))
+        pattern = get_split_pattern(regex)
+        if gap := gap_warning(pattern):
+            return RegexVerdict(note=sentence(gap))
+        longest = max(end - start for start, end in split(pattern, _SENTENCE).spans())
     except PatternError as error:
         place = "" if error.position is None else f" at character {error.position}"
         return RegexVerdict(f"The regex does not work: {error.reason}{place}.")
-    return RegexVerdict(note=sentence(gap) if gap else "")
+    return RegexVerdict(repeats=longest <= _LONGEST_WORD)
 
 
 def make_plan(
@@ -183,7 +195,12 @@ def make_plan(
         is_compressed=is_compressed,
         n_merges=n_merges,
         n_merges_wanted=wanted,
-        seconds=expected_seconds(text_bytes, n_merges, values.pattern),
+        seconds=expected_seconds(
+            text_bytes,
+            n_merges,
+            is_custom=values.pattern == CUSTOM,
+            repeats=values.pattern != "none" and verdict.repeats,
+        ),
         folder=folder,
         problems=problems,
         notes=() if problems else tuple(_notes(values, verdict)),
@@ -191,10 +208,17 @@ def make_plan(
     )
 
 
-def expected_seconds(n_bytes: float, n_merges: int, pattern: str) -> float:
-    """Guess how long a training takes, from what was measured."""
-    reading = reading_seconds(n_bytes, is_regex=pattern == CUSTOM)
-    merging = merging_seconds(expected_cells(n_bytes, is_split=pattern != "none"), n_merges)
+def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats: bool) -> float:
+    """Guess how long a training takes, from what was measured.
+
+    Args:
+        n_bytes: The bytes of the text.
+        n_merges: The merges to learn.
+        is_custom: Whether the text is cut by a regex that is not compiled.
+        repeats: Whether pieces come again and again, so that each is merged once.
+    """
+    reading = reading_seconds(n_bytes, is_regex=is_custom)
+    merging = merging_seconds(expected_cells(n_bytes, is_split=repeats), n_merges)
     return _START_SECONDS + reading + merging + saving_seconds(n_merges)
 
 

@@ -6,6 +6,7 @@ from textual import events
 from textual.message import Message
 
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.editor.editor import as_pasted
 
 
 class PartEditor(TokenEditor):
@@ -96,7 +97,4 @@ class PartEditor(TokenEditor):
 
     def insert_pasted(self, text: str) -> None:
         """Insert what was pasted after all."""
-        from tokviz.bytetext import as_byte_text
-
-        text = text if "\n" in text else text.replace("\r", "\n")
-        self.type_text(as_byte_text(text))
+        self.type_text(as_pasted(text))

@@ -14,8 +14,8 @@ from tokviz.tui.widgets.editor.cells import lay_out
 
 # Characters of one cell, of two cells, and of at most so many however they are drawn.
 _NARROW: Final = (
-    " -~\xa1-\xac\xae-\u02ff\u0384-\u0482\u048a-\u0530\u05d0-\u05ea\u0620-\u064a\u0660-\u066f"
-    "\u2010-\u2027\u2030-\u205e"
+    " -~\xa1-\xac\xae-\u02ff\u0384-\u0482\u048a-\u0530\u05d0-\u05ea\u060c\u0620-\u064a\u0660-\u066f"
+    "\u2010-\u2027\u2030-\u205e\u2500-\u259f"
 )
 _WIDE: Final = (
     "\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"

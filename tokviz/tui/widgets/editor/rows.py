@@ -45,9 +45,7 @@ class RowIndex(BlockList[LineBreaks]):
         one_row = _ONE_ROW_EACH.setdefault(n_lines, [()] * n_lines)
         if lines == one_row:
             return Block(one_row, _MEASURES, [n_lines])
-        block = Block(lines, _MEASURES)
-        block.total(ROWS)
-        return block
+        return Block(lines, _MEASURES, [n_lines + sum(map(len, lines))])
 
     @property
     def n_rows(self) -> int:

@@ -13,7 +13,7 @@ from textual.geometry import Offset
 
 from tokviz.glyphs import Glyphs
 from tokviz.live.sums import Block
-from tokviz.tui.widgets.editor.breaks import breaks, fits, is_plain, width_bound
+from tokviz.tui.widgets.editor.breaks import breaks, is_plain, width_bound
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
@@ -181,12 +181,16 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _broken(self, lines: list[str]) -> list[LineBreaks]:
         width, glyphs, long_from = self._width, self.glyphs, self._long_from
-        longest = max(map(len, lines), default=0)
-        if longest <= (width or long_from) and (not width or is_plain("".join(lines))):
+        if not width:
+            return [self._long_line(line) if len(line) > long_from else () for line in lines]
+        together = "".join(lines)
+        if is_plain(together) and max(map(len, lines), default=0) <= width:
             return [()] * len(lines)
+        # What a test takes is most of what most lines take.
+        is_narrow = is_plain if "\t" in together else str.isascii
         return [
             ()
-            if (not width and len(line) <= long_from) or (len(line) <= width and fits(line, width))
+            if len(line) <= width and is_narrow(line)
             else breaks(line, width, glyphs)
             if len(line) <= long_from
             else self._long_line(line)
