@@ -28,7 +28,7 @@ _MOST_CHECKED = 256_000_000
 """Bytes of a source that are looked through beforehand; the training sees the rest."""
 _MOST_UNPACKED = 4_000_000
 """Bytes of a compressed file that are looked through beforehand: to unpack takes long."""
-_STEP_BYTES = 1 << 20
+_STEP_BYTES = 1 << 14  # memory that is larger is given back, and fetched anew, every time
 _HEAD_BYTES = 8192
 _TABLE = ".parquet"
 _PACKED = (".gz", ".zst", _TABLE)
