@@ -1,4 +1,4 @@
-"""What all tests share: the profile of Hypothesis, folders of their own, compiled kernels."""
+"""What all tests share: the profile of Hypothesis, folders of their own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import profiles as profiles  # loads the profile of Hypothesis
-from tokviz.jobs import compile_kernels
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
-"""The folder of caches is shared: it holds nothing but compiled kernels."""
+"""The folder of caches is shared: it holds nothing but machine code."""
 
 
 WORKERS = 3
@@ -23,13 +22,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         config.option.dist = "no"
         return 0
     return WORKERS
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Compile once, before several workers would do so at the same time."""
-    if config.getoption("numprocesses", None):
-        for _ in compile_kernels.answer({}, {}):
-            pass
 
 
 def pytest_collection_finish() -> None:

@@ -29,7 +29,7 @@ from tokviz.child import registry as jobs
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.cli import command as commands
 from tokviz.cli.main import main
-from tokviz.compiled import KernelGroup, kernels_of, store
+from tokviz.compiled import kernels_of, store
 from tokviz.compiled.memory import zeros
 from tokviz.corpus import readers
 from tokviz.corpus.corpus import Corpus
@@ -249,7 +249,7 @@ def test_a_job_is_a_module_and_one_entry(monkeypatch, tmp_path) -> None:
 # -- a kernel
 
 
-def test_a_kernel_is_a_function_of_a_module_that_a_group_names(monkeypatch, tmp_path) -> None:
+def test_a_kernel_is_a_function_of_a_module_of_its_own(monkeypatch, tmp_path) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(store, "_path", lambda: tmp_path / "cache")
     (tmp_path / "doubling_kernels.py").write_text(
@@ -263,10 +263,6 @@ def test_a_kernel_is_a_function_of_a_module_that_a_group_names(monkeypatch, tmp_
     )
     import doubling_kernels  # type: ignore[import-not-found]
 
-    group = KernelGroup(doubling_kernels)
-    assert not group.are_compiled()
-    group.compile()
-    assert group.are_compiled()
     (double,) = kernels_of(doubling_kernels)
     numbers = zeros(3, "q")
     numbers[0], numbers[2] = 4, -1

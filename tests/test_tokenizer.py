@@ -14,8 +14,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.profiles import examples
 from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
-from tokviz.compiled import KernelGroup
-from tokviz.encoding import bulk, encoder
+from tokviz.encoding import encoder
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.normalization import nfc
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -317,10 +316,7 @@ def test_one_merge_is_recovered_without_the_others() -> None:
 @pytest.fixture(params=["compiled", "plain"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Encode everything by compiled loops, or nothing."""
-    if request.param == "compiled":
-        bulk.KERNELS.compile()
-    monkeypatch.setattr(encoder, "SHORT_TEXT", -1)
-    monkeypatch.setattr(KernelGroup, "are_compiled", lambda _: request.param == "compiled")
+    monkeypatch.setattr(encoder, "SHORT_TEXT", -1 if request.param == "compiled" else 1 << 60)
     return request.param
 
 
@@ -358,14 +354,6 @@ def test_all_ways_to_encode_agree(name: str, loaded: dict[str, tokviz.Tokenizer]
         if name in NAMES:
             assert result.ids == reference.encode(text)
     assert (tok._encoder._compiled is not None) == (way == "compiled")
-
-
-def test_no_tables_of_tiktoken_are_built_where_loops_are_compiled(way: str) -> None:
-    """Building them keeps the interpreter from all other threads."""
-    tok = fresh("cl100k_base")
-    tok.prepare()
-    tok.encode("a text " * 2000)
-    assert (tok._encoder._by_tiktoken is None) == (way == "compiled")
 
 
 def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:

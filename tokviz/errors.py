@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike, fspath
+from typing import Any
 
 MOST_CHARS = 600
 """Characters of a sentence that somebody reads."""
@@ -18,6 +19,14 @@ class TokvizError(Exception):
         if len(sentence) <= MOST_CHARS:
             return sentence
         return f"{sentence[: MOST_CHARS * 2 // 3]} … {sentence[-MOST_CHARS // 3 :]}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process raise it: what it was made of is not made again."""
+        return _as_it_was, (type(self), self.args), self.__dict__
+
+
+def _as_it_was(kind: type[TokvizError], arguments: tuple[Any, ...]) -> TokvizError:
+    return kind.__new__(kind, *arguments)
 
 
 class UnknownTokenizerError(TokvizError):

@@ -136,6 +136,11 @@ def safe_lines(text: str) -> str:
     return "\n".join(map(safe, text.split("\n")))
 
 
+def n_cells(text: str) -> int:
+    """Count the cells that glyphs take; marks count too, which is on the safe side."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def token_label(data: bytes) -> str:
     r"""Show a token's bytes to people: text where they are text, else hexadecimal.
 

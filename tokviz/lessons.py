@@ -98,6 +98,20 @@ def lessons() -> dict[str, Lesson]:
     }
 
 
+class Step(NamedTuple):
+    """One of the first steps: what to do, and what tells that it was done."""
+
+    say: str
+    until: str
+
+
+@cache
+def first_steps() -> tuple[Step, ...]:
+    """Read the first steps of a newcomer, in their order."""
+    given = tomllib.loads(asset_path("words/tour.toml").read_text("utf-8"))
+    return tuple(Step(**step) for step in given["step"])
+
+
 def _read(path: Path) -> Lesson:
     """Read a lesson; the file is called NUMBER-NAME.toml."""
     given = tomllib.loads(path.read_text("utf-8"))

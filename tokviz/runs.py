@@ -93,14 +93,15 @@ def _described(path: Path, when: float) -> Run:
         facts = (
             pattern if pattern in SPLIT_PATTERNS else "own regex",
             f"ties: {settings['tie_break']}",
-            f"{_corpus_words(corpus['files'])}, {size_label(corpus['n_bytes'])}",
+            f"{corpus_words(corpus['files'])}, {size_label(corpus['n_bytes'])}",
         )
         return Run(str(path), when, int(about["n_vocab"]), facts)
     except (TokvizError, KeyError, TypeError, ValueError):
         return Run(str(path), when, None, ("damaged",))
 
 
-def _corpus_words(files: Sequence[Any]) -> str:
+def corpus_words(files: Sequence[Any]) -> str:
+    """Name the files of a corpus in a word or two."""
     names = ["standard input" if name == "-" else Path(str(name)).name for name in files]
     if not names:
         return "texts from Python"

@@ -44,10 +44,10 @@ class Settings(NamedTuple):
     """Whether curves over the merges are drawn on a logarithmic scale."""
     second_tokenizer: str = ""
     """What loads the tokenizer that "Why?" shows beside the one at hand, empty for none."""
-    compile_when_idle: bool = True
-    """Whether loops are compiled, once on a computer, while nobody touches the app."""
     price_model: str = ""
     """Name of the model of the user's price table whose cost is shown, empty for the first."""
+    tour: bool = True
+    """Whether the first steps are shown at a start without a file; not once they have ended."""
     strip: bool = False
     """Whether the counts of the compared tokenizers stand below the text."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoder import Encoder
@@ -223,12 +224,18 @@ class Tokenizer:
         made._encoder = self._encoder
         return made
 
+    def encoding_by(self, encoder: Any) -> Tokenizer:
+        """Make a tokenizer like this one, whose texts are left to another `Encoder`."""
+        made = copy(self)
+        made._encoder = encoder
+        return made
+
     def _set(
         self, tables: Tables, specials: SpecialTokens, pattern: SplitPattern, name: str
     ) -> None:
         self.tables = tables
         whole = tables.by_ranks or self.ignore_merges
-        self._encoder = Encoder(tables, pattern, whole=whole)
+        self._encoder = Encoder(tables, whole=whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials

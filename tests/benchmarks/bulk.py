@@ -91,7 +91,6 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--vocabularies", default="cl100k_base,o200k_base")
     options = parser.parse_args()
-    bulk.KERNELS.compile()
     rows: list[list[str | float]] = []
     targets: list[Target] = []
     for name in options.vocabularies.split(","):

@@ -19,7 +19,7 @@ from _terminal import PROJECT, environment, peer_command, temporary_folder, tokv
 from _texts import mixed_text, parse_size
 
 COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
-COMPILE = "from tokviz.replay.compiled import KERNELS; KERNELS.compile()"
+OPEN = "import sys; from tokviz.replay.replay import Replay; Replay.open(sys.argv[1])"
 VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
 
 
@@ -57,7 +57,7 @@ def main() -> None:
         size = str(options.merges + 256)
         train = ("train", str(corpus), "-o", str(output), "--vocab-size", size)
         run(tokviz_command(*train), variables)
-        run([sys.executable, "-c", COMPILE], variables)
+        run([sys.executable, "-c", OPEN, str(output)], variables)
         texts = {"10 KB": folder / "small.txt", "1 MB": folder / "large.txt"}
         for (_, path), n_bytes in zip(texts.items(), (10_000, 1_000_000), strict=True):
             path.write_text(mixed_text(n_bytes), encoding="utf-8", newline="")

@@ -13,7 +13,7 @@ import regex
 import tokviz
 from tests.bpe.trainers import finished, settings
 from tests.reference import PATTERNS
-from tokviz.bpe import train as train_module
+from tokviz.bpe import engines
 from tokviz.bpe.compiled_trainer import CompiledTrainer
 from tokviz.bpe.counting import count_pieces
 from tokviz.bpe.engines import PythonTrainer
@@ -34,8 +34,9 @@ def text() -> str:
 @pytest.fixture(params=["python", "compiled"])
 def engine(request, monkeypatch):
     if request.param == "compiled":
-        monkeypatch.setattr(train_module, "SMALL_WORK", 0)
-        monkeypatch.setattr(train_module, "MODERATE_WORK", 0)
+        monkeypatch.setattr(engines, "SMALL_WORK", -1)
+    else:
+        monkeypatch.setattr(engines, "SMALL_WORK", 1 << 60)
     return request.param
 
 

@@ -36,7 +36,7 @@ ENDLESS = r"(?:a|aa|[a-z])+[0-9]"
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
-    monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
+    monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
     monkeypatch.setattr(counting, "n_processors", lambda: 2)
 
 
@@ -188,9 +188,8 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
     state: dict[str, Any] = {}
     assert list(answer({"do": "begin", **get_split_pattern("x")._asdict()}, state)) == []
     with pytest.raises(PatternError, match="too much memory") as caught:
-        list(
-            answer({"do": "count", "data": pack(b"a"), "lengths": pack_numbers(array("q"))}, state)
-        )
+        texts = {"data": pack(b"a"), "lengths": pack_numbers(array("q")), "file": -1}
+        list(answer({"do": "count", **texts}, state))
     told = describe_error(caught.value)
     assert str(restore_error("count_pieces", told)) == str(caught.value)
 

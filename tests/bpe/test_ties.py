@@ -9,7 +9,7 @@ import pytest
 
 import tokviz
 from tests.oracles import train as oracle
-from tokviz.bpe import train as bpe_train
+from tokviz.bpe import engines
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import TIE_BREAKS, Pair, Position, TieBreak, TokenPair
 from tokviz.cli.main import main
@@ -59,11 +59,11 @@ def ranking_after(run: TrainingRun, k: int) -> list[tuple[bytes, bytes]]:
     return [(tokens[left], tokens[right]) for left, right in ranking]
 
 
-@pytest.mark.parametrize("small_work", [bpe_train.SMALL_WORK, -1])
+@pytest.mark.parametrize("small_work", [engines.SMALL_WORK, -1])
 def test_a_new_rule_learns_what_it_says_at_any_size(
     small_work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bpe_train, "SMALL_WORK", small_work)
+    monkeypatch.setattr(engines, "SMALL_WORK", small_work)
     run = trained()
     assert run.engine == "python"
     assert int(run.history.n_tied.max()) > 1

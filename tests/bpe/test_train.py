@@ -8,9 +8,10 @@ import sys
 import pytest
 
 import tokviz
-from tokviz.bpe import counting
+from tokviz.bpe import compiled_trainer, counting
 from tokviz.bpe import train as train_module
-from tokviz.bpe.progress import Clock
+from tokviz.bpe.progress import Clock, TrainProgress, merging_seconds, reading_seconds
+from tokviz.corpus import text_blocks
 
 WORDS = "low low low low low lower lower widest widest widest" + " newest" * 6
 
@@ -121,7 +122,7 @@ def test_train_bpe_knows_no_delimiter_but_its_special_tokens(tmp_path):
     assert b"endoftext" in vocab.values()
 
 
-def test_a_small_corpus_never_waits_for_the_compiler(tmp_path):
+def test_a_small_corpus_needs_no_part_of_a_compiler(tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text(" ".join(f"word{i * i} {i}" for i in range(10_000))[:130_000])
     code = (
@@ -167,30 +168,41 @@ def test_a_stop_while_reading_gives_a_tokenizer_of_bytes(monkeypatch):
     assert run.stopped_early == "stopped while reading, at 256 of 1,000 tokens"
 
 
-def test_the_time_left_follows_the_pace_of_late():
-    times = iter([0.0, 10.0, 13.0, 14.0])
-    clock = Clock(lambda: next(times))
-    assert clock.eta(0.1) == pytest.approx(90.0)
-    assert clock.eta(0.5) == pytest.approx(3.75)
-    assert clock.seconds() == 14.0
+@pytest.mark.parametrize(("pattern", "slower"), [("gpt4", 3.0), ("none", 0.5)])
+def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
+    pattern, slower, monkeypatch
+):
+    """A clock that goes as the model of the costs says, but so many times slower."""
+    text = " ".join(f"{i * i:x}" for i in range(40_000))
+    n_cells = len(tokviz.train([text], 256, split_pattern=pattern).piece_counts.data)
+    seen: list[TrainProgress] = []
+    n_merges, take_merges = [0], train_module._Training._take_merges
 
+    def note_merges(training, engine):
+        take_merges(training, engine)
+        n_merges[0] = engine.n_merges
 
-def test_the_time_left_is_unknown_before_there_is_a_pace():
-    assert Clock(lambda: 0.0).eta(0.0) is None
+    def now():
+        read = seen[-1].n_bytes if seen else 0
+        merging = merging_seconds(n_cells, n_merges[0]) if n_merges[0] else 0.0
+        return slower * (reading_seconds(read, is_regex=False) + merging)
 
-
-def test_compiling_is_announced(monkeypatch):
-    from tokviz.bpe import compiled_trainer
-
-    monkeypatch.setattr(train_module, "SMALL_WORK", 0)
-    monkeypatch.setattr(train_module, "MODERATE_WORK", 0)
-    monkeypatch.setattr(compiled_trainer.KERNELS, "are_compiled", lambda: False)
-    phases = []
-    run = tokviz.train([WORDS], 265, on_progress=lambda progress: phases.append(progress.phase))
-    assert [*dict.fromkeys(phases)] == ["reading", "compiling", "merging"]
-    assert run.engine == "compiled"
-    monkeypatch.undo()
-    assert run.history == tokviz.train([WORDS], 265).history
+    monkeypatch.setattr(train_module._Training, "_take_merges", note_merges)
+    monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", 0)
+    for module in (train_module, counting):
+        monkeypatch.setattr(module, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(compiled_trainer, "_FIRST_BUDGET", 20_000)
+    monkeypatch.setattr(train_module, "expected_cells", lambda *_, **__: n_cells)
+    monkeypatch.setattr(train_module, "Clock", lambda: Clock(now))
+    tokviz.train([text], 1_000, split_pattern=pattern, on_progress=seen.append)
+    whole = now()
+    late = [p for p in seen if p.seconds > whole / 3 and p.eta_seconds is not None]
+    assert len(late) > 4
+    for one in late:
+        left = whole - one.seconds
+        assert one.eta_seconds == pytest.approx(left, rel=0.3, abs=0.1 * whole), one
+    assert late[-1].eta_seconds == 0
 
 
 # -- bad input

@@ -105,18 +105,6 @@ def test_batches_are_no_matter(monkeypatch):
     assert any(report.findings for report in whole)
 
 
-def test_a_long_check_has_the_loops_compiled_once(monkeypatch):
-    asked: list[bool] = []
-    monkeypatch.setattr(dataset_lint, "_MANY_CHARS", 150)
-    monkeypatch.setattr(dataset_lint, "_BATCH_ROWS", 1)
-    monkeypatch.setattr(dataset_lint, "compile_in_background", lambda: asked.append(True))
-    linter = DatasetLinter(GPT2, TEMPLATES["nanochat"], 2048, with_lengths=True)
-    counts = []
-    for _ in linter.reports(dataset_of([turns("Hi", "x" * 40)] * 8)):
-        counts.append(len(asked))
-    assert (counts[0], counts[-1]) == (0, 1)
-
-
 def test_a_jinja_template_is_checked_too():
     template = JinjaTemplate(
         "mistral", originals.MISTRAL, variables={"bos_token": "", "eos_token": "</s>"}

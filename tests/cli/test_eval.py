@@ -46,6 +46,20 @@ def test_files_stand_beside_the_texts_and_in_the_sum(tokviz, tmp_path):
     assert hindi[0]["relative"] == hindi[0]["n_tokens"] / english[0]["n_tokens"]
 
 
+def test_scripts_add_up_to_the_sum_of_all_texts(tokviz, tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_bytes("чай <|endoftext|> 茶".encode() + b"\xff")
+    record = json.loads(tokviz("eval", "--by-script", "--json", own).out)
+    everything, scripts = record["texts"][-1], record["scripts"]
+    assert [one["script"] for one in scripts][:2] == ["Latin", "Devanagari"]
+    assert sum(one["n_bytes"] for one in scripts) == everything["n_bytes"]
+    for number, tokenizer in enumerate(everything["tokenizers"]):
+        assert sum(one["n_tokens"][number] for one in scripts) == tokenizer["n_tokens"]
+    lines = tokviz("eval", "--by-script").text.splitlines()
+    heads = lines.index("")
+    assert any(line.split()[:2] == ["script", "chars"] for line in lines[heads:])
+
+
 def test_bars_are_drawn_on_a_terminal_only(tokviz_on_terminal):
     drawn = tokviz_on_terminal("eval").decode()
     korean = drawn[drawn.index("news, Korean") :].splitlines()

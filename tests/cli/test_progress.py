@@ -31,11 +31,6 @@ def test_reading_shows_what_was_read():
     assert text.endswith("2.5 MB  7 different pieces")
 
 
-def test_compiling_says_that_it_is_for_once():
-    text = progress_text(MERGING._replace(phase="compiling", eta_seconds=None), 120)
-    assert text.endswith("the first time only")
-
-
 @pytest.mark.parametrize("width", [10, 40, 60, 79])
 def test_the_line_fits_the_terminal(width):
     wide = MERGING._replace(newest=(NewMerge("你好".encode(), "世界".encode(), 1),))

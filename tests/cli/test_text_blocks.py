@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tokviz import bytetext
-from tokviz.cli.text_blocks import InputCounts, text_blocks
+from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
 BUILTIN = [tokviz.load(name) for name in ("gpt2", "cl100k_base", "o200k_base", "qwen2")]
@@ -85,3 +88,33 @@ def test_a_stretch_without_a_cut_is_refused_before_it_fills_the_memory(monkeypat
     )
     with pytest.raises(tokviz.TokvizError, match="more than 1,000 characters"):
         list(blocks)
+
+
+def test_the_next_item_is_made_while_one_is_worked_on_and_no_more() -> None:
+    made: list[int] = []
+    working, go_on = threading.Event(), threading.Event()
+
+    def work(item: int) -> int:
+        working.set()
+        assert go_on.wait(30)
+        return 10 * item
+
+    def items() -> Iterator[int]:
+        for item in range(5):
+            made.append(item)
+            if item == 1:
+                assert working.wait(30), "the first is worked on meanwhile"
+                go_on.set()
+            yield item
+
+    results = one_ahead(work, items())
+    assert (next(results), made) == (0, [0, 1])
+    assert list(results) == [10, 20, 30, 40]
+    assert list(one_ahead(work, [])) == []
+
+
+def test_what_goes_wrong_in_the_thread_or_here_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(one_ahead(lambda n: 1 // n, [1, 0, 1]))
+    with pytest.raises(ZeroDivisionError):
+        list(one_ahead(str, (1 // n for n in (1, 0))))

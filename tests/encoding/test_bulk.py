@@ -181,7 +181,7 @@ def test_a_byte_without_token_is_named() -> None:
 def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
     tok = tokviz.load("gpt2")
     pattern = get_split_pattern(name, guarded=False)
-    plain = Encoder(tok.tables, pattern, whole=True)
+    plain = Encoder(tok.tables, whole=True)
     expected = plain.encode(pattern, parts, 0, with_ends=True)
     for small in (False, True):
         found = of_name("gpt2", small).encode(pattern, parts, with_ends=True)

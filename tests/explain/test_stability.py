@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
+from tests.profiles import examples
 from tokviz.explain.stability import MOST_TAIL, sentences_of, unstable_end
 from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
@@ -34,7 +35,7 @@ def n_changed_by_trying(tok: Tokenizer, text: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(text=TEXTS)
 def test_no_character_changes_more_and_the_named_one_changes_as_much(name: str, text: str) -> None:
     tok = tokviz.load(name)

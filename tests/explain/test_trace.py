@@ -13,6 +13,7 @@ from tokviz.errors import TokenIdError
 from tokviz.explain import trace
 from tokviz.explain.facts import entry_of
 from tokviz.explain.trace import encode_trace, lineage, render_lineage, why_not_one_token
+from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
 
 
@@ -243,3 +244,16 @@ def test_any_bytes_get_an_answer_that_agrees_with_encode(data: bytes) -> None:
     tok = tokviz.load("gpt2")
     found = why_not_one_token(tok, data)
     assert (found.reason == "one token") == (len(tok.encode_bytes(data)) == 1)
+
+
+def test_a_merge_that_is_listed_but_never_happens_makes_no_token() -> None:
+    """Llama 3 has 459 such tokens: they are used, since whole pieces are looked up."""
+    listed = [*("b c", "a b", "c d", "x y", "y z", "ab cd", "xy z", "x yz")]
+    merges = [(left, right) for left, right in (pair.encode().split() for pair in listed)]
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokens += dict.fromkeys(left + right for left, right in merges)
+    tok = Tokenizer(dict(enumerate(tokens)), merges, split_pattern="gpt2", ignore_merges=True)
+    [abcd] = tok.encode("abcd")
+    assert lineage(tok, abcd).note == "no merge makes it"
+    replay = Replay.open(tok)
+    assert [replay.step(k).is_reached for k in (1, 6, 7)] == [True, False, True]

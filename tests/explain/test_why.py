@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import regex
 import tokenizers as hf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
+from tests.profiles import examples
 from tokviz.explain.why import (
     MOST_BYTES,
     as_text,
@@ -43,7 +44,7 @@ def taken_by(regex_text: str, text: str) -> list[tuple[int, int, int]]:
     return [(*match.span(), int((match.lastgroup or "a0")[1:])) for match in grouped.finditer(text)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(text=NASTY, name=st.sampled_from(sorted(SPLIT_PATTERNS)))
 def test_the_alternative_is_the_one_whose_group_matches(text: str, name: str) -> None:
     pattern = SPLIT_PATTERNS[name]
@@ -108,7 +109,7 @@ def test_a_guarded_pattern_is_asked_in_the_child_and_says_the_same(
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(text=NASTY.filter(bool))
 def test_every_token_is_explained_as_it_is_encoded(name: str, text: str) -> None:
     tok = tokviz.load(name)

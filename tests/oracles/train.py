@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tokviz.bpe.python_trainer import Merge
@@ -75,3 +75,15 @@ def replace_pair(piece: Sequence[int], pair: Pair, new: int) -> list[int]:
         else:
             merged.append(token)
     return merged
+
+
+def replaced(pieces: Mapping[bytes, int], merges: Sequence[Pair]) -> list[int]:
+    """Say how many occurrences each merge replaces in some pieces, by making all of them."""
+    corpus = [list(piece) for piece in pieces]
+    found = []
+    for number, pair in enumerate(merges):
+        after = [replace_pair(piece, pair, 256 + number) for piece in corpus]
+        counts = zip(corpus, after, pieces.values(), strict=True)
+        found.append(sum((len(old) - len(new)) * count for old, new, count in counts))
+        corpus = after
+    return found

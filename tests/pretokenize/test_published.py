@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models
 
 from tokviz.formats.hf_pattern import split_pattern_of
 from tokviz.formats.huggingface import pre_tokenizer
+from tokviz.pretokenize.alternatives import WORDS, alternative_of, top_level
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, STARTERS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.snippet import as_python
 from tokviz.pretokenize.split import split
@@ -40,6 +41,16 @@ def test_one_regex_cuts_as_the_three_of_deepseek_v3_do(text: str) -> None:
     assert len(part["pretokenizers"]) == 4
     assert split_pattern_of(part) is pattern
     assert pieces(pattern, text) == by_library(part, text)
+
+
+def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
+    for pattern in SPLIT_PATTERNS.values():
+        parts = [pattern.regex[start:end] for start, end in top_level(pattern.regex)]
+        assert [part for part in parts if part not in WORDS and part[0] != "'"] == []
+    pattern, text = SPLIT_PATTERNS["deepseek3"], "12世界・a!b ,\x01\u3040  \n c "
+    spans = [match.span() for match in pattern.compile().finditer(text)]
+    found = [alternative_of(pattern, text, start, end) for start, end in spans]
+    assert len({one.words for one in found if one}) == len(top_level(pattern.regex)) - 1
 
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)

@@ -36,7 +36,7 @@ RULES = list(TIE_BREAKS)
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 LETTERS = random.Random(3)
 WORDS = " ".join("".join(LETTERS.choices("abcd", k=LETTERS.randint(1, 12))) for _ in range(300))
-TIMES = TrainTimings(0.0, 0.0, 0.0)
+TIMES = TrainTimings(0.0, 0.0)
 
 
 def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=()):
@@ -60,7 +60,6 @@ def way(request, monkeypatch) -> str:
 def use(way: str, setattr: Callable[..., object]) -> None:
     n_bytes = 10**9 if way == "plain" else -1
     setattr(replay_corpus, "SMALL_CORPUS_BYTES", n_bytes)
-    setattr(replay_corpus, "MODERATE_CORPUS_BYTES", n_bytes)
 
 
 def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int], int]]:

@@ -320,7 +320,6 @@ class Tour:
         from tokviz.session import Opened, Session
         from tokviz.settings import Settings
         from tokviz.tui.app import TokvizApp
-        from tokviz.tui.compiling import Compiling
 
         kit = self.kit
         raised: list[BaseException] = []
@@ -341,7 +340,6 @@ class Tour:
             mock.patch.object(HeadlessDriver, "is_headless", False),
             mock.patch.object(HeadlessDriver, "write", lambda *data: self.write(*data)),
             mock.patch.object(ErrorLog, "note", noted),
-            mock.patch.object(Compiling, "begin", lambda *_: None),
         ):
             try:
                 async with app.run_test(size=SIZE) as pilot:

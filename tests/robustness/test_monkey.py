@@ -6,12 +6,6 @@ import pytest
 
 from tests.robustness import monkey
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
-
-
-@pytest.fixture(autouse=True)
-def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import PLAIN, USUAL
+
 SEARCH = Path(__file__).with_name("search.py")
 ROOT = Path(__file__).parents[2]
 RARE = """
@@ -46,5 +48,5 @@ def test_a_plain_run_tries_the_same_examples_every_time(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     first, second = (re.findall(r"tried \d+", run) for run in runs)
-    assert len(first) == 50
+    assert len(first) == 50 * PLAIN // USUAL
     assert first == second

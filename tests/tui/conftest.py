@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from textual._compositor import Compositor
 from textual._context import active_app, visible_screen_stack
+from textual._styles_cache import StylesCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
 
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tokviz.tokenizer import Tokenizer
@@ -63,6 +66,39 @@ def same_styles() -> Iterator[None]:
         yield
 
 
+class UnseenLines(StylesCache):
+    """Has a widget draw the lines in it that changed, and nothing around them, if nobody looks."""
+
+    nobody_looks = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: set[int] = set()
+        self.size: Any = None
+
+    def set_dirty(self, *regions: Region) -> None:
+        super().set_dirty(*regions)
+        for region in regions:
+            self.drawn.difference_update(region.line_range)
+
+    def clear(self) -> None:
+        super().clear()
+        self.drawn.clear()
+
+    def render_widget(self, widget: Widget, crop: Region) -> list[Strip]:
+        if not self.nobody_looks:
+            return super().render_widget(widget, crop)
+        top, size = widget.styles.gutter.top, widget.content_size
+        if size != self.size:
+            self.size = size
+            self.drawn.clear()
+        for y in range(max(crop.y, top), min(crop.bottom, top + size.height)):
+            if y not in self.drawn:
+                self.drawn.add(y)
+                widget.render_line(y - top)
+        return []
+
+
 @pytest.fixture(autouse=True, scope="module")
 def unseen() -> Iterator[None]:
     """Let widgets draw their lines, and none be put together for a terminal that is not there."""
@@ -81,11 +117,16 @@ def unseen() -> Iterator[None]:
         changed = {screen} if full else self._dirty_regions.copy()
         self._dirty_regions.clear()
         if changed:
-            deque(self._get_renders(Region.from_union(changed).intersection(screen)), maxlen=0)
+            UnseenLines.nobody_looks = True
+            try:
+                deque(self._get_renders(Region.from_union(changed).intersection(screen)), maxlen=0)
+            finally:
+                UnseenLines.nobody_looks = False
         return None
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", render_update)
+        patch.setattr("textual.widget.StylesCache", UnseenLines)
         yield
 
 

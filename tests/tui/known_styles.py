@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
 
 PARSE_RULES = Stylesheet._parse_rules
 """What is used where it matters how often style sheets are read."""
+
+PLACES: dict[tuple[Any, ...], int] = {}
+"""The number of every place in an app, by what it is and the number of the place above it."""
 
 
 class _Found(dict[Any, "RulesMap"]):
@@ -43,9 +45,9 @@ class KnownStyles(Stylesheet):
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         """Begin with nothing known."""
         super().__init__(variables=variables)
-        self._known: dict[Hashable, tuple[RulesMap | None, bool, bool, bool, bool]] = {}
-        self._styled: WeakKeyDictionary[DOMNode, Hashable] = WeakKeyDictionary()
+        self._places: dict[DOMNode, int] | None = None
         self._is_sure = True
+        self._forget()
 
     def parse(self) -> None:
         """Forget what held by the rules of before."""
@@ -58,15 +60,21 @@ class KnownStyles(Stylesheet):
         self._forget()
 
     def _forget(self) -> None:
-        self._known = {}
-        self._styled = WeakKeyDictionary()
+        self._known: dict[int, tuple[RulesMap | None, bool, bool, bool, bool]] = {}
+        self._begin = object()
+
+    def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        """Style nodes; meanwhile no state of any of them changes."""
+        before, self._places = self._places, {}
+        super().update_nodes(nodes, animate)
+        self._places = before
 
     def apply(
         self, node: DOMNode, *, animate: bool = False, cache: dict[Any, RulesMap] | None = None
     ) -> None:
         """Give a node its styles."""
         assert self.rules is not None  # new ones are parsed now
-        place = _place(node)
+        place = self._place(node)
         if place in self._known:
             rules, has_hover, has_focus, has_order, has_odd = self._known[place]
             node._has_hover_style, node._has_focus_within = has_hover, has_focus
@@ -83,23 +91,34 @@ class KnownStyles(Stylesheet):
             self._known[place] = (next(iter(found.values()), None), *hover_and_focus, *order)
         self._is_sure = self._is_sure and found.may_be_kept
 
+    @classmethod
+    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
+        """Give a node its rules, one by one only if they are others than before."""
+        if node.styles.base._rules == rules:
+            node.notify_style_update()
+        else:
+            super().replace_rules(node, rules, animate)
+
     def _process_component_classes(self, node: DOMNode) -> None:
-        place = _place(node)
-        if self._styled.get(node) == place:
+        styled = self._begin, self._place(node)
+        about: Any = node
+        if getattr(about, "_styled", None) == styled:
             return
         self._is_sure = True
         super()._process_component_classes(node)
         if self._is_sure:
-            self._styled[node] = place
+            about._styled = styled
 
-
-def _place(node: DOMNode) -> Hashable:
-    """Tell what the rules for a node depend on."""
-    place: list[Any] = []
-    above: Any = node
-    while above is not None:
-        place += [type(above), above._id, above.classes, above._pseudo_classes_cache_key]
-        if isinstance(above, App):
-            place += [above.app_focus, above.theme, above.is_inline, above.no_color]
-        above = above._parent
-    return tuple(place)
+    def _place(self, node: Any) -> int:
+        """Number what the rules for a node depend on."""
+        known = self._places
+        if known is not None and node in known:
+            return known[node]
+        above = -1 if node._parent is None else self._place(node._parent)
+        state: tuple[Any, ...] = node._pseudo_classes_cache_key
+        if isinstance(node, App):
+            state += node.app_focus, node.theme, node.is_inline, node.no_color
+        place = PLACES.setdefault((above, type(node), node._id, node.classes, state), len(PLACES))
+        if known is not None:
+            known[node] = place
+        return place

@@ -21,7 +21,6 @@ from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.settings import Settings, load_settings, settings_path
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -31,11 +30,6 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
-
-
-@pytest.fixture(autouse=True)
-def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 def make_app(screen: str = "tokens") -> TokvizApp:

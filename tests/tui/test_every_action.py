@@ -32,7 +32,6 @@ from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
@@ -182,7 +181,6 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
         close = cancel
 
     monkeypatch.setattr(training, "TrainClient", Trainer)
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,6 @@ from tokviz.session import Opened, Session
 from tokviz.tui import app as app_module
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -31,11 +30,6 @@ from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 
 APP = Path(app_module.__file__)
-
-
-@pytest.fixture(autouse=True)
-def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 class EarlyApp(TokvizApp):

@@ -116,7 +116,7 @@ async def test_esc_ends_a_loading_what_was_there_stays_and_nothing_says_that_it_
         def told(words: str) -> bool:
             return any(words in toast.message for toast in app._notifications)
 
-        await until(pilot, lambda: told("Loading where.json… 0 s. Esc stops it."))
+        await until(pilot, lambda: told("Loading where.json…") and told("Esc stops it"))
         await pilot.press("escape")
         await until(pilot, ended.is_set)
         await settle(pilot)

@@ -6,9 +6,10 @@ from array import array
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tokviz.jobs.split import answer
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
 from tokviz.live.changes import Change
@@ -144,7 +145,7 @@ def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
     assert row.pieces_in(0, 2) == [Piece(0, 3)]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     line=st.text("ab1x \u0301中", min_size=1, max_size=30),
     regex=st.sampled_from([r"\w+|\s", r"(?<=a)\w+", r"^\w+|\S", r"(?s)b.{7}|\s", r"\Ga|b+"]),

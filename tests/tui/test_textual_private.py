@@ -24,8 +24,11 @@ import tokviz.tui.compositor
 
 PRIVATE = """
 textual._callback:invoke
+textual._compositor:ChopsUpdate
 textual._compositor:Compositor
+textual._compositor:Compositor._dirty_regions
 textual._compositor:Compositor._full_map
+textual._compositor:Compositor._regions_to_spans
 textual._compositor:CompositorMap
 textual._compositor:ReflowResult
 textual._context:active_app
@@ -69,6 +72,8 @@ textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
+textual.screen:Screen._on_timer_update
+textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
 textual.widget:Widget._dirty_regions

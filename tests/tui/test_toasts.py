@@ -94,6 +94,28 @@ async def test_a_toast_does_not_cover_the_row_of_a_list_that_has_the_keyboard() 
         assert at not in covered(app)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_toast_does_not_cover_the_plan_that_answers_what_is_filled_in(
+    size: tuple[int, int],
+) -> None:
+    app = make_app("train")
+    async with app.run_test(notifications=True, size=size) as pilot:
+        await settle(pilot)
+        fields = list(app.screen.query("TrainForm Field"))
+        plan = app.screen.query_one("#plan").region
+        app.screen.notify(
+            "A note of two lines, which takes the whole width of a small terminal to be told. " * 2
+        )
+        await until(pilot, lambda: is_drawn(app))
+        for field in (fields[0], fields[-1]):
+            field.focus()
+            await pilot.press("1")
+            await settle(pilot)
+            toasts = [toast.region for toast in app.screen.query(Toast)]
+            assert not any(toast.overlaps(plan) for toast in toasts)
+            assert field.region.y not in covered(app)
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_toast_is_never_cut_by_the_edge_of_the_screen(size: tuple[int, int]) -> None:
     app = make_app()

@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.bpe import counting_kernels
-from tokviz.bpe.counting import PieceCounts, Tick
+from tokviz.bpe.counting import FileCounts, PieceCounts, Tick
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads
-from tokviz.compiled import KernelGroup
-from tokviz.corpus.text_blocks import TextBlock
+from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.pretokenize.scan import Scanner
 from tokviz.processors import n_processors
-
-KERNELS = KernelGroup(counting_kernels)
 
 
 class CompiledCounter:
@@ -38,6 +35,7 @@ class CompiledCounter:
         self._shares = [_Table(scanner) for _ in range(n_threads)]
         self._threads = Threads(self._shares) if n_threads else None
         self._joined = PieceTable(2)
+        self._by_file: list[FileCounts] = []
         self._n_blocks = 0
         self._undecided: list[bytes] = []
         self._scan_at = 0
@@ -81,6 +79,9 @@ class CompiledCounter:
         if self._threads:
             self._threads.finish(lambda: tick(self.n_unique))
         used = [table for table in self._tables() if len(table.pieces)]
+        for table in used:
+            table.turn_to(REST)
+            self._by_file += table.by_file
         if len(used) < 2:
             self._joined = used[0].pieces if used else PieceTable()
             return
@@ -89,6 +90,9 @@ class CompiledCounter:
         for number, i in sorted(news):
             self._joined.add(used[i].pieces, *used[i].news[number])
             tick(self.n_unique)
+        for table in used:
+            for found in table.by_file:
+                counting_kernels.rename(found.pieces, len(found.pieces), table.pieces.counts)
 
     def close(self) -> None:
         """Let no thread go on."""
@@ -119,11 +123,11 @@ class CompiledCounter:
         starts = [0, *(start + shift for start in block.starts[1:])]
         ends = [end + shift for end in block.ends]
         data = undecided + (block.data[first:] if first else block.data)
-        return TextBlock(data, starts, ends, block.ends_document, block.is_open)
+        return TextBlock(data, starts, ends, block.ends_document, block.is_open, block.file)
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        return self._joined.counted(n_documents, complete)
+        return self._joined.counted(n_documents, complete, self._by_file)
 
 
 class _Table:
@@ -132,16 +136,27 @@ class _Table:
     Attributes:
         pieces: The table.
         news: The first of a block's new pieces and the first that is none, by the block's number.
+        by_file: What the files that are told apart have of them, once another one has begun.
     """
 
     def __init__(self, scanner: Scanner) -> None:
         self.pieces = PieceTable()
         self.news: dict[int, tuple[int, int]] = {}
+        self.by_file: list[FileCounts] = []
+        self._file = REST
         self._scanner = scanner
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> int:
         """Count a block, and tell where its undecided rest begins."""
+        self.turn_to(block.file)
         first = len(self.pieces)
         reached = self.pieces.count(block, self._scanner, should_stop)
         self.news[number] = first, len(self.pieces)
         return reached
+
+    def turn_to(self, file: int) -> None:
+        """Note what was counted of a file before another one begins."""
+        if file != self._file:
+            found = self.pieces.take_new(self._file)
+            self.by_file += [found] if self._file != REST else []
+            self._file = file

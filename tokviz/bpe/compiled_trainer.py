@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from array import array
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from tokviz.bpe import kernels, layout_kernels, merge_state
-from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe import kernels, merge_state
+from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
-from tokviz.compiled import KernelGroup
-from tokviz.compiled.memory import longer
+from tokviz.compiled.memory import longer, zeros
 from tokviz.errors import TokvizError
 
-KERNELS = KernelGroup(layout_kernels, kernels)
+if TYPE_CHECKING:
+    from tokviz.bpe.columns import Memory
 
 _LARGEST_POSITION = 0x7FFFFFF0
 _FIRST_BUDGET = 200_000
@@ -40,6 +41,8 @@ class CompiledTrainer:
         Raises:
             TokvizError: If the distinct pieces have more than 2,147,483,632 bytes.
         """
+        self._pieces = pieces
+        self._places: memoryview | None = None
         layout = Layout(pieces)
         if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
@@ -104,6 +107,21 @@ class CompiledTrainer:
         ids = self._state.merges[2 * first : 2 * n].tolist()
         counts = self._state.merge_count[first:n].tolist()
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
+        if self._state is None:
+            return zeros(0, "i"), zeros(0, "q")
+        if self._places is None:
+            offsets, n_pieces = self._pieces.memory["offsets"], len(self._pieces)
+            self._places = zeros(n_pieces, "i")
+            kernels.find_cells(offsets, n_pieces, self._places)
+        uses = zeros(N_BYTES + self.n_merges, "q")
+        for _, pieces, times in counts:
+            kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
+        merges = zeros(self.n_merges, "i")
+        n = kernels.count_merges(self._state, uses, merges)
+        return merges[:n], uses[:n]
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""

@@ -1,8 +1,7 @@
 """Counting the different pieces of a corpus: all that training needs to know of it.
 
-A small corpus is counted in plain Python, at once; a large one by compiled loops, which may first
-have to be compiled or loaded, or by several processes if the regex is a custom one. The result is
-the same.
+A small corpus is counted in plain Python, at once; a large one by compiled loops, or by several
+processes if the regex is a custom one. The result is the same.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import accumulate, chain, pairwise
 from operator import mul, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz import bytetext
 from tokviz.bpe.columns import Column
 from tokviz.corpus.corpus import Corpus
-from tokviz.corpus.text_blocks import TextBlock
+from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
@@ -32,12 +31,31 @@ if TYPE_CHECKING:
     from tokviz.bpe.compiled_counter import CompiledCounter
     from tokviz.bpe.regex_counter import RegexCounter
 
-SMALL_CORPUS_BYTES = 1_000_000
-"""Up to this size plain Python takes a tenth of a second, and nothing need be compiled."""
+SMALL_CORPUS_BYTES = 100_000
+"""Up to this size plain Python is as quick as loading anything else."""
+
+SMALL_FOR_PROCESSES = 1_000_000
+"""Up to this size it is as quick as other processes are in beginning."""
 
 SECONDS_BETWEEN_REPORTS = 0.05
 
 _CHARS_AT_ONCE = 1 << 18
+
+T = TypeVar("T")
+
+
+class FileCounts(NamedTuple):
+    """What a file has of the pieces, or a part of what it has.
+
+    Attributes:
+        file: The file, by its place in the corpus.
+        pieces: Some of the pieces, by their places. Shape (n,), int32.
+        times: How often each occurs there. Shape (n,), int64.
+    """
+
+    file: int
+    pieces: Memory
+    times: Memory
 
 
 class PieceCounts:
@@ -54,6 +72,8 @@ class PieceCounts:
         n_invalid: The bytes among them that are not UTF-8.
         n_documents: How many documents had any text.
         complete: False if counting was stopped before the end of the corpus.
+        by_file: What the files have of them that are told apart (see `Corpus.apart`), until the
+            merges are known; it may be larger than the pieces.
     """
 
     data = Column()
@@ -72,6 +92,7 @@ class PieceCounts:
         n_invalid: int,
         n_documents: int,
         complete: bool = True,
+        by_file: Sequence[FileCounts] = (),
     ) -> None:
         """Take the pieces and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
@@ -81,6 +102,7 @@ class PieceCounts:
         self.n_invalid = n_invalid
         self.n_documents = n_documents
         self.complete = complete
+        self.by_file = by_file
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PieceCounts:
@@ -168,7 +190,6 @@ def count_pieces(
     special_tokens: Iterable[str] = (),
     *,
     on_progress: Callable[[CountProgress], None] | None = None,
-    on_compile: Callable[[], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> PieceCounts:
     """Count the different pieces of a corpus.
@@ -180,8 +201,6 @@ def count_pieces(
         pattern: How texts are cut into pieces.
         special_tokens: Cut out before; no piece crosses them and they are not counted.
         on_progress: Called about every 50 ms and at the end.
-        on_compile: Called before a large corpus has to wait some seconds for the compiler, which
-            happens once on a machine.
         should_stop: Asked as often; when it says yes, what has been counted is returned.
 
     Raises:
@@ -192,8 +211,8 @@ def count_pieces(
     """
     watch = _Watch(corpus, on_progress, should_stop)
     blocks = corpus.text_blocks(special_tokens)
-    head, is_small = _read_small(blocks)
     scanner = scanner_of(pattern)
+    head, is_small = _read_head(blocks, SMALL_CORPUS_BYTES if scanner else SMALL_FOR_PROCESSES)
     counter: PlainCounter | CompiledCounter | RegexCounter
     if is_small or (scanner is None and n_processors() == 0):
         counter = PlainCounter(pattern)
@@ -202,13 +221,9 @@ def count_pieces(
 
         counter = RegexCounter(pattern, n_processors())
     else:
-        from tokviz.bpe import compiled_counter
+        from tokviz.bpe.compiled_counter import CompiledCounter
 
-        if not compiled_counter.KERNELS.are_compiled():
-            if on_compile is not None:
-                on_compile()
-            compiled_counter.KERNELS.compile()
-        counter = compiled_counter.CompiledCounter(scanner)
+        counter = CompiledCounter(scanner)
     documents = _DocumentCount()
     with closing(counter):
         for block in chain(head, blocks):
@@ -223,14 +238,14 @@ def count_pieces(
     return result
 
 
-def _read_small(blocks: Iterable[TextBlock]) -> tuple[list[TextBlock], bool]:
-    """Read about a megabyte, and tell whether that is all."""
+def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBlock], bool]:
+    """Read a little more than so many bytes, and tell whether that is all."""
     head: list[TextBlock] = []
     n_bytes = 0
     for block in blocks:
         head.append(block)
         n_bytes += len(block.data)
-        if n_bytes > SMALL_CORPUS_BYTES:
+        if n_bytes > n_small:
             return head, False
     return head, True
 
@@ -264,19 +279,24 @@ class PlainCounter:
         self._pattern = pattern
         self._compiled = pattern.compile()
         self._counts: Counter[str] = Counter()
+        self._by_file: list[tuple[int, Counter[str]]] = []
         self._open_text: list[bytes] = []
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far."""
+        """How many different pieces there are so far, without those of a block under way."""
         return len(self._counts)
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
+        counts = self._counts if block.file == REST else Counter[str]()
         for text in block.whole_texts(self._open_text):
-            self._count(bytetext.from_bytes(text), tick)
+            self._count(bytetext.from_bytes(text), counts, tick)
             if tick(self.n_unique):
-                return
+                break
+        if block.file != REST:
+            self._counts.update(counts)
+            self._by_file.append((block.file, counts))
 
     def finish(self, tick: Tick) -> None:
         """Nothing waits."""
@@ -284,16 +304,16 @@ class PlainCounter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _count(self, text: str, tick: Tick) -> None:
-        if self._counted_at_once(text):
+    def _count(self, text: str, counts: Counter[str], tick: Tick) -> None:
+        if self._counted_at_once(text, counts):
             return
         for part in split_in_steps(self._pattern, text):
             spans = pairwise(chain([part.start], part.ends))
-            self._counts.update(text[start:end] for start, end in spans)
+            counts.update(text[start:end] for start, end in spans)
             if tick(self.n_unique):
                 return
 
-    def _counted_at_once(self, text: str) -> bool:
+    def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
         """Take the matches as they are where they are all pieces, at twice the speed."""
         if len(text) > _CHARS_AT_ONCE or self._compiled.groups:
             return False
@@ -306,16 +326,34 @@ class PlainCounter:
             raise PatternError(self._pattern.regex, reason) from error
         if sum(map(len, matches)) < len(text):
             return False
-        self._counts.update(filter(None, matches))
+        counts.update(filter(None, matches))
         return True
 
     def result(self, n_documents: int, complete: bool) -> PieceCounts:
         """Give what has been counted."""
-        pieces = map(bytetext.to_bytes, self._counts)
+        counts = self._counts
+        pieces = map(bytetext.to_bytes, counts)
         return PieceCounts.of(
-            dict(zip(pieces, self._counts.values(), strict=True)),
-            n_chars=sum(len(piece) * n for piece, n in self._counts.items()),
-            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in self._counts.items()),
+            dict(zip(pieces, counts.values(), strict=True)),
+            n_chars=sum(len(piece) * n for piece, n in counts.items()),
+            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in counts.items()),
             n_documents=n_documents,
             complete=complete,
+            by_file=counts_by_file(counts, self._by_file),
         )
+
+
+def counts_by_file(
+    pieces: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
+) -> list[FileCounts]:
+    """Give what files have of pieces, which are named by their places from now on."""
+    found = [*by_file]
+    place = {piece: place for place, piece in enumerate(pieces)} if found else {}
+    return [
+        FileCounts(
+            file,
+            memoryview(array("i", map(place.__getitem__, counts))),
+            memoryview(array("q", counts.values())),
+        )
+        for file, counts in found
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int64s, helper, integer, kernel, prefetch, word
+from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch, word
 from tokviz.pretokenize.character_kernels import decode
 from tokviz.pretokenize.piece_keys import WORD, key_of, same, shift_for, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
@@ -112,6 +112,8 @@ def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> No
 def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
     """Add the pieces `first` to `last` of another table until all is done or an array is full.
 
+    In place of its count a piece that has been added leaves where it is now.
+
     Returns:
         The piece to go on with.
     """
@@ -121,9 +123,42 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
         start = other.offsets[piece]
         length = other.offsets[piece + 1] - start
         key = key_of(other.data, n_bytes, start, length)
-        if not _add(table, shift, key, other.data, start, length, other.counts[piece]):
+        entry = _add(table, shift, key, other.data, start, length, other.counts[piece])
+        if entry == 0:
             return piece
+        other.counts[piece] = entry - 1
     return last
+
+
+@kernel
+def take_new(counts: Int64s, n: int, before: Int64s, pieces: Int32s, times: Int64s) -> int:
+    """Find the pieces that have been counted since the last time, and how often.
+
+    Args:
+        counts: How often each piece has been counted.
+        n: How many pieces there are.
+        before: How often each had been counted the last time, 0 for new ones; brought up to date.
+        pieces: Receives the pieces.
+        times: Receives how often each was counted since.
+
+    Returns:
+        How many pieces these are.
+    """
+    n_found = 0
+    for piece in range(n):
+        if counts[piece] != before[piece]:
+            pieces[n_found] = piece
+            times[n_found] = counts[piece] - before[piece]
+            before[piece] = counts[piece]
+            n_found += 1
+    return n_found
+
+
+@kernel
+def rename(pieces: Int32s, n: int, places: Int64s) -> None:
+    """Name pieces by their places in another table."""
+    for i in range(n):
+        pieces[i] = places[pieces[i]]
 
 
 @kernel
@@ -191,7 +226,7 @@ def measure(
 def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
-    """Count a piece; 0 if there is no room for it."""
+    """Count a piece, and tell its index plus one; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
     mask = numbers[N_SLOTS] - 1
@@ -208,7 +243,7 @@ def _add(
             )
         ):
             table.counts[entry - 1] += times
-            return 1
+            return entry
         slot = (slot + 1) & mask
     n_unique = numbers[N_UNIQUE]
     kept = offsets[n_unique]
@@ -222,4 +257,4 @@ def _add(
     table.slots[2 * slot] = integer(key)
     table.slots[2 * slot + 1] = n_unique + 1
     numbers[N_UNIQUE] = n_unique + 1
-    return 1
+    return n_unique + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
@@ -14,27 +14,24 @@ from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 
 if TYPE_CHECKING:
-    from tokviz.bpe.counting import PieceCounts
+    from tokviz.bpe.columns import Memory
+    from tokviz.bpe.counting import FileCounts, PieceCounts
 
-SMALL_WORK = 1_500_000
-"""Up to so much work (see `python_work`), that of about a megabyte, plain Python is quick."""
-
-MODERATE_WORK = 3_000_000
-"""Up to so much work plain Python is worth its seconds where the loops were never compiled."""
+SMALL_WORK = 50_000
+"""Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""
 
 
-def python_work(pieces: PieceCounts, n_merges: int, limit: int) -> int:
-    """Bound the tokens that plain Python looks at: about one a microsecond.
+def is_small(pieces: PieceCounts, n_merges: int) -> bool:
+    """Tell whether plain Python has little to do.
 
-    A piece of n bytes is written anew by at most n - 1 merges. What exceeds the limit is not
-    looked at.
+    A piece of n bytes is written anew by at most n - 1 merges.
     """
     work = 0
     for start, end in pairwise(pieces.memory["offsets"]):
         work += (end - start) * min(end - start, n_merges)
-        if work > limit:
-            break
-    return int(work)
+        if work > SMALL_WORK:
+            return False
+    return True
 
 
 class PythonTrainer:
@@ -47,8 +44,9 @@ class PythonTrainer:
         self._n_wanted = settings.n_merges
         self._merges: list[Merge] = []
         self._n_tokens = pieces.n_bytes
+        self._tokens: list[list[int]] = []
         self._steps = learn_merges(
-            distinct, counts, get_tie_break(settings.tie_break), settings.min_count
+            distinct, counts, get_tie_break(settings.tie_break), settings.min_count, self._tokens
         )
         self.end: str | None = None
         """Why no further merge is possible, in words; None while one is."""
@@ -79,6 +77,20 @@ class PythonTrainer:
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
         """Give the merges from an index on: left id, right id, count."""
         return [(*merge.pair, merge.count) for merge in self._merges[first:]]
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
+        uses = [0] * (N_BYTES + self.n_merges)
+        for _, pieces, times in counts:
+            for piece, n in zip(pieces, times, strict=True):
+                for token in self._tokens[piece]:
+                    uses[token] += n
+        # Wherever a token is there was one of each of its parts before.
+        for number in range(self.n_merges - 1, -1, -1):
+            for part in self._merges[number].pair:
+                uses[part] += uses[N_BYTES + number]
+        made = uses[N_BYTES:]
+        return _column("i", compress(range(len(made)), made)), _column("q", filter(None, made))
 
     def history(self) -> TrainingHistory:
         """Give all merges so far."""

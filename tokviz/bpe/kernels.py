@@ -47,7 +47,7 @@ from tokviz.bpe.merge_state import (
     State,
 )
 from tokviz.bpe.ties import LEXICOGRAPHIC
-from tokviz.compiled import Int32s, helper, kernel
+from tokviz.compiled import Int32s, Int64s, helper, kernel
 
 
 @helper
@@ -290,3 +290,69 @@ def compact(memory: State, rule: int) -> None:
     for pair in range(n_pairs):
         if memory.pair_count[pair] >= numbers[THRESHOLD]:
             push(memory, rule, memory.pair_count[pair], pair)
+
+
+@kernel
+def find_cells(offsets: Int64s, n_pieces: int, places: Int32s) -> None:
+    """Find the first cell of every piece; of one that has none it is 0, where nothing is.
+
+    Args:
+        offsets: Where each piece begins, and where the last one ends.
+        n_pieces: How many there are.
+        places: Receives the cells.
+    """
+    at = 1
+    for piece in range(n_pieces):
+        length = offsets[piece + 1] - offsets[piece]
+        places[piece] = 0
+        if length > 1:
+            places[piece] = at
+            at += length + 1
+
+
+@kernel
+def count_tokens(
+    memory: State, places: Int32s, pieces: Int32s, times: Int64s, n: int, uses: Int64s
+) -> None:
+    """Count the tokens of some of the pieces.
+
+    Args:
+        memory: The pieces with their tokens.
+        places: From `find_cells`.
+        pieces: The pieces.
+        times: How often each is to count.
+        n: How many they are.
+        uses: By token; grows.
+    """
+    for i in range(n):
+        at = places[pieces[i]]
+        while memory.cells[3 * at + TOKEN] != NONE:
+            token = memory.cells[3 * at + TOKEN]
+            uses[token] += times[i]
+            at += memory.token_length[token]
+
+
+@kernel
+def count_merges(memory: State, uses: Int64s, merges: Int32s) -> int:
+    """Count how often each merge has happened, of how often each token is there in the end.
+
+    Wherever a token is there was one of each of its parts before.
+
+    Args:
+        memory: After the merges.
+        uses: By token; then how often the merges happened that did.
+        merges: Receives which they are.
+
+    Returns:
+        How many they are.
+    """
+    for merge in range(memory.numbers[N_MERGES] - 1, -1, -1):
+        for part in range(2):
+            uses[memory.merges[2 * merge + part]] += uses[256 + merge]
+    n_found = 0
+    for merge in range(memory.numbers[N_MERGES]):
+        if uses[256 + merge] != 0:
+            merges[n_found] = merge
+            uses[n_found] = uses[256 + merge]
+            n_found += 1
+    return n_found

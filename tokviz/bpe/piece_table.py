@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe import counting_kernels
-from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.counting import FileCounts, PieceCounts
 from tokviz.bpe.counting_kernels import (
     BATCH,
     DONE,
@@ -26,17 +27,24 @@ from tokviz.corpus.text_blocks import TextBlock
 from tokviz.pretokenize.scan import Scanner
 from tokviz.pretokenize.scan_table import scan_table
 
+if TYPE_CHECKING:
+    from tokviz.bpe.columns import Memory
+
 _FIRST_SLOTS = 1 << 17
 _FIRST_DATA_BYTES = 1 << 20
 _BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
 class PieceTable:
-    """Pieces in the order of their first occurrence; memory grows with the different ones."""
+    """Pieces in the order of their first occurrence; memory grows with the different ones.
+
+    Attributes:
+        table: What the kernels see.
+    """
 
     def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
         """Take the hash table's size to begin with, a power of two."""
-        self._table = Table(
+        self.table = Table(
             slots=zeros(2 * n_slots, "q"),
             counts=zeros(n_slots // 2, "q"),
             offsets=zeros(n_slots // 2 + 1, "q"),
@@ -46,55 +54,84 @@ class PieceTable:
             pieces=zeros(2 * BATCH, "q"),
             keys=zeros(BATCH, "q"),
         )
+        self._before, self._pieces, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
         self._note_sizes()
+
+    @classmethod
+    def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PieceTable:
+        """Take pieces that are known to be different; they can only be added to another table.
+
+        Args:
+            data: The bytes of all, one behind another.
+            offsets: Where each starts in `data`, and at last where the last one ends; 64 bits.
+            counts: How often each counts; 64 bits.
+        """
+        made = cls(2)
+        columns: dict[str, Any] = {"data": data, "offsets": offsets, "counts": counts}
+        made.table = made.table._replace(**columns)
+        made.table.numbers[N_UNIQUE] = len(counts)
+        return made
 
     def __len__(self) -> int:
         """Count the different pieces."""
-        return self._table.numbers[N_UNIQUE]
+        return self.table.numbers[N_UNIQUE]
 
     @property
     def n_slots(self) -> int:
         """The size of the hash table."""
-        return self._table.numbers[N_SLOTS]
+        return self.table.numbers[N_SLOTS]
 
     @property
     def data(self) -> memoryview:
         """The bytes of all pieces, one behind another."""
-        return memoryview(self._table.data)[: self._table.offsets[len(self)]]
+        return memoryview(self.table.data)[: self.table.offsets[len(self)]]
 
     @property
     def offsets(self) -> memoryview:
         """Where each piece starts in `data`, and at last where the last one ends; 64 bits."""
-        return memoryview(self._table.offsets)[: len(self) + 1]
+        return memoryview(self.table.offsets)[: len(self) + 1]
 
     @property
     def counts(self) -> memoryview:
         """How often each piece occurred; 64 bits."""
-        return memoryview(self._table.counts)[: len(self)]
+        return memoryview(self.table.counts)[: len(self)]
 
     def count(self, block: TextBlock, scanner: Scanner, should_stop: Callable[[], bool]) -> int:
         """Count the pieces of a block's texts, and tell where the undecided rest begins.
 
         That is the end of the last text unless it is open, or unless somebody asked to stop.
         """
-        reached = self._table.reached
+        reached = self.table.reached
         reached[TEXT], reached[POSITION] = 0, block.starts[0]
         texts = scanner.texts(block.data, block.starts, block.ends, is_open=block.is_open)
         while True:
-            reason = counting_kernels.count_texts(texts, self._table, _BYTES_AT_ONCE)
+            reason = counting_kernels.count_texts(texts, self.table, _BYTES_AT_ONCE)
             if reason == FULL:
                 self._make_room()
             elif reason == DONE or should_stop():
                 return reached[POSITION]
 
     def add(self, other: PieceTable, first: int, last: int) -> None:
-        """Add the pieces `first` to `last` of another table."""
+        """Add the pieces `first` to `last` of another table; their counts become their places."""
         while first < last:
-            first = counting_kernels.add_pieces(other._table, first, last, self._table)
+            first = counting_kernels.add_pieces(other.table, first, last, self.table)
             if first < last:
                 self._make_room()
 
-    def counted(self, n_documents: int, complete: bool) -> PieceCounts:
+    def take_new(self, file: int) -> FileCounts:
+        """Give the pieces that were counted since this was asked last; they are from a file."""
+        n, room = len(self), self.table.numbers[MOST_PIECES]
+        if len(self._before) < n:
+            self._before = longer(self._before, room)
+            self._pieces, self._times = zeros(room, "i"), zeros(room, "q")
+        found = self._pieces, self._times
+        n_found = counting_kernels.take_new(self.counts, n, self._before, *found)
+        pieces, times = (array(part.format, part[:n_found].tobytes()) for part in found)
+        return FileCounts(file, memoryview(pieces), memoryview(times))
+
+    def counted(
+        self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
+    ) -> PieceCounts:
         """Give the pieces, with sums over all their occurrences."""
         sums = array("q", [0, 0])
         lengths = zeros(len(self), "q")
@@ -108,11 +145,12 @@ class PieceTable:
             n_invalid=sums[1],
             n_documents=n_documents,
             complete=complete,
+            by_file=by_file,
         )
 
     def _make_room(self) -> None:
         """Make room for the piece for which there was none."""
-        table = self._table
+        table = self.table
         n_unique, n_slots = table.numbers[N_UNIQUE], table.numbers[N_SLOTS]
         if n_unique == table.numbers[MOST_PIECES]:
             slots = zeros(4 * n_slots, "q")
@@ -125,11 +163,11 @@ class PieceTable:
         needed = table.offsets[n_unique] + table.numbers[WANTED_BYTES]
         if needed > len(table.data):
             table = table._replace(data=longer(table.data, max(needed, len(table.data) * 3 // 2)))
-        self._table = table
+        self.table = table
         self._note_sizes()
 
     def _note_sizes(self) -> None:
-        table = self._table
+        table = self.table
         table.numbers[N_SLOTS] = len(table.slots) // 2
         table.numbers[MOST_PIECES] = len(table.counts)
         table.numbers[MOST_BYTES] = len(table.data)

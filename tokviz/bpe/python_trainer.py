@@ -52,7 +52,11 @@ class Merge(NamedTuple):
 
 
 def learn_merges(
-    pieces: Sequence[bytes], counts: Sequence[int], tie_break: TieBreak, min_count: int = 1
+    pieces: Sequence[bytes],
+    counts: Sequence[int],
+    tie_break: TieBreak,
+    min_count: int = 1,
+    tokens: list[list[int]] | None = None,
 ) -> Iterator[Merge]:
     """Learn one merge after the other, until no pair occurs often enough.
 
@@ -63,6 +67,7 @@ def learn_merges(
         counts: How often each piece occurs.
         tie_break: Which pair to take when several have the highest count.
         min_count: The lowest count at which a pair is merged.
+        tokens: Receives the tokens of every piece, and is kept up to date.
 
     >>> from tokviz.bpe.ties import TIE_BREAKS
     >>> merges = learn_merges([b"aaabdaaabac"], [1], TIE_BREAKS["first"])
@@ -72,7 +77,7 @@ def learn_merges(
     (256, 97) 2 2 7
     (257, 98) 2 1 5
     """
-    corpus = _Corpus(pieces, counts, tie_break)
+    corpus = _Corpus(pieces, counts, tie_break, [] if tokens is None else tokens)
     while (best := corpus.pop_best()) is not None:
         pair, count = best
         if count < min_count:
@@ -115,12 +120,19 @@ class _Corpus:
         pairs_with_count: How many pairs occur that often.
     """
 
-    def __init__(self, pieces: Sequence[bytes], counts: Sequence[int], tie_break: TieBreak) -> None:
+    def __init__(
+        self,
+        pieces: Sequence[bytes],
+        counts: Sequence[int],
+        tie_break: TieBreak,
+        tokens: list[list[int]],
+    ) -> None:
         self.tokens = [bytes([byte]) for byte in range(256)]
         self.n_tokens = sum(len(piece) * n for piece, n in zip(pieces, counts, strict=True))
         self.pair_counts: defaultdict[Pair, int] = defaultdict(int)
         self._tie_break = tie_break
-        self._pieces = [list(piece) for piece in pieces]
+        self._pieces = tokens
+        self._pieces += map(list, pieces)
         self._piece_counts = counts
         # The pieces that hold a pair, ascending; some may have lost it since.
         self._pieces_with: defaultdict[Pair, list[int]] = defaultdict(list)

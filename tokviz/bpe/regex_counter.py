@@ -15,12 +15,12 @@ from itertools import accumulate, pairwise
 from operator import sub
 from typing import Any
 
-from tokviz.bpe.counting import PieceCounts, Tick
+from tokviz.bpe.counting import PieceCounts, Tick, counts_by_file
 from tokviz.bpe.threads import Threads
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, Message, pack, pack_numbers, unpack, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError
-from tokviz.corpus.text_blocks import TextBlock
+from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.pretokenize.patterns import SplitPattern
 
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
@@ -42,6 +42,7 @@ class RegexCounter:
         self._texts: list[bytes] = []
         self._n_bytes = 0
         self._open_text: list[bytes] = []
+        self._file = REST
         self._kill_at: float | None = None
 
     @property
@@ -51,6 +52,9 @@ class RegexCounter:
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
+        if block.file != self._file and self._texts:
+            self._hand_on(tick)
+        self._file = block.file
         for text in block.whole_texts(self._open_text):
             self._texts.append(text)
             self._n_bytes += len(text)
@@ -79,17 +83,19 @@ class RegexCounter:
             process = self._processes[i]
             for piece, n in process.pieces[slice(*process.news[number])]:
                 counts[piece] += n
+        by_file = (one for process in self._processes for one in process.by_file())
         return PieceCounts.of(
             counts,
             n_chars=sum(process.n_chars for process in self._processes),
             n_invalid=sum(process.n_invalid for process in self._processes),
             n_documents=n_documents,
             complete=complete,
+            by_file=counts_by_file(counts, by_file),
         )
 
     def _hand_on(self, tick: Tick) -> None:
         """Give the texts that have come together to the next process that is free."""
-        batch = TextBlock(b"".join(self._texts))
+        batch = TextBlock(b"".join(self._texts), file=self._file)
         for start, end in pairwise(accumulate(map(len, self._texts), initial=0)):
             batch.add(start, end, True)
         self._texts.clear()
@@ -125,6 +131,7 @@ class _Process:
         self.news: dict[int, tuple[int, int]] = {}
         self.pieces: list[tuple[bytes, int]] = []
         self.n_chars = self.n_invalid = 0
+        self._by_file: list[Message] = []
         self._pattern = pattern
         self._jobs = JobClient("count_pieces", limits=_LIMITS, replaces_child=False)
 
@@ -138,7 +145,8 @@ class _Process:
         if should_stop():
             return
         lengths = array("q", map(sub, block.ends, block.starts))
-        request = {"do": "count", "lengths": pack_numbers(lengths), "data": pack(block.data)}
+        texts = {"lengths": pack_numbers(lengths), "data": pack(block.data), "file": block.file}
+        request = {"do": "count", **texts}
         # A process that is killed has counted nothing.
         for answer in self._ask(request):
             self.news[number] = self.n_unique, answer["n_unique"]
@@ -154,10 +162,19 @@ class _Process:
             return
         self.n_chars, self.n_invalid = answers[0]["n_chars"], answers[0]["n_invalid"]
         for part in answers[1:]:
+            if "file" in part:
+                self._by_file.append(part)
+                continue
             data = unpack(part["data"])
             ends = accumulate(unpack_numbers(part["lengths"], "q"), initial=0)
             pieces = (data[start:end] for start, end in pairwise(ends))
             self.pieces += zip(pieces, unpack_numbers(part["counts"], "q"), strict=True)
+
+    def by_file(self) -> Iterator[tuple[int, dict[bytes, int]]]:
+        """Give what the files have of the pieces that are told apart."""
+        for part in self._by_file:
+            pieces = (self.pieces[place][0] for place in unpack_numbers(part["pieces"]))
+            yield part["file"], dict(zip(pieces, unpack_numbers(part["times"], "q"), strict=True))
 
     def kill(self) -> None:
         """End the process at once; what it has counted is lost unless it has finished."""

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import tokviz
+from tokviz.bpe.blame import Blame
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
-from tokviz.bpe.run_checks import check_history, pieces_of_arrays
+from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
 from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
@@ -33,7 +34,6 @@ class TrainTimings(NamedTuple):
     """Seconds of a training by phase."""
 
     reading: float
-    compiling: float
     merging: float
 
 
@@ -49,6 +49,8 @@ class TrainingRun(NamedTuple):
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
         engine: Which of the two engines merged.
+        left_out: The files that could not be read and were left out, each with the reason.
+        blame: Which files the merges come from; None if that was not kept.
     """
 
     tokenizer: Tokenizer
@@ -59,6 +61,8 @@ class TrainingRun(NamedTuple):
     stopped_early: str | None = None
     sources: tuple[str, ...] = ()
     engine: Literal["python", "compiled"] = "python"
+    left_out: tuple[tuple[str, str], ...] = ()
+    blame: Blame | None = None
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
         """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
@@ -99,6 +103,7 @@ class TrainingRun(NamedTuple):
                 "counts": pieces.memory["counts"],
             },
             token_lengths=memoryview(self._token_lengths()),
+            files={} if self.blame is None else self.blame.memory,
         )
 
     @property
@@ -115,6 +120,7 @@ class TrainingRun(NamedTuple):
         return {
             "corpus": {
                 "files": list(self.sources),
+                "left_out": list(map(list, self.left_out)),
                 "n_bytes": pieces.n_bytes,
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
@@ -132,7 +138,7 @@ class TrainingRun(NamedTuple):
             "versions": {
                 "tokviz": tokviz.__version__,
                 "python": sys.version.partition(" ")[0],
-                **{name: _version(name) for name in ("numpy", "numba", "regex")},
+                **{name: _version(name) for name in ("llvmlite", "numpy", "regex")},
             },
         }
 
@@ -174,11 +180,13 @@ class TrainingRun(NamedTuple):
             run = cls(
                 tokenizer,
                 *parts,
-                TrainTimings(**about["seconds"]),
+                TrainTimings(**{name: about["seconds"][name] for name in TrainTimings._fields}),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
                 about["engine"],
+                tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
+            run = run._replace(blame=read_blame(folder, run.sources, *parts[:2]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
@@ -202,6 +210,8 @@ def make_run(
     stopped_early: str | None,
     sources: tuple[str, ...],
     engine: Literal["python", "compiled"],
+    left_out: tuple[tuple[str, str], ...] = (),
+    blame: Blame | None = None,
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
@@ -226,6 +236,8 @@ def make_run(
         stopped_early,
         sources,
         engine,
+        left_out,
+        blame,
     )
 
 

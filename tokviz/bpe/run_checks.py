@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokviz.bpe.blame import COLUMNS, Blame
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
 from tokviz.bpe.settings import N_BYTES, TrainSettings
-from tokviz.errors import TokvizError
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import StrPath
+from tokviz.formats.run import FILES
+from tokviz.formats.run_arrays import read_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +60,45 @@ def pieces_of_arrays(
     return PieceCounts(
         data.astype(np.uint8), offsets, counts, **numbers, complete=bool(corpus["complete"])
     )
+
+
+def read_blame(
+    folder: StrPath, sources: Sequence[str], history: TrainingHistory, pieces: PieceCounts
+) -> Blame | None:
+    """Read which files of a run's corpus its merges come from; None if that was not kept.
+
+    Raises:
+        InputFileError: If it is damaged, or of another training.
+    """
+    path = Path(folder) / FILES
+    if not path.exists():
+        return None  # the run is older than that
+    arrays = read_arrays(folder, FILES)
+    if not arrays:
+        return None
+    import numpy as np
+
+    try:
+        files, lengths, merges, times = (arrays[name].astype(np.int64) for name in COLUMNS)
+        if (lengths < 0).any() or lengths.sum(dtype=float) != len(merges):
+            raise ValueError("the lengths are not those of the merges")
+        places = np.repeat(np.arange(len(files)), lengths)
+        n = len(history)
+        replaced = np.diff(history.n_tokens, prepend=pieces.n_bytes) * -1.0
+        is_sound = bool(
+            len(merges) == len(times)
+            and len(np.unique(files)) == len(files)
+            and ((files >= 0) & (files < len(sources))).all()
+            and ((merges >= 0) & (merges < n)).all()
+            and (np.diff(places * n + merges) > 0).all()
+            and (times > 0).all()
+            and (np.bincount(merges, times, n)[:n] <= replaced).all()
+        )
+    except (KeyError, ValueError):
+        is_sound = False
+    if not is_sound:
+        raise InputFileError(path, "is damaged: it does not fit the history")
+    return Blame(sources, {name: arrays[name] for name in COLUMNS}, history, pieces.n_bytes)
 
 
 def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: TrainSettings) -> None:

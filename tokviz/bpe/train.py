@@ -15,22 +15,30 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
-from tokviz.bpe.engines import (
-    MODERATE_WORK,
-    SMALL_WORK,
-    PythonTrainer,
-    python_work,
+from tokviz.bpe.engines import PythonTrainer, is_small
+from tokviz.bpe.progress import (
+    N_NEWEST,
+    Clock,
+    NewMerge,
+    Phase,
+    TrainProgress,
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
 )
-from tokviz.bpe.progress import N_NEWEST, Clock, NewMerge, Phase, TrainProgress
 from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
 from tokviz.errors import CorpusError
 from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
 
@@ -57,6 +65,10 @@ def train(
     max_doc_chars: int | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: int | None = None,
+    client: Client | str | None = None,
+    work_folder: str | PathLike[str] | None = None,
+    skip_unreadable: bool = False,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -78,6 +90,14 @@ def train(
         max_doc_chars: The most characters that a document gives.
         on_progress: Called about twenty times a second, and at the end of every phase.
         should_stop: Asked as often. When it says yes, the run holds the merges so far.
+        workers: Count with so many workers of a Dask cluster that is started for it; the run is the
+            same.
+        client: Count on this cluster: a `distributed.Client`, or the address of a scheduler.
+        work_folder: Where workers keep what they have counted, so that a training that was
+            interrupted goes on from there; all of them must see it by this name. None for a folder
+            that is removed at the end.
+        skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
+            read to their end; the run's `left_out` names them.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -97,8 +117,17 @@ def train(
     )
     if not isinstance(source, Corpus):
         caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
-        source = Corpus(source, delimiter=delimiter, field=field, **caps)
-    return _Training(source, settings, on_progress, should_stop).run()
+        source = Corpus(
+            source, delimiter=delimiter, field=field, skip_unreadable=skip_unreadable, **caps
+        )
+    training = _Training(source, settings, on_progress, should_stop)
+    if workers is None and client is None:
+        return training.run()
+    from tokviz.bpe.cluster.client import ClusterCount, at_cluster
+
+    with at_cluster(workers, client) as cluster:
+        training.count = ClusterCount(cluster, work_folder, skip_unreadable)
+        return training.run()
 
 
 def train_bpe(
@@ -132,7 +161,13 @@ def train_bpe(
 
 
 class _Training:
-    """One training under way."""
+    """One training under way.
+
+    Attributes:
+        count: Counts the pieces of the corpus, as `count_pieces` does.
+    """
+
+    count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
     def __init__(
         self,
@@ -146,19 +181,20 @@ class _Training:
         self._on_progress = on_progress
         self._should_stop = should_stop or (lambda: False)
         self._clock = Clock()
-        self._seconds: dict[str, float] = {"reading": 0.0, "compiling": 0.0, "merging": 0.0}
+        self._pace = 1.0
+        self._n_cells = 0
+        self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
         self._report(0.0)
-        pieces = count_pieces(
+        pieces = self.count(
             self._corpus,
             self._settings.split_pattern,
             self._settings.special_tokens,
             on_progress=self._report_reading,
-            on_compile=lambda: self._start_phase("compiling"),
             should_stop=self._should_stop,
         )
         if pieces.complete and not len(pieces):
@@ -166,36 +202,34 @@ class _Training:
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
+        self._n_cells = len(pieces.memory["data"])
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
+        history = engine.history()
+        is_known = bool(pieces.by_file) or not self._corpus.apart  # workers do not tell
+        blame = blame_of(engine, pieces, self._corpus.files, history) if is_known else None
+        pieces.by_file = ()
         self._end_phase()
         return make_run(
             self._settings,
             pieces,
-            engine.history(),
+            history,
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
+            left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+            blame=blame,
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
-        work = python_work(pieces, self._settings.n_merges, MODERATE_WORK)
-        in_python = get_tie_break(self._settings.tie_break).compiled is None
-        if in_python or work <= SMALL_WORK or not pieces.complete:
-            self._start_phase("merging")
-            return PythonTrainer(pieces, self._settings)
-        from tokviz.bpe import compiled_trainer
-
-        if not compiled_trainer.KERNELS.are_compiled():
-            if work <= MODERATE_WORK:
-                self._start_phase("merging")
-                return PythonTrainer(pieces, self._settings)
-            self._start_phase("compiling")
-            compiled_trainer.KERNELS.compile()
-            self._report(1.0)
         self._start_phase("merging")
-        return compiled_trainer.CompiledTrainer(pieces, self._settings)
+        in_python = get_tie_break(self._settings.tie_break).compiled is None
+        if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
+            return PythonTrainer(pieces, self._settings)
+        from tokviz.bpe.compiled_trainer import CompiledTrainer
+
+        return CompiledTrainer(pieces, self._settings)
 
     def _merge(self, engine: Engine) -> bool:
         """Merge until all is done; True if somebody wished to stop before."""
@@ -205,7 +239,7 @@ class _Training:
                 return True
             done = engine.advance(SECONDS_BETWEEN_REPORTS)
             self._take_merges(engine)
-            self._report(1.0 if done else engine.n_merges / self._settings.n_merges)
+            self._report_merging(done)
         return False
 
     def _take_merges(self, engine: Engine) -> None:
@@ -241,7 +275,28 @@ class _Training:
             n_bytes=progress.n_bytes_read,
             n_pieces=progress.n_unique,
         )
-        self._report(min(1.0, progress.n_bytes_read / total) if total else 0.0)
+        if not total:
+            return self._report(0.0)
+        fraction = min(1.0, progress.n_bytes_read / total)
+        pattern, n_merges = self._settings.split_pattern, self._settings.n_merges
+        is_regex = scanner_of(pattern) is None
+        whole = reading_seconds(total, is_regex=is_regex)
+        pace = self._clock.pace(fraction * whole, whole)
+        if not is_regex:  # a slow one makes merging no slower
+            self._pace = pace
+        n_cells = expected_cells(total, is_split=pattern.name != "none")
+        merging = self._pace * merging_seconds(n_cells, min(n_merges, n_cells))
+        self._report(fraction, pace * (1 - fraction) * whole + merging)
+
+    def _report_merging(self, done: bool) -> None:
+        n, n_wanted = self._now.n_merges, self._settings.n_merges
+        if done:
+            return self._report(1.0, 0.0)
+        whole = merging_seconds(self._n_cells, min(n_wanted, self._n_cells))
+        so_far = merging_seconds(self._n_cells, n) if n else 0.0
+        # How far the layout is, which comes first, nobody knows.
+        pace = self._clock.pace(so_far, whole, self._pace) if n else self._pace
+        self._report(n / n_wanted, pace * max(0.0, whole - so_far))
 
     def _end_phase(self) -> None:
         self._seconds[self._now.phase] += self._clock.start_phase()
@@ -251,11 +306,11 @@ class _Training:
         self._now = self._now._replace(phase=phase)
         self._report(0.0)
 
-    def _report(self, fraction: float) -> None:
+    def _report(self, fraction: float, left: float | None = None) -> None:
         if self._on_progress is not None:
             self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
-                eta_seconds=self._clock.eta(fraction),
+                eta_seconds=left,
             )
             self._on_progress(self._now)

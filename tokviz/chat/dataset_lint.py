@@ -29,14 +29,12 @@ from tokviz.chat.lint import (
 from tokviz.chat.render import render, runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
-from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import PatternError
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
 _BATCH_BYTES = 1 << 18
-_MANY_CHARS = 20_000_000  # from here on it is worth having the loops compiled, should they not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,6 @@ class DatasetLinter:
             else template.specials_in_use()
         )
         self._specials = special_texts(tokenizer.special_tokens, needed)
-        self._n_chars_counted = 0
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
         """Check rows from a first one on, lazily, all that there are."""
@@ -158,10 +155,6 @@ class DatasetLinter:
     def _count(self, rows: Sequence[_Row]) -> None:
         """Count the tokens of rows, all in one go."""
         texts = [text for row in rows for text in row.texts]
-        before = self._n_chars_counted
-        self._n_chars_counted += sum(map(len, texts))
-        if before <= _MANY_CHARS < self._n_chars_counted:
-            compile_in_background()
         counts = map(len, self._tokenizer.encode_byte_texts(texts, False))
         for row in rows:
             row.n_tokens = row.n_specials + sum(islice(counts, len(row.texts)))
@@ -195,12 +188,6 @@ class DatasetLinter:
             rendering = template.rendering(self._tokenizer, conversation, marked, self._max_tokens)
             row.findings = tuple(lint(conversation, rendering))
             row.n_tokens = len(rendering) if self._with_lengths else None
-
-
-def compile_in_background() -> None:
-    """Have the loops compiled by a child process, for this run if it is long, and for the next."""
-    jobs = JobClient("compile_kernels", keeps_child=False)
-    jobs.run(lambda memory: [{}], RunHandlers())
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:

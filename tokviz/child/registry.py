@@ -22,7 +22,6 @@ ENOUGH = "enough"
 
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
-    "compile_kernels": "tokviz.jobs.compile_kernels:answer",
     "count_pieces": "tokviz.jobs.count_pieces:answer",
     "foreign_tokenizer": "tokviz.jobs.foreign_tokenizer:answer",
     "read_parquet": "tokviz.jobs.read_parquet:answer",

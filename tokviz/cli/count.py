@@ -31,7 +31,7 @@ from tokviz.cli.inputs import (
     read_blocks,
 )
 from tokviz.cli.output import print_json
-from tokviz.cli.text_blocks import InputCounts, text_blocks
+from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.glyphs import safe
 
@@ -131,8 +131,11 @@ def count_input(
     blocks = text_blocks(
         read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
     )
-    for text in blocks:
-        counts.n_tokens += len(tokenizer.encode_to_array(text, parse_specials))
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_to_array(text, parse_specials))
+
+    counts.n_tokens = sum(one_ahead(count, blocks))
     return counts
 
 

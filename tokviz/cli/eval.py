@@ -8,6 +8,8 @@ output: for each text, a line per tokenizer
   DIFFERENCE is to the first tokenizer, and "best" takes the fewest tokens. GPT-2's and GPT-4's
   tokenizers are shown for reference, after yours. On a terminal, bars show the tokens.
   Then for each language, the tokens that it takes for one token of English, by tokenizer.
+  --by-script adds a line a script of all texts but those in 32 languages: its characters, and by
+  tokenizer the characters of a token.
 
 --json, one object:
   {"texts": [{"text", "n_bytes", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
@@ -15,6 +17,7 @@ output: for each text, a line per tokenizer
    "languages": [{"language", "n_bytes", "tokenizers": [{"name", "n_tokens", "relative"}]}]}
   "best" lists names, none where all take as many. "relative" is to English. The last of "texts" is
   the sum of all.
+  --by-script adds "scripts": [{"script", "n_chars", "n_bytes", "n_tokens": [by tokenizer]}].
 """
 
 from __future__ import annotations
@@ -31,11 +34,19 @@ from tokviz.cli import options
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.tables import plain_table
-from tokviz.compare.figures import TableRow
+from tokviz.compare.figures import (
+    ScriptFigures,
+    TableRow,
+    figures_by_script,
+    markdown_table,
+    script_cells,
+    sum_by_script,
+)
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.compare.report import Group, Report
+    from tokviz.encoding.specials import AllowedSpecial
     from tokviz.tokenizer import Tokenizer
 
 REFERENCES = ("gpt2", "cl100k_base")
@@ -50,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_tokenizers(parser)
     options.add_specials(parser)
+    parser.add_argument(
+        "--by-script", action="store_true", help="also what each script of the texts takes"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
@@ -57,29 +71,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
-    from tokviz.compare.report import measured, report_on
+    from tokviz.compare.report import measured, report_on, sample_texts
     from tokviz.compare.report_tables import markdown, record
 
     tokenizers = _with_references(options.load_tokenizers(arguments))
     own: list[Group] = []
+    texts: list[tuple[str, AllowedSpecial | bool]] = []
 
     def measure(name: str) -> None:
         data = read_whole(read_blocks(name), " are too many to measure: take a part of them")
         allowed = options.SPECIALS[arguments.specials]
         text = bytetext.from_bytes(data)
+        texts.append((text, allowed))
         own.append(measured(tokenizers, display_name(name), text, allowed))
 
     exit_code = for_each_input(arguments.files, measure)
     found = report_on(tokenizers, own)
+    texts += [(text, False) for _, text in sample_texts()]
+    scripts = _by_script(tokenizers, texts) if arguments.by_script else None
     if arguments.json:
-        print_json(record(*found))
-    elif arguments.markdown:
-        print(*markdown(*found), sep="\n")
+        more = {} if scripts is None else {"scripts": [one._asdict() for one in scripts]}
+        print_json(record(*found) | more)
     else:
-        print(*_plain(found), sep="\n")
+        print(*(markdown(*found) if arguments.markdown else _plain(found)), sep="\n")
+        if scripts is not None:
+            names = [safe(tokenizer.name) for tokenizer in tokenizers]
+            write = markdown_table if arguments.markdown else plain_table
+            print("", *write(list(script_cells(scripts, names))), sep="\n")
     for row in (row for row in found.texts[-1] if not row.lossless):
         report(f"note: {row.tokenizer} changes some of the texts (*): its ids decode to others")
     return exit_code
+
+
+def _by_script(
+    tokenizers: Sequence[Tokenizer], texts: Sequence[tuple[str, AllowedSpecial | bool]]
+) -> list[ScriptFigures]:
+    """Count the tokens of texts by script."""
+    from tokviz.compare.side import Side
+
+    return sum_by_script(
+        figures_by_script(text, [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers])
+        for text, allowed in texts
+    )
 
 
 def _with_references(tokenizers: list[Tokenizer]) -> list[Tokenizer]:

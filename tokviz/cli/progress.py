@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-import unicodedata
 from typing import TextIO
 
-from tokviz.glyphs import token_label
+from tokviz.glyphs import n_cells, token_label
 from tokviz.jobs.train_messages import TrainReport
 
 _REDRAW_SECONDS = 0.1
@@ -76,15 +75,10 @@ def progress_text(report: TrainReport, width: int) -> str:
     parts = [f"{report.phase:<9} {bar} {report.fraction:4.0%}", *_facts(report)]
     text = parts[0]
     for part in parts[1:]:
-        if _cells(text) + 2 + _cells(part) > width:
+        if n_cells(text) + 2 + n_cells(part) > width:
             break
         text += "  " + part
     return text[:width]
-
-
-def _cells(text: str) -> int:
-    """How wide a terminal draws a text; marks count too, which is on the safe side."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _facts(report: TrainReport) -> list[str]:
@@ -92,8 +86,6 @@ def _facts(report: TrainReport) -> list[str]:
     facts = []
     if report.eta_seconds is not None and report.phase in ("reading", "merging"):
         facts.append(f"{clock(report.eta_seconds)} left")
-    if report.phase == "compiling":
-        facts.append("the first time only")
     if report.phase == "reading":
         facts += [f"{report.n_bytes / 1e6:,.1f} MB", f"{report.n_pieces:,} different pieces"]
     if report.phase == "merging":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
@@ -15,7 +15,10 @@ from tokviz.live.cuts import CutRule, cut_rule
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
-_BLOCK_CHARS = 1 << 20
+_BLOCK_CHARS = 1 << 19
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -62,6 +65,20 @@ def text_blocks(
         yield block
     if changed:
         report(f"note: {tokenizer.name} composes the text first (NFC): its ids give another text")
+
+
+def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Work on each item in a thread, while the next one is made here; give the results in order."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    going: Future[Result] | None = None
+    with ThreadPoolExecutor(1) as thread:
+        for item in items:
+            waiting, going = going, thread.submit(work, item)
+            if waiting is not None:
+                yield waiting.result()
+        if going is not None:
+            yield going.result()
 
 
 def _cut(

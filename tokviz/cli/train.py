@@ -2,13 +2,15 @@
 
 PATH is a file, a folder (all files in it that are not hidden), a pattern like 'data/**/*.txt', or
 `-` for standard input. Files may be plain text, .jsonl (--field says where the text is), .parquet,
-and compressed: .gz, .zst.
+and compressed: .gz, .zst. URLs like 's3://bucket/data/*.jsonl' are read where they are, by fsspec.
 
 output: the folder RUN. `tokviz encode -t RUN FILE` uses it, and so does every -t;
 Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what happened at every
 merge. A run that is there is replaced; any other folder with content is left alone.
 
-Ctrl+C ends the training and saves what was learned until then; the exit code is then 130.
+Ctrl+C ends the training and saves what was learned until then; the exit code is then 130. With
+--workers or --scheduler, what was counted until then is kept in RUN.counting, and the same command
+goes on from there.
 
 --json, one object a line while it goes on:
   {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
@@ -17,7 +19,7 @@ Ctrl+C ends the training and saves what was learned until then; the exit code is
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out"}
+   "longest_token", "peak_memory_bytes", "held_out", "left_out"}
 """
 
 from __future__ import annotations
@@ -30,16 +32,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
+from tokviz.corpus.storage import is_url
 from tokviz.errors import TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.sentences import counted
+
+if TYPE_CHECKING:
+    from tokviz.jobs.training import Training
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
@@ -65,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_rules(parser)
     _add_reading(parser)
+    _add_cluster(parser)
     parser.add_argument(
         "--compare",
         action="store_true",
@@ -147,6 +155,29 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="count with so many processes of a Dask cluster that is started for it; the result is "
+        "the same",
+    )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="count on the Dask cluster there, like tcp://host:8786; its workers must see RUN's "
+        "folder and the files by the same names",
+    )
+    parser.add_argument(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out files that are not there and, with workers, those that cannot be read to "
+        "their end, and name them",
+    )
+
+
 def positive(text: str) -> int:
     """Read a whole number from 1 on.
 
@@ -219,19 +250,29 @@ def _train(
     training = Training(request, on_report, interrupted.is_set)
     from tokviz.corpus.entries import look_at_all, remarks, table_problems
 
-    files = [source for source in request.sources if not is_pipe(source)]
+    files = [source for source in request.sources if not is_pipe(source) and not is_url(source)]
     entries = [*look_at_all(files, interrupted.is_set)]
     for problem in table_problems(entries, request.field):
         raise TokvizError(problem.removesuffix("."))
     for remark in remarks(entries, request.field):
         report(f"note: {remark}")
-    training.learn()
+    try:
+        training.learn()
+    except TokvizError:
+        _say_what_is_kept(training)
+        raise
     if interrupted.is_set() and not len(training.learned.history):
+        _say_what_is_kept(training)
         return None
     training.save()
     if not interrupted.is_set():
         training.compare()
     return training.summary()
+
+
+def _say_what_is_kept(training: Training) -> None:
+    if folder := training.counted_so_far:
+        report(f"what was counted is kept in {folder}: the same command goes on from there")
 
 
 def _print_report(report: TrainReport) -> None:
@@ -254,6 +295,8 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         f"corpus: {counted(summary.n_bytes, 'byte')}, {counted(summary.n_documents, 'document')}, "
         f"{counted(summary.n_pieces, 'different piece')}"
     )
+    for file, reason in summary.left_out:
+        lines.append(f"left out: {safe(file)}: {reason}")
     if summary.n_invalid:
         lines.append(f"not valid UTF-8: {counted(summary.n_invalid, 'byte')}")
     if summary.bytes_per_token is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bytetext import utf8_sizes
@@ -173,6 +175,18 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         )
         for script in found
     ]
+
+
+def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigures]:
+    """Add up what several texts come to by script, that of most bytes first."""
+    sums: dict[str, ScriptFigures] = {}
+    for one in chain.from_iterable(texts):
+        known = sums.get(one.script, ScriptFigures(one.script, 0, 0, (0,) * len(one.n_tokens)))
+        n_tokens = tuple(map(add, known.n_tokens, one.n_tokens))
+        sums[one.script] = ScriptFigures(
+            one.script, known.n_chars + one.n_chars, known.n_bytes + one.n_bytes, n_tokens
+        )
+    return sorted(sums.values(), key=lambda one: -one.n_bytes)
 
 
 def script_cells(found: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:

@@ -33,6 +33,30 @@ def by_cost(languages: Sequence[Group]) -> list[Group]:
     return sorted(languages, key=lambda group: group[0].n_tokens)
 
 
+ORDERS = ("as listed", "name", "bytes")
+"""What a report can be sorted by, besides what texts cost in each tokenizer."""
+
+
+def ordered(groups: Sequence[Group], order: int, *, backwards: bool, per_byte: bool) -> list[Group]:
+    """Sort texts or languages.
+
+    Args:
+        groups: As they are listed.
+        order: A number of `ORDERS`; behind them, the tokens in each tokenizer.
+        backwards: Whether the last come first.
+        per_byte: Whether tokens per byte are meant, for texts that do not say the same.
+    """
+
+    def key(group: Group) -> object:
+        if order < len(ORDERS):
+            return (0, group[0].text.casefold(), group[0].n_bytes)[order]
+        row = group[order - len(ORDERS)]
+        return row.n_tokens / (row.n_bytes or 1 if per_byte else 1)
+
+    found = sorted(groups, key=key)  # type: ignore[arg-type]
+    return found[::-1] if backwards else found
+
+
 def language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:
     """Write what languages cost for one token of `base`, heads first, the mean last."""
     yield ("", "bytes", *(safe(row.tokenizer) for row in base))

@@ -1,9 +1,9 @@
 """Compiled loops: ordinary functions over plain memory that run as machine code.
 
 A function with `@kernel` is called from Python; one with `@helper` only by kernels, of which it
-becomes a part. Numba compiles them, once on a machine. A later process does not import it: that
-takes longer than training on some megabytes. It loads the machine code alone (see `store` and
-`machine_code`) and calls it by ctypes, which frees the interpreter lock.
+becomes a part. What developers have compiled (`build`) is shipped as bitcode of LLVM, which makes
+machine code of it, once on a machine (`machine_code`, `store`). It is called by ctypes, which frees
+the interpreter lock.
 
 That works because kernels ask for nothing but memory that is handed in:
 
@@ -74,7 +74,7 @@ _helpers: set[FunctionType] = set()
 
 
 class Kernel:
-    """A function that runs as machine code, which is loaded or compiled when it is first called.
+    """A function that runs as machine code, which is loaded or made when it is first called.
 
     Attributes:
         function: The function itself.
@@ -127,7 +127,7 @@ class Kernel:
         return bound
 
     def load(self) -> Callable[..., int]:
-        """Load the machine code unless it is; compile it if there is none."""
+        """Load the machine code unless it is; make it if there is none."""
         if self._run is None:
             from tokviz.compiled.store import load
 
@@ -155,27 +155,6 @@ def kernels_of(module: ModuleType) -> list[Kernel]:
     """List the kernels that a module defines."""
     values = vars(module).values()
     return [value for value in values if isinstance(value, Kernel) and value.module is module]
-
-
-class KernelGroup:
-    """The modules whose kernels one piece of work needs, to ask for and to compile ahead."""
-
-    def __init__(self, *modules: ModuleType) -> None:
-        """Take the modules."""
-        self.modules = modules
-
-    def are_compiled(self) -> bool:
-        """Tell whether all kernels are ready to run, so that nobody waits for a compiler."""
-        from tokviz.compiled.store import load_stored
-
-        with _loading:
-            return all(map(load_stored, self.modules))
-
-    def compile(self) -> None:
-        """Have all kernels compiled, or load them; takes some seconds once on a machine."""
-        for module in self.modules:
-            for kernel in kernels_of(module):
-                kernel.load()
 
 
 def _parameters_of(function: FunctionType) -> Iterator[str]:

@@ -1,15 +1,17 @@
-"""Making machine code of kernels with Numba, and a shared library where there is a linker."""
+"""Making what is shipped of every kernel: bitcode of LLVM, by Numba, which only developers need.
+
+    assets/kernels/tokviz.bpe.kernels-KEY.bc
+
+`python -m tokviz.compiled.build` writes what is missing and removes what is of no use any more. The
+code is for any processor of 64 bits: `machine_code` makes machine code of it, once on a machine.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
+import importlib
+import pkgutil
 from collections.abc import Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -18,6 +20,7 @@ import numba
 import numba.extending
 from llvmlite import ir
 
+import tokviz
 from tokviz.compiled import (
     Kernel,
     fields_of,
@@ -25,13 +28,11 @@ from tokviz.compiled import (
     is_helper,
     kernels_of,
     prefetch,
+    store,
     trailing_zeros,
     word,
 )
 from tokviz.compiled.machine_code import host_machine
-
-_LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
-_LINK_SECONDS = 60.0
 
 _types: Any = numba.types
 _njit: Any = numba.njit  # typed without the options that keep Python's wrappers out
@@ -72,30 +73,43 @@ _MARKERS: dict[Any, Any] = {
 
 
 def compile_module(module: ModuleType) -> bytes:
-    """Compile a module's kernels to one object file, with a symbol of each kernel's name.
+    """Compile a module's kernels to bitcode, with a symbol of each kernel's name.
 
     Its functions follow the C convention: a pointer to the result and one that is not used come
     first; what they return is 0.
     """
-    with _compiler_on():
+    with _compiler_for_any_processor():
         dispatchers: dict[FunctionType, Any] = {}
         parts = [_compile(kernel, dispatchers) for kernel in kernels_of(module)]
     whole = parts[0]
     for part in parts[1:]:
         whole.link_in(part)
-    return bytes(host_machine().emit_object(whole))
+    _forget_names(whole)
+    return bytes(whole.as_bitcode())
+
+
+def _forget_names(code: Any) -> None:
+    """Leave nothing but kernels: helpers are parts of them by now, and Numba counts its names."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_symbols_pass()
+    passes.add_strip_dead_prototype_pass()
+    passes.run(code, llvm.create_pass_builder(host_machine(), options))
+    code.name = ""
 
 
 @contextlib.contextmanager
-def _compiler_on() -> Iterator[None]:
-    """Compile also where somebody has switched Numba off: there is no other way to run kernels."""
+def _compiler_for_any_processor() -> Iterator[None]:
+    """Compile also where somebody has switched Numba off, or has it know his processor."""
     config: Any = numba.config
-    before = config.DISABLE_JIT
-    config.DISABLE_JIT = 0
+    wanted = {"DISABLE_JIT": 0, "CPU_NAME": "generic", "CPU_FEATURES": ""}
+    before = {name: getattr(config, name) for name in wanted}
+    vars(config).update(wanted)
     try:
         yield
     finally:
-        config.DISABLE_JIT = before
+        vars(config).update(before)
 
 
 def _compile(kernel: Kernel, dispatchers: dict[FunctionType, Any]) -> Any:
@@ -111,6 +125,8 @@ def _compile(kernel: Kernel, dispatchers: dict[FunctionType, Any]) -> Any:
             defined.name = kernel.name
         elif not defined.is_declaration:
             defined.linkage = "internal"
+    for variable in part.global_variables:
+        variable.linkage = "internal"
     return part
 
 
@@ -146,29 +162,24 @@ def _parameter_types(function: FunctionType) -> Iterator[Any]:
             yield _types.NamedTuple(fields, record)
 
 
-def link(code: bytes) -> bytes | None:
-    """Make a shared library of an object file; None without a linker that can."""
-    if sys.platform not in ("linux", "darwin"):
-        return None
-    with tempfile.TemporaryDirectory(prefix="tokviz-") as folder:
-        source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
-        source.write_bytes(code)
-        for program, *options in _LINKERS:
-            path = shutil.which(program)
-            if path is not None and _succeeds([path, *options, "-o", str(target), str(source)]):
-                return target.read_bytes()
-    return None
+def all_modules() -> list[ModuleType]:
+    """Import every module of the product that has kernels."""
+    names = (info.name for info in pkgutil.walk_packages(tokviz.__path__, "tokviz."))
+    modules = (importlib.import_module(name) for name in names if name.endswith("kernels"))
+    return [module for module in modules if kernels_of(module)]
 
 
-def _succeeds(command: list[str]) -> bool:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LINK_SECONDS,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
+def main() -> None:
+    """Bring what is shipped up to date."""
+    paths = {store.shipped_path(module): module for module in all_modules()}
+    folder = next(iter(paths)).parent
+    folder.mkdir(exist_ok=True)
+    for old in set(folder.iterdir()) - set(paths):
+        old.unlink()
+    for path, module in paths.items():
+        if not path.exists():
+            path.write_bytes(compile_module(module))
+
+
+if __name__ == "__main__":
+    main()

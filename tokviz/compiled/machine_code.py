@@ -1,17 +1,67 @@
-"""Loading machine code: a shared library by the system, an object file by LLVM."""
+"""Machine code: made of bitcode by LLVM, linked where there is a linker, and loaded."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import IO, Any
 
 Addresses = dict[str, int]
 """Where functions begin, by name."""
 
+_LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
+_LINK_SECONDS = 60.0
+
 _engines: list[Any] = []  # an engine owns the memory that its functions lie in
+
+
+def make_object(bitcode: bytes) -> bytes:
+    """Make an object file for this machine.
+
+    Raises:
+        RuntimeError: If LLVM cannot read the code.
+    """
+    import llvmlite.binding as llvm
+
+    machine = host_machine()
+    code = llvm.parse_bitcode(bitcode)
+    code.triple, code.data_layout = machine.triple, str(machine.target_data)
+    return bytes(machine.emit_object(code))
+
+
+def link(code: bytes) -> bytes | None:
+    """Make a shared library of an object file; None without a linker that can."""
+    if sys.platform not in ("linux", "darwin"):
+        return None
+    with tempfile.TemporaryDirectory(prefix="tokviz-") as folder:
+        source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
+        source.write_bytes(code)
+        for program, *options in _LINKERS:
+            path = shutil.which(program)
+            if path is not None and _succeeds([path, *options, "-o", str(target), str(source)]):
+                return target.read_bytes()
+    return None
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LINK_SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
 
 
 def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
@@ -30,7 +80,7 @@ def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
 
 
 def load_object(code: bytes, names: Iterable[str]) -> Addresses:
-    """Load an object file, with a small part of what Numba needs.
+    """Load an object file.
 
     Raises:
         RuntimeError: If LLVM does not.

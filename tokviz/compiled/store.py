@@ -1,12 +1,13 @@
-"""Machine code in the user's cache folder, so that kernels are compiled once on a machine.
+"""Machine code in the user's cache folder, made once on a machine of the bitcode that is shipped.
 
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.so    a shared library, or else
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.o     an object file
 
-KEY stands for what the code was made from (`_key`), DIGEST for the code: only a file of which both
-are right is used. The folder and its files must be the user's, and nobody else may write to them.
-That is asked of what is open, and what is open is used: nothing can take its place meanwhile.
-Processes may compile at the same time: a file gets its name when it is complete.
+KEY stands for what the code was made from and for (`_key`), DIGEST for the code: only a file of
+which both are right is used. The folder and its files must be the user's, and nobody else may write
+to them. That is asked of what is open, and what is open is used: nothing can take its place
+meanwhile.
+Processes may make it at the same time: a file gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from types import ModuleType
 from typing import IO, NamedTuple
 
 from tokviz import compiled
+from tokviz.assets import asset_path
 from tokviz.compiled import machine_code
 from tokviz.compiled.machine_code import Addresses
 
@@ -34,21 +36,18 @@ _loaded: dict[str, Addresses] = {}
 
 
 def load(module: ModuleType) -> Addresses:
-    """Load the kernels of a module, compile them before if need be, and say where they are."""
-    if not load_stored(module):
-        _loaded[module.__name__] = _compile(module)
+    """Load the kernels of a module, make them before if need be, and say where they are."""
+    if module.__name__ not in _loaded:
+        _loaded[module.__name__] = _load_kept(module) or _make(module)
     return _loaded[module.__name__]
 
 
-def load_stored(module: ModuleType) -> bool:
-    """Load the kernels of a module if that needs no compiler, and tell whether it did not."""
-    if module.__name__ not in _loaded:
-        with contextlib.suppress(OSError), _open_folder() as folder:
-            for name in folder.names(f"{module.__name__}-{_key(module)}-"):
-                with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-                    _loaded[module.__name__] = _load_file(folder, name, _names(module))
-                    break
-    return module.__name__ in _loaded
+def _load_kept(module: ModuleType) -> Addresses | None:
+    with contextlib.suppress(OSError), _open_folder() as folder:
+        for name in folder.names(f"{module.__name__}-{_key(module)}-"):
+            with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
+                return _load_file(folder, name, _names(module))
+    return None
 
 
 def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
@@ -62,26 +61,38 @@ def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
         return machine_code.load_object(code, kernels)
 
 
-def _compile(module: ModuleType) -> Addresses:
-    from tokviz.compiled import build
-
-    code = build.compile_module(module)
+def _make(module: ModuleType) -> Addresses:
+    code = machine_code.make_object(_bitcode(module))
     start = f"{module.__name__}-{_key(module)}"
     try:
         with _open_folder(make=True) as folder:
             folder.forget_old(module.__name__)
             folder.write(start, ".o", code)
-            library = build.link(code)
+            library = machine_code.link(code)
             if library is not None:
                 folder.write(start, ".so", library)
     except OSError as error:
         warnings.warn(
             f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
-            "process compiles anew, for some seconds; make it a folder that only you may write to",
+            "process makes it anew; make it a folder that only you may write to",
             RuntimeWarning,
             stacklevel=2,
         )
     return machine_code.load_object(code, _names(module))
+
+
+def shipped_path(module: ModuleType) -> Path:
+    """Say where the bitcode of a module is, if it is the product's, and as its source is now."""
+    return asset_path(f"kernels/{module.__name__}-{_source_key(module)}.bc")
+
+
+def _bitcode(module: ModuleType) -> bytes:
+    path = shipped_path(module)
+    if path.exists():
+        return path.read_bytes()
+    from tokviz.compiled import build  # which needs Numba, as only developers do
+
+    return build.compile_module(module)
 
 
 def _names(module: ModuleType) -> list[str]:
@@ -216,9 +227,18 @@ def _hash(content: bytes) -> str:
 
 def _key(module: ModuleType) -> str:
     """Name all that the machine code depends on."""
-    parts = [f"{sys.platform} {sys.maxsize} {os.name}".encode()]
+    parts = [f"{sys.platform} {os.name} {_source_key(module)}".encode()]
     parts.append(machine_code.describe_processor().encode())
-    parts += (path.read_bytes() for path in _compilers())
+    parts.append(Path(str(machine_code.__file__)).read_bytes())
+    spec = find_spec("llvmlite")
+    if spec is not None and spec.origin is not None:
+        parts.append(Path(spec.origin).with_name("_version.py").read_bytes())
+    return _hash(b"\n".join(parts))
+
+
+def _source_key(module: ModuleType) -> str:
+    """Name all that the bitcode depends on."""
+    parts = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("__init__", "build")]
     for part in sorted(_modules_of(module), key=lambda part: part.__name__):
         parts.append(Path(str(part.__file__)).read_bytes())
         for name, value in sorted(vars(part).items()):
@@ -235,13 +255,3 @@ def _modules_of(module: ModuleType) -> list[ModuleType]:
         modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
         found += [other for other in modules if other not in found]
     return found
-
-
-def _compilers() -> Iterator[Path]:
-    """Find the files that tell how kernels are compiled, and by which versions."""
-    for name in ("__init__", "build", "machine_code"):
-        yield Path(__file__).with_name(f"{name}.py")
-    for package in ("numba", "llvmlite"):
-        spec = find_spec(package)
-        if spec is not None and spec.origin is not None:
-            yield Path(spec.origin).with_name("_version.py")

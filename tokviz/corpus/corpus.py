@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import glob
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import TypeAlias
+from heapq import nlargest
+from itertools import chain, groupby, islice
+from typing import TypeAlias, TypeVar
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
-from tokviz.corpus.text_blocks import Chunk, TextBlock, capped, text_blocks
+from tokviz.corpus.storage import is_url, look_up, urls_of
+from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, looks_binary, reading
+from tokviz.files import input_error, looks_binary
+
+P = TypeVar("P")
+T = TypeVar("T")
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | Iterable[Path]
@@ -21,6 +25,9 @@ Source: TypeAlias = Path | Iterable[Path]
 STANDARD_INPUT = "-"
 
 DELIMITER = "<|endoftext|>"
+
+MOST_APART = 31
+"""So many files are told apart when pieces are counted, the largest ones; the others together."""
 
 _HEAD_BYTES = 8192
 
@@ -32,6 +39,11 @@ class Corpus:
         files: The files in the order in which they are read; "-" is standard input. Empty for
             texts from Python.
         left_out: The files of folders that are not read, since they look binary.
+        unreadable: What was not found, and why, where that was to be left out.
+        sizes: The bytes of each on the disk; None where that cannot be known.
+        delimiter: What stands between documents; empty for nothing.
+        field: The field or column that holds the text.
+        apart: The files that are told apart, by their places; none if there is only one file.
         n_bytes_total: The size of all files on the disk; None if it cannot be known.
         n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
     """
@@ -44,37 +56,60 @@ class Corpus:
         field: str = "text",
         max_chars: int | None = None,
         max_doc_chars: int | None = None,
+        skip_unreadable: bool = False,
     ) -> None:
         """Find the files of a source; nothing is read yet.
 
         Args:
             source: A path, several paths, or an iterable of str. A path may be a file, a folder
                 (all files of text in it that are not hidden, by name), a pattern like
-                `data/**/*.txt`, or "-". A list of str is taken for paths if one of its first
+                `data/**/*.txt`, "-", or a URL of one of these, like `s3://bucket/data/*.jsonl`,
+                which fsspec opens. A list of str is taken for paths if one of its first
                 hundred items is a file or pattern of files, if all of them are folders, or if all
                 of them end as files do; give `Path` objects, or an iterator for texts, to be sure.
             delimiter: Text between documents; it is cut out. None or "" for none.
             field: The field of JSON lines and the column of tables that holds the text.
             max_chars: Enough characters in total: the document that exceeds it is the last one.
             max_doc_chars: What a document may give; the rest of it is left out.
+            skip_unreadable: Leave out what cannot be found, and note it in `unreadable`.
 
         Raises:
             InputFileError: If there is no such file, or a folder or pattern without any.
         """
         paths, self._texts = _paths_or_texts(source)
         self.left_out: list[str] = []
-        self.files = tuple(file for path in paths for file in self._files_of(path))
+        self.unreadable: list[tuple[str, str]] = []
+        self._skips_unreadable = skip_unreadable
+        found = [
+            (file, size)
+            for path in paths
+            for file in self._unless_unreadable(self._files_of, path)
+            for size in self._unless_unreadable(_sizes_of, file)
+        ]
+        self.files = tuple(file for file, _ in found)
+        self.sizes = [size for _, size in found]
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
-        self._sizes = [_size_of(file) for file in self.files]
-        known = [size for size in self._sizes if size is not None]
+        places = range(len(found) if len(found) > 1 else 0)
+        # Of what has no size nobody knows how much will come.
+        weights = [float("inf") if size is None else size for size in self.sizes]
+        self.apart = frozenset(nlargest(MOST_APART, places, weights.__getitem__))
+        known = [size for size in self.sizes if size is not None]
         self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
         self.n_bytes_read = 0
-        self._delimiter = delimiter or ""
-        self._field = field
+        self.delimiter = delimiter or ""
+        self.field = field
         self._max_chars = max_chars
         self._max_doc_chars = max_doc_chars
+
+    def must_be_whole(self) -> str:
+        """Say why one has to read it from the beginning; nothing if several can share it."""
+        if self._max_chars is not None or self._max_doc_chars is not None:
+            return "a limit of characters"
+        if STANDARD_INPUT in self.files:
+            return "standard input"
+        return ""
 
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
         """Read all texts between special tokens and delimiters; only once.
@@ -86,13 +121,45 @@ class Corpus:
         specials = [encode(token) for token in special_tokens]
         if b"" in specials:
             raise SpecialTokenError("a special token is empty")
-        blocks = text_blocks(self._chunks(), specials, encode(self._delimiter))
+        blocks = self._blocks(specials, encode(self.delimiter))
         return capped(blocks, self._max_chars, self._max_doc_chars)
+
+    def texts(self) -> Iterator[bytes]:
+        """Give the texts from Python, only once."""
+        for text in self._texts:
+            if not isinstance(text, str):
+                raise TypeError(f"a text is a str, not {type(text).__name__}")
+            yield encode(text)
+
+    def _unless_unreadable(self, ask: Callable[[P], list[T]], path: P) -> list[T]:
+        """Ask something of a file; note that it cannot be read where that is allowed."""
+        try:
+            return ask(path)
+        except InputFileError as error:
+            if not self._skips_unreadable:
+                raise
+            self.unreadable.append((error.path, error.reason))
+            return []
+
+    def _blocks(self, specials: list[bytes], delimiter: bytes) -> Iterator[TextBlock]:
+        """Read texts, then files: no block has texts of a file that is told apart and of another.
+
+        A document ends where a file does, so the texts are the same as if all were one.
+        """
+        yield from text_blocks(self._chunks_of_texts(), specials, delimiter)
+        places = range(len(self.files))
+        for file, group in groupby(places, lambda place: place if place in self.apart else REST):
+            chunks = chain.from_iterable(map(self._chunks_of_file, group))
+            for block in text_blocks(chunks, specials, delimiter):
+                block.file = file
+                yield block
 
     def _files_of(self, path: Path) -> list[str]:
         name = os.fspath(path)
         if name == STANDARD_INPUT:
             return [name]
+        if is_url(name):
+            return urls_of(name)
         if os.path.isdir(name):
             return _files_in(name, self.left_out.append)
         if glob.has_magic(name) and not os.path.lexists(name):
@@ -102,25 +169,23 @@ class Corpus:
             return matches
         return [name]
 
-    def _chunks(self) -> Iterator[Chunk]:
-        for text in self._texts:
-            if not isinstance(text, str):
-                raise TypeError(f"a text is a str, not {type(text).__name__}")
-            data = encode(text)
+    def _chunks_of_texts(self) -> Iterator[Chunk]:
+        for data in self.texts():
             self.n_bytes_read += len(data)
             yield data, True
-        for file, size in zip(self.files, self._sizes, strict=True):
-            before = self.n_bytes_read
-            if file == STANDARD_INPUT:
-                yield from self._standard_input()
-                continue
 
-            def advance(position: int, before: int = before) -> None:
-                self.n_bytes_read = before + position
+    def _chunks_of_file(self, place: int) -> Iterator[Chunk]:
+        file, size, before = self.files[place], self.sizes[place], self.n_bytes_read
+        if file == STANDARD_INPUT:
+            yield from self._standard_input()
+            return
 
-            yield from read_documents(file, self._field, advance)
-            if size is not None:
-                self.n_bytes_read = before + size
+        def advance(position: int) -> None:
+            self.n_bytes_read = before + position
+
+        yield from read_documents(file, self.field, advance)
+        if size is not None:
+            self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
         for data, ends_document in read_stream(sys.stdin.buffer):
@@ -153,7 +218,8 @@ def _are_paths(items: Sequence[Path]) -> bool:
 
 def _looks_like_a_path(text: str) -> bool:
     """Tell whether a text that names no file was meant to."""
-    return text.endswith((".txt", *READERS, *OPENERS)) and len(text.split()) == 1
+    is_path = is_url(text) or text.endswith((".txt", *READERS, *OPENERS))
+    return is_path and len(text.split()) == 1
 
 
 def _names_a_file(text: str) -> bool:
@@ -211,12 +277,11 @@ def _is_text(file: str) -> bool:
         return True  # whoever reads it says what is wrong
 
 
-def _size_of(file: str) -> int | None:
+def _sizes_of(file: str) -> list[int | None]:
     """Give a file's size, None if it is not stored anywhere."""
     if file == STANDARD_INPUT:
-        return None
-    with reading(file):
-        status = os.stat(file)
-    if stat.S_ISDIR(status.st_mode):
+        return [None]
+    found = look_up(file)
+    if found.is_folder:
         raise InputFileError(file, "is a folder, not a file")
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    return [found.n_bytes]

@@ -29,6 +29,10 @@ class HeldOutCorpus(Corpus):
         super().__init__(*arguments, **options)
         self.held_out: list[bytes] = []
 
+    def must_be_whole(self) -> str:
+        """Every block gives a little."""
+        return super().must_be_whole() or "a comparison with text that is kept out of the training"
+
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
         """Read all texts but those held out."""
         total = self.n_bytes_total or BLOCK_BYTES
@@ -50,7 +54,7 @@ def hold_out(block: TextBlock, wanted: int) -> tuple[TextBlock, list[bytes]]:
     """
     if not block.starts:
         return block, []
-    rest = TextBlock(block.data, is_open=block.is_open)
+    rest = TextBlock(block.data, is_open=block.is_open, file=block.file)
     taken: list[bytes] = []
     middle = (block.starts[0] + block.ends[-1]) // 2
     spans = list(zip(block.starts, block.ends, strict=True))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
+from tokviz.corpus.storage import open_stored
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import input_error, looks_binary
 
@@ -86,7 +87,7 @@ class ParquetTable:
             InputFileError: If it cannot be read, or pyarrow is missing.
         """
         try:
-            with open(path, "rb"):
+            with open_stored(path):
                 found = find_spec("pyarrow")
         except OSError as error:
             raise input_error(path, error) from None
@@ -113,13 +114,20 @@ class ParquetTable:
         rows = self._ask({"do": "rows", "group": group, "row": row, "columns": columns})["rows"]
         return [None if text is None else json.loads(text) for text in rows]
 
-    def texts(self, column: str) -> Iterator[tuple[bytes, bool]]:
+    def texts(
+        self, column: str, groups: Iterable[int] | None = None
+    ) -> Iterator[tuple[bytes, bool]]:
         """Give the texts of a column in chunks, each with whether its text ends there.
+
+        Args:
+            column: The column.
+            groups: Only these row groups.
 
         Raises:
             InputFileError: If it cannot be read; what came before has been given.
         """
-        request: Body = {"do": "texts", "column": column}
+        groups = range(len(self.sizes)) if groups is None else groups
+        request: Body = {"do": "texts", "column": column, "groups": [*groups]}
         while answer := self._ask(request):
             for packed, ends in answer["chunks"]:
                 yield unpack(packed), ends

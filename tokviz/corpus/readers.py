@@ -15,13 +15,13 @@ from __future__ import annotations
 import io
 import json
 import os
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
+from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import input_error
@@ -47,9 +47,9 @@ def read_documents(path: str, field: str, on_bytes: Callable[[int], None]) -> It
     """
     kind, opener = _kind_of(path)
     try:
-        with open(path, "rb", buffering=0) as raw:
+        with open_stored(path) as raw:
             file = opener(raw, path)
-            seekable = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+            seekable = raw.seekable()
             for chunk in READERS.get(kind, _read_plain)(file, path, field):
                 if seekable:
                     on_bytes(raw.tell())
@@ -69,7 +69,7 @@ def unpacked(path: str) -> Iterator[BinaryIO]:
         OSError: If it cannot be opened.
     """
     _, opener = _kind_of(path)
-    with open(path, "rb", buffering=0) as raw:
+    with open_stored(path) as raw:
         yield opener(raw, path)
 
 
@@ -94,8 +94,12 @@ def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
     yield b"", True
 
 
-def _read_json_lines(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
-    for number, line in enumerate(io.BufferedReader(cast(Any, file), BLOCK_BYTES), 1):
+def read_json_lines(
+    file: BinaryIO, path: str, field: str, first_number: int = 1
+) -> Iterator[Chunk]:
+    """Give the texts of JSON lines, of which the first has that number."""
+    lines = io.BufferedReader(cast(Any, file), BLOCK_BYTES)
+    for number, line in enumerate(lines, first_number):
         if not line.isspace():
             yield _text_of_line(line, path, number, field), True
 
@@ -146,7 +150,7 @@ def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
     try:
         if reason := table.columns.why_not(field):
             raise InputFileError(path, reason)
-        n_bytes, n_rows, n_read = os.fstat(file.fileno()).st_size, sum(table.sizes), 0
+        n_bytes, n_rows, n_read = file.seek(0, os.SEEK_END), sum(table.sizes), 0
         for chunk in table.texts(field):
             n_read += chunk[1]
             file.seek(n_bytes * n_read // max(n_rows, 1))  # tells how far it has been read
@@ -220,8 +224,8 @@ class _Zstandard(io.RawIOBase):
 
 
 READERS: dict[str, Reader] = {
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
     ".parquet": _read_parquet,
 }
 """How files with fields are read, by the name's ending."""
@@ -231,6 +235,16 @@ OPENERS: dict[str, Callable[[BinaryIO, str], BinaryIO]] = {
     ".zst": _open_zstandard,
 }
 """How compressed files are opened, by the name's ending."""
+
+
+def kind_of(path: str) -> str:
+    """Tell what kind of file it is by the ending of its name, that of a compression left out."""
+    return _kind_of(path)[0]
+
+
+def is_packed(path: str) -> bool:
+    """Tell whether a file is compressed, so that it can only be read from its beginning."""
+    return _kind_of(path)[1] is not _open_plain
 
 
 def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:

@@ -19,6 +19,9 @@ Chunk = tuple[bytes, bool]
 # Between documents that share a block: no special token holds this byte, so none crosses it.
 _SEPARATOR = b"\xff"
 
+REST = -1
+"""Stands for the files that are not told apart."""
+
 
 class TextBlock:
     """Texts that lie in one stretch of memory, in order.
@@ -29,6 +32,7 @@ class TextBlock:
         ends: Where each ends; a text may be empty.
         ends_document: Whether a document ends with the text.
         is_open: The last text goes on in the next block, as its first one.
+        file: The file that they are from, by its place in the corpus, or `REST`.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class TextBlock:
         ends: Iterable[int] = (),
         ends_document: Iterable[bool] = (),
         is_open: bool = False,
+        file: int = REST,
     ) -> None:
         """Take the memory, and the texts in it."""
         self.data = data
@@ -45,6 +50,7 @@ class TextBlock:
         self.ends = list(ends)
         self.ends_document = list(ends_document)
         self.is_open = is_open
+        self.file = file
 
     def add(self, start: int, end: int, ends_document: bool) -> None:
         """Add a text."""

@@ -16,7 +16,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
-from tokviz.compiled import KernelGroup
 from tokviz.compiled.memory import zeros
 from tokviz.encoding import bulk_kernels as kernels
 from tokviz.encoding import vocabulary_kernels
@@ -39,8 +38,6 @@ from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.scan_kernels import Texts
-
-KERNELS = KernelGroup(vocabulary_kernels, kernels)
 
 _MOST_MERGES = 1 << 22
 _WORTH_THREADS = 1 << 19  # bytes

@@ -22,7 +22,7 @@ from array import array
 from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 
 from tokviz.encoding.encoded import Columns
@@ -135,6 +135,8 @@ class PackedRanks:
         """Give a token's rank: its id."""
         return None if self.token(token_id) is None else token_id
 
+    first_rank = rank
+
     def first_ranks(self) -> Sequence[int]:
         """List the ranks of all tokens, in the order of their ids."""
         return self._ids
@@ -225,8 +227,6 @@ class PackedMerges:
         keys: Every different merge as `left << 32 | right`, ascending.
         ranks: The index of the merge of each key; the first if it is listed twice.
         firsts: For every token the index of the first merge that makes it, `NO_MERGE` if none does.
-        again: For every token whether several merges make it: files that were converted from ranks
-            list every pair.
     """
 
     by_ranks = False
@@ -238,11 +238,10 @@ class PackedMerges:
         keys: array[int],
         ranks: array[int],
         firsts: array[int],
-        again: bytes,
     ) -> None:
         """Take what `pack_merges` makes."""
         self.packed, self.pairs, self.keys = packed, pairs, keys
-        self.ranks, self.firsts, self.again = ranks, firsts, again
+        self.ranks, self.firsts = ranks, firsts
         self.id_of, self.ids, self.tokens = packed.id_of, packed.ids, packed.tokens
         # A text asks for the same pairs again and again, and a look-up takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
@@ -252,7 +251,7 @@ class PackedMerges:
         """Take tokens that nothing is known to lead to."""
         n = len(packed.ids())
         empty = array("I")
-        return cls(packed, empty, array("Q"), empty, array("I", [NO_MERGE]) * n, bytes(n))
+        return cls(packed, empty, array("Q"), empty, array("I", [NO_MERGE]) * n)
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -277,18 +276,31 @@ class PackedMerges:
         found = place < len(self.keys) and self.keys[place] == key
         return self.ranks[place] if found else None
 
+    @cached_property
+    def lists_again(self) -> bool:
+        """Whether several merges make one token, so that a listed merge need not be what happens.
+
+        Files that were converted from ranks list every pair that makes a token.
+        """
+        n_made = len(self.firsts) - self.firsts.count(NO_MERGE)
+        return len(self.pairs) > 2 * n_made
+
     def first_ranks(self) -> Sequence[int]:
         """List for every token the first merge that makes it; see `firsts`."""
         return self.firsts
 
+    def first_rank(self, token_id: int) -> int | None:
+        """Give the index of the first merge listed for a token; it need not be what happens."""
+        index = self.packed.place(token_id)
+        rank = NO_MERGE if index is None else self.firsts[index]
+        return None if rank == NO_MERGE else rank
+
     def rank(self, token_id: int) -> int | None:
         """Give the index of the merge that makes a token when its bytes are encoded."""
-        index = self.packed.place(token_id)
-        if index is None or self.firsts[index] == NO_MERGE:
-            return None
-        if not self.again[index]:
-            return self.firsts[index]
-        token, applied = self.packed.at(index), list[int]()
+        first = self.first_rank(token_id)
+        if first is None or not self.lists_again:
+            return first
+        token, applied = self.packed.token(token_id) or b"", list[int]()
         tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
         return applied[-1] if tokens == [token] else None
 
@@ -316,7 +328,6 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     packed = pack_ranks(tokens)
     n = len(packed.ids())
     firsts = array("I", [NO_MERGE]) * n
-    again = bytearray(n)
     index_of = {token: index for index, token in enumerate(packed.tokens() if merges else ())}
     try:
         lefts = [index_of[left] for left, _ in merges]
@@ -331,15 +342,13 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     for rank, product in enumerate(products):
         if firsts[product] == NO_MERGE:
             firsts[product] = rank
-        else:
-            again[product] = 1
     pairs = array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
     keys = [left << 32 | right for left, right in zip(lefts, rights, strict=True)]
     # Behind one that is listed before, a pair counts for nothing.
     rank_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
     distinct = array("Q", sorted(rank_of))
     ranks = array("I", [rank_of[key] for key in distinct])
-    return PackedMerges(packed, pairs, distinct, ranks, firsts, bytes(again))
+    return PackedMerges(packed, pairs, distinct, ranks, firsts)
 
 
 def check_tokens(vocab: Mapping[int, bytes]) -> None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokviz.child.protocol import Body
 from tokviz.child.runner import JobClient
@@ -20,12 +20,14 @@ from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
 from tokviz.formats.collecting import no_collecting
-from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file
 from tokviz.formats.registry import load as load_at_once
-from tokviz.formats.shipping import Json, from_parts, received
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.formats.recognise import Found
+    from tokviz.formats.shipping import Json
 
 
 def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
@@ -61,6 +63,9 @@ def load_apart(path: StrPath, split_pattern: str | SplitPattern | None = None) -
             than `budget` allows.
         PatternError: If the split pattern is not a valid regex.
     """
+    # An app that begins with a tokenizer that ships does not wait for what reads files.
+    from tokviz.formats.recognise import find
+
     found = find(os.path.expanduser(path))
     tell_if_large(found.path.name, size_of(found))
     first, *tables = _ask(path, split_pattern, "tokenizer", budget(size_of(found)))
@@ -86,6 +91,8 @@ def load_merges_apart(path: StrPath, split_pattern: str | SplitPattern) -> Token
 
 
 def _put_together(head: Json, tables: list[Any]) -> Tokenizer:
+    from tokviz.formats.shipping import from_parts, received
+
     # A look for garbage among so many objects would keep the keys waiting.
     with no_collecting():
         return from_parts(head, received(head["sizes"], tables))

@@ -6,6 +6,7 @@
 | `run.json` | corpus, settings, versions, timings |
 | `history.npz` | the arrays of `tokviz.bpe.history.TrainingHistory` |
 | `pieces.npz` | the distinct pieces (`data`, `lengths`) and their `counts` |
+| `files.npz` | how often merges happened in the largest files: see `tokviz.bpe.blame` |
 | `token_lengths.npy` | the bytes of every token by id, 0 for special tokens, for bits per byte |
 
 No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes it,
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, npt.NDArray[np.generic]]
 
-TOKENIZER, ABOUT, HISTORY, PIECES, TOKEN_LENGTHS = RUN_FILES = (
+TOKENIZER, ABOUT, HISTORY, PIECES, FILES, TOKEN_LENGTHS = RUN_FILES = (
     "tokenizer.json",
     "run.json",
     "history.npz",
     "pieces.npz",
+    "files.npz",
     "token_lengths.npy",
 )
 FORMAT_VERSION = 1

@@ -19,6 +19,7 @@ from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
     ABOUT,
+    FILES,
     FORMAT_VERSION,
     HISTORY,
     MARK,
@@ -46,6 +47,7 @@ def write_run(
     history: Mapping[str, Items],
     pieces: Mapping[str, Items],
     token_lengths: Items,
+    files: Mapping[str, Items],
 ) -> None:
     """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
 
@@ -58,6 +60,7 @@ def write_run(
         history: The columns of the history by name.
         pieces: `data` (uint8), `lengths` and `counts` (int64).
         token_lengths: The bytes of every token by id; int32.
+        files: How often merges happened in which files; empty if that is not known.
 
     Raises:
         OutputFileError: If anything fails; what was there before is untouched.
@@ -82,6 +85,7 @@ def write_run(
             (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
             write_npz(new / PIECES, pieces)
+            write_npz(new / FILES, files)
             write_npy(new / TOKEN_LENGTHS, token_lengths)
             for name in RUN_FILES:
                 _sync(new / name)

@@ -94,7 +94,6 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     parts = of_ranks(tokens) + _of_specials(specials)
     if isinstance(source, PackedMerges):
         parts += [memoryview(getattr(source, name)).cast("B") for name in _MERGE_TABLES]
-        parts.append(memoryview(source.again))
     head: Json = {
         "sizes": [len(part) for part in parts],
         "pattern": tuple(tokenizer.split_pattern),
@@ -117,12 +116,11 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     packed = to_ranks(data, ids)
     made: Tables = packed
     if tables:
-        *numbers, again = tables
         arrays = {
             name: array(code, table)
-            for (name, code), table in zip(_MERGE_TABLES.items(), numbers, strict=True)
+            for (name, code), table in zip(_MERGE_TABLES.items(), tables, strict=True)
         }
-        made = PackedMerges(packed, **arrays, again=again)
+        made = PackedMerges(packed, **arrays)
     pattern = SplitPattern(*head["pattern"])
     tokenizer = Tokenizer.of(
         made,

@@ -3,10 +3,12 @@
 The child keeps the counts. Requests:
 
 - `{"do": "begin", …}`: the fields of the `SplitPattern`.
-- `{"do": "count", "lengths": packed, "data": packed}`: count texts, so many bytes of the data each.
-  Answers `{"n_unique": n}`: how many different pieces there are so far.
+- `{"do": "count", "lengths": packed, "data": packed, "file": number}`: count texts of a file, so
+  many bytes of the data each. Answers `{"n_unique": n}`: how many different pieces there are so
+  far.
 - `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
-  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes.
+  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
+  `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         case {"do": "begin", **fields}:
             state["counter"] = PlainCounter(SplitPattern(**fields))
         case {"do": "count"}:
-            block = TextBlock(unpack(request["data"]))
+            block = TextBlock(unpack(request["data"]), file=request["file"])
             lengths = unpack_numbers(request["lengths"], "q")
             for start, end in pairwise(accumulate(lengths, initial=0)):
                 block.add(start, end, True)
@@ -51,5 +53,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                     "lengths": pack_numbers(array("q", map(len, part))),
                     "counts": pack_numbers(array("q", part.values())),
                 }
+            for file, pieces, times in result.by_file:
+                packed = {"pieces": pack(pieces.tobytes()), "times": pack(times.tobytes())}
+                yield {"file": file, **packed}
         case unknown:
             raise JobError(f"the count_pieces job has no request {unknown['do']!r}")

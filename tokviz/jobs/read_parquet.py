@@ -7,9 +7,9 @@ A few bytes of such a file may stand for any number of values, whatever it says 
   A later one opens another file.
 - `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
   group and some of those behind it; null for one that is too large.
-- `{"do": "texts", "column"}`: the texts of a column from the beginning, and `{"do": "more"}` those
-  that follow. The answers are `{"chunks": [[packed, whether its text ends]…]}`; none stands for the
-  end.
+- `{"do": "texts", "column", "groups"}`: the texts of a column in these row groups, from the
+  beginning, and `{"do": "more"}` those that follow. The answers are
+  `{"chunks": [[packed, whether its text ends]…]}`; none stands for the end.
 
 Any may be answered `{"refused": reason}`.
 """
@@ -25,6 +25,7 @@ from tokviz.child.limits import allow_memory
 from tokviz.child.memory import mapped_bytes
 from tokviz.child.protocol import Body, pack
 from tokviz.corpus.parquet import DATA_MB, MOST_ROW_BYTES
+from tokviz.corpus.storage import is_url, open_stored
 
 _PART_BYTES = 1 << 20
 _MOST_ROWS = 1 << 14
@@ -41,7 +42,9 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         allow_memory((mapped_bytes() >> 20) + DATA_MB)
     try:
         if request["do"] == "open":
-            state["table"] = _Table(pyarrow.parquet.ParquetFile(request["path"], pre_buffer=False))
+            path = request["path"]
+            file = open_stored(path) if is_url(path) else path
+            state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
         yield from state["table"].answer(request)
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
@@ -78,7 +81,7 @@ class _Table:
                 yield {"rows": list(self._rows(request["row"] - self._first))}
             case "texts" | "more":
                 if request["do"] == "texts":
-                    self._texts = self._texts_of(request["column"])
+                    self._texts = self._texts_of(request["column"], request["groups"])
                 for chunks in self._texts:
                     yield chunks
                     return
@@ -119,12 +122,12 @@ class _Table:
             if left < 0:
                 return
 
-    def _texts_of(self, column: str) -> Iterator[Body]:
+    def _texts_of(self, column: str, groups: list[int]) -> Iterator[Body]:
         import pyarrow
 
         chunks: list[tuple[str, bool]] = []
         n_bytes = 0
-        for batch in self._read([column], range(self._file.metadata.num_row_groups)):
+        for batch in self._read([column], groups):
             for text in batch.column(0).cast(pyarrow.large_binary()):
                 view = memoryview(text.as_buffer() or b"")
                 for start in range(0, len(view) or 1, _PART_BYTES):

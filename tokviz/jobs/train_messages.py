@@ -34,6 +34,9 @@ class TrainRequest(NamedTuple):
             the new tokenizer and well-known ones compress it.
         advise: The width of an embedding: say besides what other vocabulary sizes would mean for
             that text; None for no advice. Only with `compare`.
+        workers: How many workers of a Dask cluster are started to count; None for none.
+        scheduler: The address of a cluster that counts; None for none.
+        skip_unreadable: With workers, leave out files that cannot be read.
     """
 
     sources: tuple[str, ...]
@@ -50,6 +53,9 @@ class TrainRequest(NamedTuple):
     max_doc_chars: int | None = None
     compare: bool = False
     advise: int | None = None
+    workers: int | None = None
+    scheduler: str | None = None
+    skip_unreadable: bool = False
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -129,6 +135,7 @@ class TrainSummary(NamedTuple):
         longest_token: The longest token that is not special; the first of several.
         peak_memory_bytes: The most physical memory that was in use.
         held_out: The comparison; None if there was none.
+        left_out: The files that could not be read and were left out, each with the reason.
     """
 
     run_folder: str
@@ -146,6 +153,7 @@ class TrainSummary(NamedTuple):
     longest_token: bytes
     peak_memory_bytes: int | None
     held_out: HeldOut | None = None
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -173,5 +181,6 @@ class TrainSummary(NamedTuple):
                 **record,
                 "longest_token": bytes(record["longest_token"]),
                 "held_out": held_out and HeldOut.from_json(held_out),
+                "left_out": tuple(map(tuple, record["left_out"])),
             }
         )

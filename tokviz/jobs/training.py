@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,10 +11,12 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.progress import saving_seconds
 from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
+from tokviz.corpus.storage import is_url
 from tokviz.formats.run import check_target
 from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
 from tokviz.replay.advice import advise
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
 """The well-known tokenizers that a new one is compared with."""
+
+_COMPARING_SECONDS = 0.5
 
 NEW = "new"
 """The new tokenizer's name in a comparison."""
@@ -58,6 +64,7 @@ class Training:
         self._seconds: dict[str, float] = {}
         self._run: TrainingRun | None = None
         self._held_out: HeldOut | None = None
+        self._work_folder = Path(f"{os.path.normpath(request.run_folder)}.counting")
 
     @property
     def learned(self) -> TrainingRun:
@@ -69,6 +76,11 @@ class Training:
     def left_out(self) -> Sequence[str]:
         """The files of folders that are not read, since they look binary."""
         return self._corpus.left_out
+
+    @property
+    def counted_so_far(self) -> Path | None:
+        """The folder from which the same training goes on, if workers have left anything there."""
+        return self._work_folder if self._work_folder.is_dir() else None
 
     def learn(self) -> None:
         """Read the corpus and learn the merges.
@@ -87,6 +99,10 @@ class Training:
             min_count=request.min_count,
             on_progress=self._take_progress,
             should_stop=self._should_stop,
+            workers=request.workers,
+            client=request.scheduler,
+            work_folder=self._work_folder,
+            skip_unreadable=request.skip_unreadable,
         )
         self._seconds.update(self._run.timings._asdict())
 
@@ -98,6 +114,9 @@ class Training:
         """
         with self._phase("saving"):
             self.learned.save(self._request.run_folder)
+            if not self.learned.piece_counts.complete:
+                return
+            shutil.rmtree(self._work_folder, ignore_errors=True)
 
     def compare(self) -> None:
         """Look at the text that was kept out of the training, if there is any."""
@@ -131,6 +150,7 @@ class Training:
             longest_token=max(ordinary, key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
+            left_out=run.left_out,
         )
 
     def report(self) -> TrainReport:
@@ -146,6 +166,10 @@ class Training:
             # The merge loop keeps one processor busy; another may load what saves.
             Thread(target=_load_writer, daemon=True).start()
         self._last = TrainReport(*progress)
+        if progress.eta_seconds is not None:
+            rest = saving_seconds(progress.n_merges_wanted)
+            rest += _COMPARING_SECONDS if self._request.compare else 0.0
+            self._last = self._last._replace(eta_seconds=progress.eta_seconds + rest)
         self._on_report(self.report())
 
     @contextmanager
@@ -180,10 +204,11 @@ def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
 def _open_corpus(request: TrainRequest) -> Corpus:
     kind = HeldOutCorpus if request.compare else Corpus
     return kind(
-        # A list of names could be taken for texts.
-        [Path(source) for source in request.sources],
+        # A list of names could be taken for texts; a path makes one slash of two.
+        [source if is_url(source) else Path(source) for source in request.sources],
         delimiter=request.delimiter,
         field=request.field,
+        skip_unreadable=request.skip_unreadable,
         max_chars=request.max_chars,
         max_doc_chars=request.max_doc_chars,
     )

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.errors import PatternError
-from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.patterns import CHINESE_OR_JAPANESE, SplitPattern
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 
 if TYPE_CHECKING:
@@ -54,6 +54,32 @@ WORDS = {
     r"[\s\S]+": "the whole text",
 }
 """What the alternatives of the named patterns take, in words."""
+
+_DEEPSEEK3 = {
+    r"(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+": "Chinese and Japanese letters",
+    r"(?:(?=@)[\p{P}\p{S}])+": "Japanese punctuation and symbols",
+    r"(?:(?=@)[^\p{L}\p{M}\p{P}\p{S}])+(?!(?=@)[\p{L}\p{M}])": (
+        "code points among the Japanese letters that are not assigned"
+    ),
+    r"""[!"#$%&'()*+,\-./:;<=>?\x40\[\\\]^_`{|}~][A-Za-z]+""": (
+        "ASCII letters, with the punctuation mark or symbol before them"
+    ),
+    r"(?:(?!@)[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:(?!@)[\p{L}\p{M}])+": (
+        "letters that are not Chinese or Japanese, with one character before them that is not a "
+        "letter, a digit, punctuation, a symbol or a line end"
+    ),
+    r" ?(?:(?!@)[\p{P}\p{S}])+[\r\n]*": (
+        "punctuation and symbols, with the space before them and the line ends behind them"
+    ),
+    r"\s+(?!(?!@)[^\s\p{N}])": (
+        "white space; its last character is left to what follows, unless that is a digit, Chinese "
+        "or Japanese"
+    ),
+    r"(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])": (
+        "characters that are not letters, marks, digits, punctuation, symbols or white space"
+    ),
+}
+WORDS |= {part.replace("@", CHINESE_OR_JAPANESE): words for part, words in _DEEPSEEK3.items()}
 
 _GLOBAL_FLAGS = re.compile(r"\(\?[a-zA-Z0-9]+\)")
 _LOOK_AHEAD = re.compile(r"\(\?[!=](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)$")

@@ -179,6 +179,8 @@ _DEEPSEEK3 = (
     r"|\s+(?!\S)"
     r"|\s+",
 )
+CHINESE_OR_JAPANESE = r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]"
+"""What a step of DeepSeek's takes for that."""
 # What is Chinese or Japanese and what is not share no piece; the last alternatives on either side
 # take what the third step leaves over.
 _DEEPSEEK3_IN_ONE = (
@@ -193,7 +195,7 @@ _DEEPSEEK3_IN_ONE = (
     r"|\s+(?!(?!@)[^\s\p{N}])"
     r"|\s+"
     r"|(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])"
-).replace("@", r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]")
+).replace("@", CHINESE_OR_JAPANESE)
 
 # Characters whose class no Unicode version has ever changed.
 _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"

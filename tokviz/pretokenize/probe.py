@@ -9,12 +9,14 @@ tiktoken keeps only what its split pattern matches, so an encoder of single byte
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 
 from tokviz.assets import asset_path
 from tokviz.pretokenize.unicode_classes import CLASSES, N_CODE_POINTS, TABLE
 
 
+@cache
 def code_points_of(class_name: str) -> list[int]:
     """List the code points that tiktoken puts into a Unicode class, ascending."""
     import tiktoken

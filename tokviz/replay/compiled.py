@@ -9,7 +9,6 @@ import numpy as np
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
 from tokviz.child.runner import raise_if_stopped
-from tokviz.compiled import KernelGroup
 from tokviz.replay import join_kernels as joining
 from tokviz.replay import pair_kernels as pairing
 from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder, ranked
@@ -17,8 +16,6 @@ from tokviz.replay.table import empty_table, new_table, slots_for
 
 if TYPE_CHECKING:
     from tokviz.replay.pairs import Int32s, Int64s
-
-KERNELS = KernelGroup(joining, pairing)
 
 _CHUNK_BYTES = 1 << 15
 """So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.settings import N_BYTES
 from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import TokvizError
-from tokviz.formats.run import PIECES
-from tokviz.formats.run_arrays import stored_bytes
 from tokviz.replay.pairs import CorpusTimes, PlainPairs
 from tokviz.replay.times import join_times
 
@@ -31,10 +28,6 @@ if TYPE_CHECKING:
 
 SMALL_CORPUS_BYTES = 150_000
 """Up to so many bytes of different pieces plain Python needs no compiled loops."""
-
-MODERATE_CORPUS_BYTES = 600_000
-"""Up to so many it is quicker than the compiler, where the loops were never compiled."""
-
 
 MOST_PIECE_BYTES = 2_000
 """More of a piece is not shown: without a split pattern a whole document is one."""
@@ -156,7 +149,7 @@ class CorpusAhead:
         for ids in (history.left_id, history.right_id):
             if ((ids < first) | (ids >= new_ids)).any():
                 return
-        if _is_plain(len(pieces.data)):
+        if len(pieces.data) <= SMALL_CORPUS_BYTES:
             return
         from tokviz.replay.compiled import compiled_corpus
 
@@ -193,7 +186,7 @@ def open_corpus(
     import numpy as np
 
     found = None if ahead is None else ahead.result()
-    if found is None and _is_plain(len(pieces.data)):
+    if found is None and len(pieces.data) <= SMALL_CORPUS_BYTES:
         times = _plain_times(pieces, tokenizer, steps)
         lengths = np.diff(pieces.offsets)
         weights = np.repeat(pieces.counts, lengths)
@@ -206,26 +199,6 @@ def open_corpus(
         times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
     _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
     return ReplayCorpus(times, pairs, first_byte_id)
-
-
-def _is_plain(n_bytes: int) -> bool:
-    if n_bytes <= SMALL_CORPUS_BYTES:
-        return True
-    from tokviz.replay.compiled import KERNELS
-
-    return n_bytes <= MODERATE_CORPUS_BYTES and not KERNELS.are_compiled()
-
-
-def waits_for_compiler(folder: str | PathLike[str]) -> bool:
-    """Tell whether opening a run would first compile loops, which takes seconds.
-
-    They can be compiled ahead in another process: the job `compile_kernels`.
-    """
-    if stored_bytes(folder, PIECES, "data") <= MODERATE_CORPUS_BYTES:
-        return False
-    from tokviz.replay.compiled import KERNELS
-
-    return not KERNELS.are_compiled()
 
 
 def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps) -> CorpusTimes:

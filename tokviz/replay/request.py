@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+LADDER_BYTES = 1_000
+"""A corpus up to this size is drawn anew for every merge, one below the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
@@ -15,6 +18,7 @@ class ReplayRequest:
         at: The number of merges to show first; None leaves it to the screen.
         text: A text to show as it is tokenized after so many merges (byte text); None for none.
         lesson: The name of the lesson that it is; empty for none.
+        play: Whether it begins by itself, at a pace that can be followed.
         other: What to compare it with: a source too, or a file of merges; None for nothing.
     """
 
@@ -25,3 +29,4 @@ class ReplayRequest:
     text: str | None = None
     other: str | None = None
     lesson: str = ""
+    play: bool = False

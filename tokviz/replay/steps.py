@@ -109,8 +109,6 @@ class ListedSteps:
     def merge(self, k: int) -> Merge | None:
         """Give the two tokens of the merge with the number k; None if it never happens."""
         start, end = self._starts[k - 1 : k + 1]
-        if end - start == 1:
-            return self._merges[start]
         merge = self._tokenizer.merge_of(_id(self._tokenizer, self.tokens[k - 1]))
         return merge if merge in self._merges[start:end] else None
 

@@ -64,15 +64,15 @@ def number_of_whole(piece: bytes, tokenizer: Tokenizer, steps: MergeSteps) -> in
     merges reach late or never is used nevertheless where it is a piece.
 
     Returns:
-        The merge's number, 0 if no merge makes the token; None if there is no such token, or the
-        encoder merges in any case.
+        The merge's number, 0 if none is listed for the token; None if there is no such token, or
+        the encoder merges in any case.
     """
     if not (tokenizer.by_ranks or tokenizer.ignore_merges):
         return None
     token_id = tokenizer.token_id(piece)
     if token_id is None:
         return None
-    rank = tokenizer.rank(token_id)
+    rank = tokenizer.tables.first_rank(token_id)
     return 0 if rank is None else steps.number_of(rank)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
-from typing import Any, ClassVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -19,6 +21,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
+from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -40,11 +43,10 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks
 from tokviz.tui.line_filter import SafeLineFilter
-from tokviz.tui.messages import Begun, CompilingWanted, Question
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
@@ -55,11 +57,20 @@ from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
+if TYPE_CHECKING:
+    from tokviz.tui.tour import Tour
+
 SETTINGS_SECONDS = 0.3
 """How long a changed choice waits until it is written."""
 
 IMPORT_SECONDS = 1.0
 """How long the first screen has the computer for itself."""
+
+PAUSE_SECONDS = 1.0
+"""Behind a key or a click nobody waits for so long."""
+
+SOME_GARBAGE = 5
+"""Looks at what is new after which one at everything is worth while."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -75,6 +86,7 @@ _ANSWERS = ("enter", "escape")
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
+    Gesture("Click a word such as rank", "Says what it means: see the glossary."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
@@ -129,7 +141,8 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
-        self._compiling = Compiling(self)
+        self._touched = 0.0
+        self._tour: Tour | None = None
         self._escaped = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
@@ -177,10 +190,6 @@ class TokvizApp(App[None]):
             await self._take(event)
             self.post_message(message)
 
-    def on_compiling_wanted(self, message: CompilingWanted) -> None:
-        """Compile in the background, and say so."""
-        self._compiling.begin(self.notify)
-
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -204,11 +213,11 @@ class TokvizApp(App[None]):
         is_input = isinstance(event, events.InputEvent)
         if is_input:
             self._toasts.notice(event, self.screen)
-            self._compiling.note_input()
+            self._touched = monotonic()
         answering: list[MessagePump] = []
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)
-            self._asked = event.key, self.screen
+            self._asked = getattr(event, "key", ""), self.screen
         try:
             await super().on_event(event)
         except Exception as error:
@@ -227,16 +236,19 @@ class TokvizApp(App[None]):
     def _stops_work(self) -> bool:
         return len(self.screen_stack) == 1 and stop_work(self)
 
-    def _answerers(self, key: events.Key) -> list[MessagePump]:
-        """List what may have something to do for a key, in the order in which it hears of it.
+    def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
+        """List what may have something to do for a key or click, in the order of hearing of it.
 
         A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
         """
-        focused = self.focused or self.screen
-        if focused.check_consume_key(key.key, key.character):
+        asked = self.focused or self.screen
+        if isinstance(event, events.MouseUp):
+            with suppress(NoWidget):
+                asked, _ = self.screen.get_widget_at(event.x, event.y)
+        elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
-        return [*(node for node in focused.ancestors_with_self if node is not self), *screens, self]
+        return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
@@ -349,8 +361,16 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
-        if self.session.remember and self.session.settings.compile_when_idle:
-            self._compiling.wait_for_rest()
+        self.set_interval(PAUSE_SECONDS, self._collect)
+        session = self.session
+        if session.remember and session.settings.tour and session.is_sample:
+            self.set_timer(IMPORT_SECONDS, self._begin_tour)
+
+    def _collect(self) -> None:
+        """Look for garbage everywhere in a pause, before that has to be done at a key."""
+        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
+        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+            gc.collect()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
@@ -516,6 +536,53 @@ class TokvizApp(App[None]):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
+    @action("Glossary", f"{LEADER} g", section="App",
+            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+    def action_glossary(self) -> None:
+        """What the words on the screen mean. A click on one, where it stands alone, does it too."""
+        screen, shown = self.screen, ""
+        if isinstance(screen, TokvizScreen):
+            near = screen.read((self.focused or screen).region)
+            shown = near + screen.read(screen.region)
+        self.action_define("", shown)
+
+    def action_define(self, word: str, shown: str = "") -> None:
+        """Say what a word means."""
+        from tokviz.tui.dialogs.glossary import GlossaryDialog
+
+        self.push_screen(GlossaryDialog(word, shown))
+
+    @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
+    def action_first_steps(self) -> None:
+        """A line above each screen says what to try next; the same key skips a step or ends it."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        if self._tour is None or self._tour.is_over:
+            self._begin_tour()
+            return
+        options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
+
+        async def chosen(answer: str | None) -> None:
+            if answer is not None:
+                await self.run_action(f"app.{answer}")
+
+        self.push_screen(PickDialog("First steps", options), chosen)
+
+    def _begin_tour(self) -> None:
+        from tokviz.tui.tour import Tour
+
+        self._tour = Tour(self, self.session)
+
+    def action_skip_step(self) -> None:
+        """Go on to the next of the first steps."""
+        if self._tour is not None:
+            self._tour.skip()
+
+    def action_end_tour(self) -> None:
+        """Show no first steps any more."""
+        if self._tour is not None:
+            self._tour.end()
+
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:
         """End tokviz. It asks first if changes are not saved, or a training goes on.
@@ -558,11 +625,10 @@ class TokvizApp(App[None]):
         )
 
     def on_unmount(self) -> None:
-        """Remember the choices; nobody waits any more for a regex or a compiler."""
+        """Remember the choices; nobody waits any more for a regex."""
         from tokviz.pretokenize import guard  # which a start need not wait for
 
         guard.close()
-        self._compiling.end()
         self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
-from textual._compositor import Compositor, CompositorMap, ReflowResult
+from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual.widget import Widget
+
+_APART = 8
+"""Rows between two changes of a widget that cost less than asking it twice."""
 
 # Textual keeps the two colours that this works out for a thousand widgets, and so these widgets'
 # drawn lines: those of closed dialogs too. It needs nothing of the widget.
@@ -16,11 +22,14 @@ setattr(StylesCache, "get_inner_outer", classmethod(_inner_outer))  # noqa: B010
 
 
 class SteadyCompositor(Compositor):
-    """Compares a layout with the one before it.
+    """Compares a layout with the one before it, and renders only what changed.
 
     Textual's compares it with its map, which it renews for anybody who asks where a widget is. What
     has been made since the last layout stands in that map then, and is not told of its size: it
     would stay blank, or go on with its old size.
+
+    It also renders all of every widget that meets a rectangle around all changes, even one that
+    others hide.
     """
 
     def __init__(self) -> None:
@@ -34,3 +43,43 @@ class SteadyCompositor(Compositor):
         result = super().reflow(parent, size)
         self._laid_out = self._full_map
         return result
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Render what changed: of each row the stretches in question, by the widget in front."""
+        cuts, height = self.cuts, self.size.height
+        spans = [span for span in self._regions_to_spans(self._dirty_regions) if span[0] < height]
+        self._dirty_regions.clear()
+        if not spans:
+            return None
+        chops: Any = {y: dict.fromkeys(cuts[y][:-1]) for y, _, _ in spans}
+        wanted: dict[int, set[int]] = {y: set() for y in chops}
+        for y, x1, x2 in spans:
+            wanted[y].update(start for start, end in pairwise(cuts[y]) if start < x2 and end > x1)
+        for widget, (region, clip) in self.visible_widgets.items():  # the one in front first
+            seen = region.intersection(clip)
+            columns = range(seen.x, seen.right)
+            rows = [y for y in seen.line_range if any(x in columns for x in wanted.get(y, ()))]
+            for y, strip in _rendered(widget, region, seen, rows):
+                edges = [cut for cut in cuts[y] if seen.x <= cut <= seen.right]
+                parts = strip.divide([cut - seen.x for cut in edges[1:]])
+                for cut, part in zip(edges, parts, strict=False):
+                    if cut in wanted[y]:
+                        chops[y][cut] = part
+                        wanted[y].remove(cut)
+        ends: Any = {y: cuts[y][1:] for y in chops}
+        return ChopsUpdate(chops, spans, ends)
+
+
+def _rendered(
+    widget: Widget, region: Region, seen: Region, rows: Sequence[int]
+) -> Iterator[tuple[int, Strip]]:
+    """Render rows of the screen by a widget, and give each with what is seen of the widget."""
+    first = 0
+    for at, row in enumerate(rows, 1):
+        if at == len(rows) or rows[at] - row > _APART:
+            top = rows[first]
+            crop = Region(seen.x - region.x, top - region.y, seen.width, row + 1 - top)
+            strips = widget.render_lines(crop)
+            wanted = set(rows[first:at])
+            yield from ((y, strip) for y, strip in enumerate(strips, top) if y in wanted)
+            first = at

@@ -77,9 +77,5 @@ class Question(Message):
     no: Callable[[], object]
 
 
-class CompilingWanted(Message):
-    """Compiled loops will be of use soon."""
-
-
 class Begun(Message, bubble=False):
     """A screen shows what it begins with: it can take input."""

@@ -19,6 +19,8 @@ from rich.color import Color, blend_rgb
 from rich.style import Style
 from textual.app import App
 
+from tokviz.share.colours import DARK, LIGHT
+
 N_HUES = 6
 SIXTEEN = ("standard", "windows")
 """Rich's names of terminals with 16 colours."""
@@ -110,29 +112,29 @@ _DIM_SHARE = 0.5
 _TINT_SHARE = 0.5
 
 _DARK = _Colours(
-    ground="#111318",
-    text="#f0f2f5",
-    fills=("#1f3a5f", "#5a3a1c", "#1f4a33", "#552a45", "#3d3470", "#1d4a4f"),
+    ground=DARK.ground,
+    text=DARK.text,
+    fills=DARK.fills,
     pointer="#8ab4f8",
     on_pointer="#111318",
     hover="#4f76b8",
     selection="#5b8def",
-    muted="#8b95a5",
+    muted=DARK.muted,
     split="#ffb86b",
-    special="#ffe08a",
+    special=DARK.special,
     gap=("#ffd9d4", "#7a1f2b"),
 )
 _LIGHT = _Colours(
-    ground="#ffffff",
-    text="#16181d",
-    fills=("#cfe8ff", "#ffe0b8", "#d4f4d2", "#f9d3e3", "#e3dafc", "#d3f1f0"),
+    ground=LIGHT.ground,
+    text=LIGHT.text,
+    fills=LIGHT.fills,
     pointer="#1f5fbf",
     on_pointer="#ffffff",
     hover="#9cc3f5",
     selection="#5a93ea",
-    muted="#6b7482",
+    muted=LIGHT.muted,
     split="#a1340b",
-    special="#7a2a8c",
+    special=LIGHT.special,
     gap=("#7a1120", "#ffc9c9"),
 )
 # The following hold colours of the terminal's own palette only, as Rich's tables give them.

@@ -1,4 +1,8 @@
-"""Where sentences for the user stand: in the half of the screen that the user is not at."""
+"""Where sentences for the user stand: in the half of the screen that the user is not at.
+
+Nor do they cover what answers, such as a plan while its form is filled in: widgets of the class
+`ANSWERS`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,10 @@ from textual.errors import NoWidget
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets._toast import Toast, ToastRack
+
+ANSWERS = "answers"
+_BARS = 2
+"""Lines at the top, and at the bottom, that are left free in any case."""
 
 
 class Toasts:
@@ -31,8 +39,14 @@ class Toasts:
     def place(self, screen: Screen[object]) -> None:
         """Put a screen's toasts above or below."""
         row = self._clicked if self._clicked is not None else _keyboard_row(screen)
+        height = screen.size.height
+        below = row < height // 2
+        answers = [widget.region for widget in screen.query(f".{ANSWERS}") if widget.region]
+        edges = [height - it.y if below else it.bottom for it in answers]
+        margin = max([_BARS, *(edge for edge in edges if edge <= height // 2)])
         for rack in screen.query_children(ToastRack):
-            rack.set_class(row < screen.size.height // 2, "-below")
+            rack.set_class(below, "-below")
+            rack.styles.margin = (0, 1, margin, 0) if below else (margin, 1, 0, 0)
 
 
 def _keyboard_row(screen: Screen[object]) -> int:

@@ -15,7 +15,6 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.action_palette import (
     ActionPalette,
     offers_elsewhere,
@@ -29,7 +28,6 @@ from tokviz.tui.screens.registry import SCREENS
 
 @pytest.fixture(autouse=True)
 def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     runs = tmp_path / "runs"
     tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
     monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)

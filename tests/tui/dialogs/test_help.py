@@ -8,7 +8,6 @@ from tests.tui.waiting import settle
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.actions import key_label
 from tokviz.tui.app import TokvizApp, actions_on, explained_on, gestures_on
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.help import Entry, HelpDialog, help_rows, help_sections
 from tokviz.tui.screens.registry import SCREENS
 
@@ -97,7 +96,6 @@ async def test_every_key_of_every_part_of_a_screen_is_in_its_help(
     screen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every part that can have the keyboard, in every panel; ours and Textual's own."""
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     first = ShowScreen(screen)
     app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False, first=first))
     explained = {key for found in explained_on(screen) for key in found.keys}

@@ -55,6 +55,12 @@ def lines(app: TokvizApp) -> list[str]:
     return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
+def headings(screen: CompareScreen) -> list[str]:
+    """What the report's texts are called, in order."""
+    first = [row[0] for row in screen.report_rows.rows if row]
+    return [span.text for span in first if span.role == "heading"]
+
+
 def shown(app: TokvizApp) -> str:
     return "\n".join(lines(app))
 
@@ -67,10 +73,10 @@ def card(screen: CompareScreen) -> str:
     return " ".join("".join(span.text for span in row) for row in screen.card.rows)
 
 
-async def click(pilot: Pilot[None], words: str) -> None:
-    """Click on words where they stand last."""
+async def click(pilot: Pilot[None], words: str, within: str = "") -> None:
+    """Click on words where they stand last, in a line with others."""
     for y, line in reversed([*enumerate(lines(pilot.app))]):  # type: ignore[arg-type]
-        if words in line:
+        if words in line and within in line:
             await pilot.click(offset=(line.index(words), y))
             await settle(pilot)
             return
@@ -351,6 +357,15 @@ async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(copied: l
         assert ["Hindi", f"{hindi[0].n_bytes:,}", *costs] in rows
         await click(pilot, "JSON")
         await click(pilot, "Markdown")
+        # By what they cost in the second tokenizer, then the other way round; the sum stays first.
+        listed = [own, *wanted.texts[:-1]]
+        assert headings(screen) == ["all texts", *(group[0].text for group in listed)]
+        await click(pilot, "gpt2", within="F7 sorts by")
+        await settle(pilot)
+        costs = sorted(listed, key=lambda group: group[1].n_tokens / group[1].n_bytes)
+        assert headings(screen) == ["all texts", *(group[0].text for group in costs)]
+        await pilot.press("f8")
+        assert headings(screen) == ["all texts", *(group[0].text for group in costs[::-1])]
         record, markdown = json.loads(copied[0]), copied[1]
         assert [text["text"] for text in record["texts"]][:2] == ["your text", "news, English"]
         assert f"| all texts | {everything[0].n_bytes:,} | {everything[0].n_tokens:,} " in markdown

@@ -11,7 +11,6 @@ from tokviz.lessons import lessons
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -42,7 +41,6 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     settings, first = Settings(tokenizer="gpt2"), ShowScreen("train")
     session = Session(Opened("own"), tokviz.load("gpt2"), settings, remember=False, first=first)
     app = TokvizApp(session)

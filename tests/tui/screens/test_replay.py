@@ -12,19 +12,19 @@ from textual.widgets import Input
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.replay.request import ReplayRequest
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
+from tokviz.tui.screens.replay.frames import Frame, make_frame
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -38,7 +38,6 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -393,6 +392,38 @@ async def test_candidates_lead_to_their_merges(words: str) -> None:
         index = next(i for i, row in enumerate(rows) if row.number not in (1, None))
         await pilot.click("#candidates", offset=(4, index + 1))
         assert screen.state.position == Position(rows[index].number, False)
+        await settle(pilot)
+        last = Position(screen.state.n_merges)
+        for widget in [it for it in screen.focus_chain if not isinstance(it, Input)]:
+            widget.focus()
+            await pilot.press("end")
+            assert screen.state.position == last, f"from {widget}"
+            await pilot.press("home")
+            assert screen.state.position == START, f"from {widget}"
+        await pilot.press("end", "ctrl+f", "a", "home", "b")
+        assert screen.merges.field.value == "ba" and screen.state.position == last
+
+
+async def test_what_is_still_worked_out_is_said_to_be(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(*wanted: Any) -> Frame:
+        go_on.wait(WAIT)
+        return make_frame(*wanted)
+
+    monkeypatch.setattr("tokviz.tui.screens.replay.framing.make_frame", slow)
+    app = make_app(ReplayRequest(words))
+    async with app.run_test(size=(120, 40)) as pilot:
+        for _ in range(2):
+            await until(pilot, lambda: shown(app).count(" working… ") == 2)
+            go_on.set()
+            screen = await opened(pilot)
+            await until(pilot, lambda: "working" not in shown(app))
+            go_on.clear()
+            screen.transport.jump_to(9)
+        go_on.set()
 
 
 async def test_merges_that_change_the_text_are_found(words: str) -> None:
@@ -489,6 +520,21 @@ async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
             await pilot.press("ctrl+e", *typed, "ctrl+e")
             await settle(pilot)
         assert screen.state.text == "moreab", "the second time it is the user's own text"
+
+
+async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_done(
+    tiny: str,
+) -> None:
+    app = make_app(ReplayRequest(tiny, at=2), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "ctrl+end", "a", "b")
+        live, replay = screen.query_one("#own-editor").live, screen.state.replay
+        assert replay is not None
+        for k in (2, 0):
+            assert list(live.ids()) == replay.text("ababab").at(k).ids.tolist()
+            screen.transport.go_start()
+            await settle(pilot)
 
 
 async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:

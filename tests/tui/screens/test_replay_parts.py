@@ -9,10 +9,14 @@ from textual.app import App
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
+from tokviz.lessons import lessons
+from tokviz.replay.beside import newest_training
 from tokviz.replay.replay import Replay
-from tokviz.replay.sources import Source, source_at_hand
+from tokviz.replay.sources import Source, source_at_hand, source_named
+from tokviz.runs import runs_folder
 from tokviz.tui.screens.replay.card import (
     card_rows,
+    merge_rows,
     merge_text,
     paint_candidate,
     paint_merge,
@@ -20,7 +24,7 @@ from tokviz.tui.screens.replay.card import (
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.ladder import draw
-from tokviz.tui.screens.replay.opened import open_source, spread
+from tokviz.tui.screens.replay.opened import Opened, open_source, spread
 from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
@@ -34,7 +38,8 @@ from tokviz.tui.screens.replay.searching import MergesPanel
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
-from tokviz.tui.widgets.flow import Row, ToMerge
+from tokviz.tui.widgets.curve import Curve
+from tokviz.tui.widgets.flow import Light, Row, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +93,14 @@ def test_a_fast_player_leaves_out_the_frames_that_nobody_could_see() -> None:
     assert player.advance(START, 0.5, 1000) == Position(32)
     assert player.advance(Position(32), 1 / 128, 1000) == Position(32), "half a merge is owed"
     assert player.advance(Position(32), 1 / 128, 1000) == Position(33)
+
+
+def test_what_is_read_holds_a_player_for_as_long() -> None:
+    player = Player()
+    player.start()
+    player.hold(3.0)
+    assert player.advance(START, 2.9, 9) == START
+    assert player.advance(START, 0.2, 9) == Position(1, False)
 
 
 def test_speeds_stop_at_the_ends() -> None:
@@ -289,3 +302,46 @@ async def test_merges_that_come_when_their_panel_is_gone_or_not_there_yet_do_no_
         panel = MergesPanel(ReplayState(), id="merges-panel")
         panel.show_all()
         assert panel.found is None
+
+
+def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
+    replay = Replay.open(lessons()["cs336"].ready())
+    ladder, number = draw(replay), 1
+    assert ladder is not None
+    frame = make_frame(replay, number, None, 0)
+    state = ReplayState(position=Position(number, False), frame=frame)
+    state.opened = Opened(source_named("x"), replay, Curve(""), Curve(""), ladder)
+    links = {span.action for row in merge_rows(state, 80) for span in row if span.action}
+    assert {Light(b"newest"), Light(b"widest")} <= links
+    state.lit = number, b"widest"
+    rows = ladder.rows(state.position, 120, state.lit_piece)
+    roles = {span.text: span.role for span in rows[-1] if span.text.strip()}
+    assert (roles["3×"], roles["6×"], roles["l"]) == ("heading", "dim", "dim")
+    assert {"left", "right"} <= {span.role for span in rows[-1]}, "its pair is still marked"
+    state.position = Position(2)
+    assert state.lit_piece == b"", "another merge has other terms"
+
+
+def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    replay = Replay.open("gpt2")
+    assert newest_training() is None
+    notes = tmp_path / "notes.md"
+    notes.write_text("the thin thing " * 9)
+    trained = tokviz.train(
+        notes, 260, split_pattern="gpt2", special_tokens=["<|x|>"], special_ids="first"
+    )
+    trained.save(runs_folder() / "mine")
+    (runs_folder() / "broken").mkdir()
+    (runs_folder() / "broken" / "run.json").write_text("{")
+    beside = newest_training()
+    assert beside is not None
+    for number, (left, right) in enumerate(trained.tokenizer.merges, 1):
+        _, *said = beside.say(number)
+        assert (said[0], said[2]) == (left, right)
+        assert f"{trained.history.count[number - 1]} times" in said[3]
+    frame = make_frame(replay, 1, replay.text("a tree"), 0, beside)
+    assert frame.reasons[1][0] == "At this step your training on notes.md merged "
+    assert "had ended" in beside.say(4)[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import ChopsUpdate, Compositor
 from textual.events import Key, MouseScrollDown, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -18,6 +19,7 @@ from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
+from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -72,6 +74,52 @@ async def test_every_key_is_tokenized_at_once() -> None:
         assert screen_of(app).live.text == "Token é"
         await pilot.press("ctrl+z")
         assert_exact(screen_of(app))
+
+
+async def test_what_changed_is_drawn_as_textual_draws_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, frames = SteadyCompositor.render_partial_update, list[int]()
+
+    def both(compositor: SteadyCompositor) -> ChopsUpdate | None:
+        regions = set(compositor._dirty_regions)
+        update = ours(compositor)
+        compositor._dirty_regions |= regions
+        expected = Compositor.render_partial_update(compositor)
+        if update is None or expected is None:
+            assert update is expected
+            return update
+        assert update.spans == expected.spans
+        for y, x1, x2 in update.spans:
+            assert update.chop_ends[y] == expected.chop_ends[y]
+            for (x, strip), end in zip(expected.chops[y].items(), update.chop_ends[y], strict=True):
+                if x < x2 and end > x1:
+                    assert list(update.chops[y][x] or ()) == list(strip or ())
+        frames.append(len(update.spans))
+        return update
+
+    monkeypatch.setattr(SteadyCompositor, "render_partial_update", both)
+    app = make_app("the cat\n\n\tsat on 世界 👩‍👧 here\n" * 40)
+    async with app.run_test(size=(100, 30)) as pilot:
+        # The suite leaves out what only a terminal needs.
+        monkeypatch.setattr(TokvizApp, "is_headless", False)
+        monkeypatch.setattr(app, "_display", lambda screen, update: None)
+        keys = "x enter 世 ctrl+end up pagedown ctrl+a f2 left f2 b shift+f8 c f1 down escape"
+        for key in keys.split():
+            await pilot.press(key)
+            await settle(pilot)
+        await pilot.hover("#text", (5, 3))
+        monkeypatch.undo()
+    assert len(frames) > 10
+
+
+async def test_panels_follow_the_cursor_in_the_same_frame() -> None:
+    app = make_app("hello world, and more")
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        screen = screen_of(app)
+        for column in (6, 13):
+            screen.editor.move_cursor((0, column))
+            assert screen.side.pin == screen.editor.token_at_cursor()
+            assert column == screen.live.token(screen.side.pin or 0).start + 1
 
 
 async def test_all_is_known_when_drawing_encodes_the_last_of_the_text() -> None:

@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
-from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, RunAction, Session
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compiling import Compiling
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -37,15 +38,12 @@ SUMMARY = TrainSummary(
     "/runs/x", 300, 43, 43, None, {"reading": 1.0}, 1000, 990, 1, 0, 30, 400, b" the", None
 )
 
-BEGIN = Compiling.begin
-
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep the user's folders out of the tests, and the compiler too."""
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setattr(Compiling, "begin", lambda *_: None)
     yield
 
 
@@ -409,7 +407,7 @@ async def begin(pilot: Pilot[None], book: Path, trainers: list[FakeTrainer]) -> 
 async def test_the_curve_of_a_result_is_not_cut(
     height: int, trainers: list[FakeTrainer], book: Path
 ) -> None:
-    seconds = {name: 9.0 for name in ("reading", "compiling", "merging", "saving", "comparing")}
+    seconds = {name: 9.0 for name in ("reading", "merging", "saving", "comparing")}
     held_out = HeldOut(20_000, {"new": 2.5, "gpt2": 4.0, "cl100k_base": 4.5})
     app = make_app()
     async with app.run_test(size=(120, height)) as pilot:
@@ -487,10 +485,17 @@ async def test_the_merges_so_far_are_kept_if_one_wishes(
         screen = await begin(pilot, book, trainers)
         await pilot.click("#stop")
         await settle(pilot)
-        await pilot.press("enter")
-        await pilot.pause()
-        assert trainers[0].finishing and not trainers[0].cancelled
-        assert screen.has_class("-running"), "it is saved meanwhile"
+        rows = app.screen.query_one("#options").region
+        await pilot.press("escape")
+        await settle(pilot)
+        # The second click comes before the dialog that the first one opens has its place.
+        for x, y in (screen.query_one("#stop").region.offset, rows.offset):
+            for kind in (events.MouseDown, events.MouseUp):
+                app.post_message(kind(None, x + 1, y, 0, 0, 1, False, False, False))
+        await until(pilot, lambda: trainers[0].finishing)
+        await settle(pilot)
+        assert not trainers[0].cancelled
+        assert screen.has_class("-running") and "Stopping: what is" in shown(app)
         stopped = SUMMARY._replace(n_merges_wanted=99, stopped_early="stopped at 300 tokens")
         trainers[0].on_done(1, stopped)
         await settle(pilot)
@@ -637,22 +642,6 @@ async def test_other_screens_show_how_far_the_training_is(
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
         assert "%" not in title()
-
-
-async def test_why_machine_code_cannot_be_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compiling, "begin", BEGIN)
-    answers = [{"compiling": True}, {"compiling": False, "problem": "The cache is full."}]
-
-    def run(self: JobClient, requests: object, handlers: RunHandlers) -> int:
-        for body in answers:
-            handlers.on_answer(1, body)
-        return 1
-
-    monkeypatch.setattr(JobClient, "run", run)
-    app = make_app()
-    async with app.run_test() as pilot:
-        await show_train(pilot)
-        assert any("The cache is full." in notice.message for notice in app._notifications)
 
 
 async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
@@ -879,3 +868,30 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
         typed = Path(app.screen.form.values.corpus[1].source)
         assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")
+
+
+async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path: Path) -> None:
+    app, words = make_app(), tmp_path / "words"
+    words.write_text("low low low low low lower lower widest widest widest" + " newest" * 6)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(words)])
+        screen.query_one("#vocab_size", Input).value = "263"
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.state.opened)
+        replay = app.screen
+        assert replay.state.player.playing and replay.state.position.number <= 1
+        seen = set()
+
+        def is_grown() -> bool:
+            seen.add(replay.state.position.number)
+            return replay.state.position == Position(6)
+
+        await pilot.press(*["plus"] * 2)
+        await until(pilot, is_grown)
+        assert seen == {0, 1, 2, 3, 4, 5, 6}, "each is seen"
+        await settle(pilot)
+        assert len(replay.corpus.tokens.rows) == 7
+        await pilot.press("alt+r")
+        assert app.screen is screen and screen.state.phase == "done"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from rich.cells import cell_len
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
-from tokviz.tui.compiling import NOTE
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.plan import (
@@ -138,6 +136,10 @@ def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:
 
     large = replace(VALUES, corpus=(FILE._replace(n_bytes=100_000_000),))
     assert seconds(VALUES) < seconds(large) < seconds(replace(large, pattern=CUSTOM, regex="."))
+    for whole in (replace(large, pattern="none"), replace(large, pattern=CUSTOM, regex="(?s).+")):
+        assert seconds(whole) > 3 * seconds(large), (
+            "what does not come again is merged byte by byte"
+        )
 
 
 def test_a_run_is_named_after_its_corpus() -> None:
@@ -292,16 +294,6 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
     assert "2 of 4 merges · 30 pieces" in lines
-
-
-def test_the_note_about_compiling_covers_two_lines_of_a_small_terminal() -> None:
-    assert len(textwrap.wrap(NOTE, 40 - 6)) == 2
-
-
-def test_compiling_is_explained() -> None:
-    learning = Learning()
-    learning.take(REPORT._replace(phase="compiling", fraction=0.0))
-    assert "only once" in phases_content(learning, 60).plain
 
 
 def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:

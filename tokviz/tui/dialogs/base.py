@@ -127,8 +127,8 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
 
     def on_screen_resume(self) -> None:
         """Take input; close now with a result that came while something lay above."""
-        # After the keyboard was given to a widget.
-        self.call_later(self._be_ready)
+        # Once it is laid out: before, a click would meet another row than the one that is seen.
+        self.call_after_refresh(self._be_ready)
         if self._late is not None:
             (result,), self._late = self._late, None
             self.dismiss(result)

@@ -111,7 +111,10 @@ class HelpDialog(PageDialog):
     HelpDialog #dialog { width: 124; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark,f1", "cancel", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "cancel", show=False),
+        Binding("t", "first_steps", show=False),
+    ]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
         """Take what can be done, by keys and by the mouse."""
@@ -129,8 +132,14 @@ class HelpDialog(PageDialog):
             ("Esc", "close", "cancel"),
             ("↑↓", "scroll", "scroll(1)"),
             ("Space", "next page", "page(1)"),
+            ("T", "first steps", "first_steps"),
             ("Ctrl+P", "all actions", ""),
         ]
+
+    def action_first_steps(self) -> None:
+        """Close, and begin the first steps."""
+        self.dismiss()
+        self.app.call_later(self.app.run_action, "app.first_steps")
 
     def wanted_height(self) -> int:
         """Take what the screen has."""

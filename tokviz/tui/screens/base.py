@@ -8,11 +8,13 @@ from typing import Any, ClassVar, TypeVar
 from textual import events
 from textual.app import App
 from textual.css.match import match
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
+from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.sentences import why
@@ -28,13 +30,17 @@ from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor
-from tokviz.tui.messages import Begun, CopyRequested, Notice
+from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.status_line import StatusLine
+
+TICK_SECONDS = 1 / 240
+"""A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
 
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
@@ -67,6 +73,7 @@ class TokvizScreen(Screen[None]):
         """Take what the app is about."""
         super().__init__()
         self._compositor = SteadyCompositor()
+        self._frames: Timer | None = None
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -80,6 +87,13 @@ class TokvizScreen(Screen[None]):
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
+
+    @property
+    def _update_timer(self) -> Timer:
+        """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
+        if self._frames is None:
+            self._frames = self.set_interval(TICK_SECONDS, self._on_timer_update, pause=True)
+        return self._frames
 
     # -- controllers
 
@@ -145,6 +159,25 @@ class TokvizScreen(Screen[None]):
             unsubscribe()
         for controller in self._controllers:
             controller.end()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Say what a word means, where a click on it does nothing else."""
+        widget, _ = self.get_widget_at(*event.screen_offset)
+        is_read = isinstance(widget, (Static, Bar, StatusLine))
+        is_read &= widget not in (self.title_bar, self.keys)
+        if not is_read or event.button == RIGHT or "@click" in event.style.meta:
+            return
+        from tokviz.glossary import word_at
+
+        before, row = (Region(0, event.screen_y, x, 1) for x in (event.screen_x, self.size.width))
+        word = word_at(self.read(row), len(self.read(before)))
+        if word:
+            await self.app.run_action(f"app.define({word!r})")
+
+    def read(self, region: Region) -> str:
+        """Give the text in a part of the screen."""
+        strips = self._compositor.render_strips()[region.y : region.bottom]
+        return "\n".join(strip.crop(region.x, region.right).text for strip in strips)
 
     def show_title(self) -> None:
         """Show the tabs of all screens, and what this one says at the right end."""

@@ -34,6 +34,6 @@ class Lessons(Controller):
         lesson = lessons()[name]
 
         def show(folder: str) -> None:
-            self.session.ask(ReplayRequest(folder, at=0, text=lesson.text, lesson=name))
+            self.session.ask(ReplayRequest(folder, 0, lesson.text, lesson=name, play=True))
 
         self.in_thread("lesson", lambda task: str(lesson.ready()), show)

@@ -123,12 +123,12 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
 
     Args:
         editor: The editor.
-        tokenizer: Whose tokens are meant where the editor's text has none.
+        tokenizer: Whose tokens are meant if not those that the editor shows.
     """
     from tokviz.explain.why import selected_place, token_place
 
     live = editor.live
-    tok = live.tokenizer or tokenizer
+    tok = tokenizer or live.tokenizer
     if tok is None or not live.n_chars:
         return NO_TOKEN
     if not editor.selection.is_empty:
@@ -137,7 +137,7 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
     offset = editor.document.get_index_from_location(editor.cursor_location)
     offset = min(offset, live.n_chars - 1)
     index = editor.token_at_cursor()
-    if index is not None:
+    if index is not None and tok is live.tokenizer:
         place = token_place(live, index)
         first = live.token(index).byte_start - place.start
         return tok, replace(place, cursor=live.byte_offset(offset) - first)

@@ -300,12 +300,20 @@ def merge_cells(
     ]
 
 
-def sentence_words(sentence: Iterable[str | bytes]) -> list[Word]:
-    """Cut a sentence into words; bytes become chips, and what touches them stays with them."""
+def sentence_words(
+    sentence: Iterable[str | bytes], link: Callable[[bytes], Action | None] = lambda token: None
+) -> list[Word]:
+    """Cut a sentence into words; bytes become chips, and what touches them stays with them.
+
+    Args:
+        sentence: Texts, and the bytes of tokens.
+        link: Gives what a click on a token does.
+    """
     words: list[list[Span]] = [[]]
     for part in sentence:
         if isinstance(part, bytes):
-            words[-1] += (Span("“", "dim"), Span(label_of(part), "made"), Span("”", "dim"))
+            token = Span(label_of(part), "made", link(part))
+            words[-1] += (Span("“", "dim"), token, Span("”", "dim"))
             continue
         first, *others = part.split(" ")
         if first:

@@ -42,6 +42,12 @@ class ToToken(NamedTuple):
     token_id: int
 
 
+class Light(NamedTuple):
+    """Light up a piece of the corpus of a replay."""
+
+    piece: bytes
+
+
 class ToFinding(NamedTuple):
     """Go to what a finding about a conversation is about, by its number in the list."""
 
@@ -61,7 +67,7 @@ class Do(NamedTuple):
     call: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | ToFinding | Filter | Do
+Action = Copy | GoTo | Step | ToMerge | ToToken | Light | ToFinding | Filter | Do
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
     "error", "bar", "good", "left", "right", "result",

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
 
 
+_WORDS = ("text", "label", "heading", "dim", "warning", "good")
+"""What is said in words: the rest is tokens, and what can be clicked."""
+
+
 class Link(NamedTuple):
     """The words of a row that belong to one action; `row` and the columns they take."""
 
@@ -203,7 +207,22 @@ class RowsView(QuietScroll):
         if place is None:
             return None
         links = links_of(place.y, self._rows[place.y])
-        return next((link for link in links if link.start <= place.x < link.stop), None)
+        found = (link for link in links if link.start <= place.x < link.stop)
+        return next(found, None) or self._word_at(place)
+
+    def _word_at(self, place: Offset) -> Link | None:
+        """Give the word of the glossary at a place, unless a token stands there."""
+        from tokviz.glossary import words_in  # which the first frame need not wait for
+
+        text = "".join(
+            span.text if span.role in _WORDS and not span.action else " " * len(span.text)
+            for span in self._rows[place.y]
+        )
+        for first, last, name in words_in(text):
+            start, stop = cell_len(text[:first]), cell_len(text[:last])
+            if start <= place.x < stop:
+                return Link(place.y, start, stop, Do(f"app.define({name!r})"))
+        return None
 
 
 def links_of(number: int, row: Row) -> Iterator[Link]:
@@ -347,5 +366,5 @@ class LinkRows(RowsView):
     def on_click(self, event: events.Click) -> None:
         """Choose the link under the mouse: the row view does what it says."""
         link = self._link_at(self.place_at(event))
-        if link is not None:
+        if link in self._links:
             self._chosen = self._links.index(link)

@@ -292,6 +292,7 @@ class StatusLine(Widget):
         place = event.get_content_offset(self)
         role = None if place is None else self._role_at(place.x)
         if role in _ACTIONS:
+            event.stop()
             await self.run_action(_ACTIONS[role])
 
     def _role_at(self, x: int) -> Role | None:

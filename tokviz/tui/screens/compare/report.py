@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tokviz.compare.report import Group, Report, ReportRow, report_on, totals
 from tokviz.compare.report_tables import (
+    ORDERS,
     by_cost,
     cells_of,
     language_rows,
     languages_title,
     markdown,
+    ordered,
     record,
 )
 from tokviz.errors import TokvizError
@@ -27,6 +29,7 @@ from tokviz.tui.widgets.rows_view import RowsView
 
 _NAME, _BEST = 20, 5
 """Columns: of a tokenizer's name, of the mark of the best."""
+_NO_REPORT = "There is no report yet: F2 leads to it."
 _COPIES = (
     (Span("copy as", "dim"),),
     (Span("Markdown", "link", Do("copy_report('Markdown')")),),
@@ -49,12 +52,14 @@ class Reports(Controller):
         self._state, self._rows, self._leave = state, rows, leave
         self._measured_for: object = None
         self._report: Report | None = None
+        self._order, self._backwards = 0, False
 
     def show(self) -> None:
         """Show the report once it is measured; other tokenizers are measured anew."""
         tokenizers = [one for one in self._state.tokenizers if one is not None]
         if tokenizers != self._measured_for:
             self._measured_for, self._report = tokenizers, None
+            self._order, self._backwards = 0, False
             self._say("Measuring…")
 
             def work(task: Task) -> Report:
@@ -83,8 +88,19 @@ class Reports(Controller):
         self._rows.show(lambda width: flow(words_of(words, "dim"), width))
 
     def _draw(self, report: Report, *, from_top: bool = False) -> None:
-        shown, base = self._with_own(report), self._state.base
-        self._rows.show(lambda width: report_rows(shown, base, width), from_top=from_top)
+        found, base, order = self._with_own(report), self._state.base, self._order
+        *texts, everything = found.texts
+        texts = ordered(texts, order, backwards=self._backwards, per_byte=True)
+        languages = ordered(
+            by_cost(found.languages), order, backwards=self._backwards, per_byte=False
+        )
+        shown = Report((everything, *texts), tuple(languages))
+        orders = [*ORDERS, *(short_name(row.tokenizer) for row in everything)]
+        orders[order] += " ▼" if self._backwards else " ▲"
+        english = found.languages[0]
+        self._rows.show(
+            lambda width: report_rows(shown, english, base, orders, width), from_top=from_top
+        )
 
     def _with_own(self, report: Report) -> Report:
         """Add what the user's text comes to, which is counted already."""
@@ -98,6 +114,23 @@ class Reports(Controller):
         texts = [own, *report.texts[:-1]]
         return report._replace(texts=(*texts, totals(texts, report.texts[-1][0].text)))
 
+    @action("Sort the report by the next column", "f7", section="Views", words="order")
+    def next_order(self) -> None:
+        """Sort texts and languages by name, by size, or by what they cost in a tokenizer."""
+        self.sort_report((self._order + 1) % (len(ORDERS) + len(self._state.names)))
+
+    @action("Reverse the order of the report", "f8", section="Views", call="sort_report(-1)",
+            id="reverse_report", help="Begin with what stands last.")  # fmt: skip
+    def sort_report(self, order: int) -> None:
+        """Sort by a column; by the one that it is sorted by, the other way round."""
+        if self._report is None:
+            self.say(_NO_REPORT)
+            return
+        again = order in (-1, self._order)
+        self._backwards = again and not self._backwards
+        self._order = self._order if again else order
+        self._draw(self._report)
+
     @action("Copy the report as Markdown", section="Views", id="copy_report_markdown",
             call="copy_report('Markdown')", words="export compression eval",
             help="What texts take in every tokenizer, as tables.")  # fmt: skip
@@ -109,7 +142,7 @@ class Reports(Controller):
         import json
 
         if self._report is None:
-            self.say("There is no report yet: F2 leads to it.")
+            self.say(_NO_REPORT)
             return
         found = self._with_own(self._report)
         is_json = form == "JSON"
@@ -117,17 +150,25 @@ class Reports(Controller):
         self.copy(text + "\n", f"the report as {form}")
 
 
-def report_rows(report: Report, base: int, width: int) -> list[Row]:
+def report_rows(
+    report: Report, english: Group, base: int, orders: Sequence[str], width: int
+) -> list[Row]:
     """Draw the report: for each text a row a tokenizer, with a bar; then the languages."""
-    name = short_name(report.texts[0][base].tokenizer)
+    name = short_name(english[base].tokenizer)
     head = words_of(f"Tokens, bytes per token, difference to {name};", "dim")
-    rows = [*flow([*head, *_COPIES], width), ()]
-    for group in (report.texts[-1], *report.texts[:-1]):
+    links = [
+        (Span(order, "link", Do(f"sort_report({number})")),) for number, order in enumerate(orders)
+    ]
+    rows = [
+        *flow([*head, *_COPIES], width),
+        *flow([*words_of("F7 sorts by:", "dim"), *links], width),
+        (),
+    ]
+    for group in report.texts:
         rows += _text_rows(group, base, width)
-    for line in ("", *languages_title(report.languages)):
+    for line in ("", *languages_title([english, *report.languages[1:]])):
         rows += flow(words_of(line, "dim"), width)
-    cells = language_rows(by_cost(report.languages), report.languages[0])
-    return [*rows, *cell_rows(cells, width)]
+    return [*rows, *cell_rows(language_rows(report.languages, english), width)]
 
 
 def _text_rows(group: Group, base: int, width: int) -> Iterator[Row]:

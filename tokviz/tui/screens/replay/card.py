@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from tokviz.explain.trace import lineage
 from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
-from tokviz.sentences import counted
+from tokviz.sentences import Sentence, counted
 from tokviz.tui.screens.replay.frames import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows
 from tokviz.tui.widgets.fit import bar_text, column, fit
-from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.flow import Copy, Light, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.lists import Cell
 
 _MOST_LABEL = 48
@@ -25,10 +25,14 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
     if replay is None:
         return ()
     why = () if step is None else replay.why(step.k).sentences
+    terms: Sentence = ()
     if state.frame is not None and step is not None and state.frame.number == step.k:
-        count, *others = state.frame.reasons or ((),)
-        why = (count, *why, *others) if replay.has_counts else (count,)
-    return card_rows(step, why, state.position, replay.n_bytes, width)
+        if replay.has_counts:
+            terms, *others = state.frame.reasons or ((),)
+            why = (*why, *others)
+        else:
+            why = state.frame.reasons
+    return card_rows(step, why, state.position, replay.n_bytes, width, terms, state.lit_piece)
 
 
 def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
@@ -55,6 +59,8 @@ def card_rows(
     position: Position,
     n_bytes: int | None,
     width: int,
+    terms: Sentence = (),
+    lit: bytes = b"",
 ) -> list[Row]:
     """Draw a merge: the pair and the token, the numbers, and why it was this pair.
 
@@ -64,12 +70,18 @@ def card_rows(
         position: Which frame is shown.
         n_bytes: The bytes of the corpus, None if there is none.
         width: Columns of a row.
+        terms: How its count comes about; a click on a piece lights it up in the corpus.
+        lit: The piece that is lit up.
     """
     if step is None:
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
         start = f"The start: every byte is a token of its own.{corpus}"
         return flow(words_of(start), width)
-    reasons = [word for sentence in why for word in sentence_words(sentence)]
+    reasons: list[Word] = [
+        [span._replace(role="result" if span.action == Light(lit) else span.role) for span in word]
+        for word in sentence_words(terms, Light)
+    ]
+    reasons += [word for sentence in why for word in sentence_words(sentence)]
     numbers = _numbers(step)
     return [
         *flow(_equation(step, position), width),

@@ -22,7 +22,11 @@ def label_for(token: bytes) -> str:
 
 
 def chips(
-    piece: ShownPiece, position: Position, pair: Pair | None, token: TokenBytes
+    piece: ShownPiece,
+    position: Position,
+    pair: Pair | None,
+    token: TokenBytes,
+    lit: bytes = b"",
 ) -> list[Word]:
     """Draw the tokens of a piece; the merged ones are lit up.
 
@@ -31,14 +35,17 @@ def chips(
         position: Which frame is shown.
         pair: The ids of the merged pair and of the token it makes; None at the start.
         token: Gives the bytes of a token.
+        lit: The piece beside which the others are dim; empty for none.
     """
     ids = piece.after if position.merged else piece.before
     roles = _roles(ids, position, pair if piece.is_changed else None)
+    if lit and lit != b"".join(map(token, piece.before)):
+        roles = ["dim"] * len(ids)
     words: list[Word] = []
     for token_id, hue, role in zip(ids, hues_of(ids, 0, len(ids)), roles, strict=True):
         label = label_for(token(token_id))
-        lit = role != "token"
-        words.append((Span(label, role, ToToken(token_id), -1 if lit else hue),))
+        shown_hue = hue if role == "token" else -1
+        words.append((Span(label, role, ToToken(token_id), shown_hue),))
     (before, after), more = piece.cut, [(Span("…", "dim"),)]
     return [*more * before, *words, *more * after]
 
@@ -61,7 +68,13 @@ def _roles(ids: Sequence[int], position: Position, pair: Pair | None) -> list[Ro
 
 
 def corpus_rows(
-    frame: Frame, position: Position, token: TokenBytes, *, is_whole: bool, width: int
+    frame: Frame,
+    position: Position,
+    token: TokenBytes,
+    *,
+    is_whole: bool,
+    width: int,
+    lit: bytes = b"",
 ) -> list[Row]:
     """Draw the pieces that a merge changes, and the beginning of the corpus.
 
@@ -71,19 +84,20 @@ def corpus_rows(
         token: Gives the bytes of a token.
         is_whole: Whether the pieces of the frame are all there are.
         width: Columns of a row.
+        lit: The piece that is lit up.
     """
     rows: list[Row] = []
     if frame.changed:
-        rows += _listed(frame.changed, position, frame.pair, token, width)
+        rows += _listed(frame.changed, position, frame.pair, token, width, lit)
         rows.append(())
     if not frame.pieces:
         return rows
     if is_whole:
-        return rows + _listed(frame.pieces, position, frame.pair, token, width)
+        return rows + _listed(frame.pieces, position, frame.pair, token, width, lit)
     rows += flow(words_of("The first different pieces of the corpus", "label"), width)
     words: list[Word] = []
     for piece in frame.pieces:
-        words += chips(piece, position, frame.pair, token)
+        words += chips(piece, position, frame.pair, token, lit)
         words.append((Span("│", "tree"),))
     return rows + flow(words[:-1], width)
 
@@ -94,11 +108,12 @@ def _listed(
     pair: Pair | None,
     token: TokenBytes,
     width: int,
+    lit: bytes,
 ) -> list[Row]:
     """Draw one piece a row, with its count."""
     columns = max((len(f"{piece.count:,}") for piece in pieces), default=1)
     rows: list[Row] = []
     for piece in pieces:
         count = Span(f"{piece.count:>{columns},}× ", "label")
-        rows += flow(chips(piece, position, pair, token), width, (count,))
+        rows += flow(chips(piece, position, pair, token, lit), width, (count,))
     return rows

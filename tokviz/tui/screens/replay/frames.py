@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tokviz.replay.beside import Beside
     from tokviz.replay.corpus import PieceTokens
     from tokviz.replay.replay import PairCount, Replay
     from tokviz.replay.steps import MergeStep
@@ -102,7 +103,13 @@ class Frame:
     reasons: tuple[Sentence, ...] = ()
 
 
-def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: int) -> Frame:
+def make_frame(
+    replay: Replay,
+    number: int,
+    text: ReplayText | None,
+    revision: int,
+    beside: Beside | None = None,
+) -> Frame:
     """Work out what a merge does. Only for the worker: it moves the replay's state.
 
     Args:
@@ -110,6 +117,7 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         number: The merge, 0 for the start.
         text: The user's text.
         revision: Which of the user's texts that is.
+        beside: A training whose same step is told, where nothing is known of counts.
     """
     before = replay.state(max(number - 1, 0))
     pair = pair_of(replay.step(number)) if number else None
@@ -122,6 +130,8 @@ def make_frame(replay: Replay, number: int, text: ReplayText | None, revision: i
         if number and not replay.has_counts:
             tokens = len(own.before.ids), len(own.after.ids)
             reasons = (in_text(replay.step(number), len(own.after.lit_starts), *tokens),)
+            if beside is not None:
+                reasons = (*reasons, beside.say(number))
     return Frame(
         number,
         pair,

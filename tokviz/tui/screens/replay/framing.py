@@ -117,7 +117,7 @@ class Framing(Controller):
                 task.tell(self._take, wish, make_frame(replay, wish.number, None, -1))
             self._prepared = self._prepare(task, wish)
             self._prepared_for = wanted
-        frame = make_frame(replay, wish.number, self._prepared, wish.revision)
+        frame = make_frame(replay, wish.number, self._prepared, wish.revision, wish.opened.beside)
         task.tell(self._take, wish, frame)
 
     def _prepare(self, task: Task, wish: _Wish) -> ReplayText | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tokviz.replay.request import LADDER_BYTES
 from tokviz.tui.screens.replay.corpus_rows import TokenBytes, chips, label_for
 from tokviz.tui.screens.replay.frames import TINY_PIECES, Pair, ShownPiece, merged, pair_of
 from tokviz.tui.screens.replay.position import Position
@@ -16,15 +17,13 @@ from tokviz.tui.widgets.flow import Role, Row, Span, ToMerge, Word, flow
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
 
-MOST_BYTES = 1_000
-"""A corpus up to this size is drawn anew for every merge, one below the other."""
 _GAP = 3
 _MOST_TOKEN = 12
 
 
 def draw(replay: Replay) -> Ladder | None:
     """Work out a tiny corpus after every merge; None for one that is not tiny."""
-    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > MOST_BYTES:
+    if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > LADDER_BYTES:
         return None
     # A space or a line end by itself only separates words: nothing is ever merged in it.
     pieces = [
@@ -68,8 +67,8 @@ class Ladder:
         self._ends: list[int] = [0]
         """How many rows there are before each rung that is done."""
 
-    def rows(self, position: Position, width: int) -> list[Row]:
-        """Draw the rungs up to a frame; the last one lights up what is merged."""
+    def rows(self, position: Position, width: int, lit: bytes = b"") -> list[Row]:
+        """Draw the rungs up to a frame; the last one lights up what is merged, or one piece."""
         if width != self._made_for:
             self._made_for, self._done, self._ends = width, [], [0]
             self._widths = [_width(words) for words in self._pieces(0, None)]
@@ -77,9 +76,9 @@ class Ladder:
         for number in range(len(self._ends) - 1, last):
             self._done += self._rung(number, None, width)
             self._ends.append(len(self._done))
-        return self._done[: self._ends[last]] + self._rung(last, position, width)
+        return self._done[: self._ends[last]] + self._rung(last, position, width, lit)
 
-    def _rung(self, number: int, here: Position | None, width: int) -> list[Row]:
+    def _rung(self, number: int, here: Position | None, width: int, lit: bytes = b"") -> list[Row]:
         """Draw the corpus after so many merges; `here` is the frame at hand if it is that one."""
         digits = len(str(len(self.pairs)))
         made = label_for(self._token(self.pairs[number - 1][2])) if number else ""
@@ -88,7 +87,7 @@ class Ladder:
         role: Role = "heading" if here else "label"
         room = width - cell_len(label) - _GAP
         set_words: list[Word] = []
-        for wide, words in zip(self._widths, self._pieces(number, here), strict=True):
+        for wide, words in zip(self._widths, self._pieces(number, here, lit), strict=True):
             if wide > room:
                 set_words += words
                 continue
@@ -96,7 +95,7 @@ class Ladder:
             set_words.append((*spans, Span(" " * (wide - _width(words) + _GAP - 2))))
         return flow(set_words, width, (Span(label, role, ToMerge(number) if number else None),))
 
-    def _pieces(self, number: int, here: Position | None) -> Iterator[list[Word]]:
+    def _pieces(self, number: int, here: Position | None, lit: bytes = b"") -> Iterator[list[Word]]:
         """Draw each piece after so many merges: its count and its tokens.
 
         The pieces before a merge are those after the one before, with its pair to light up.
@@ -107,8 +106,9 @@ class Ladder:
             before, after = self.states[here.number - 1 : here.number + 1]
             pair = self.pairs[here.number - 1]
         for count, were, are in zip(self.counts, before, after, strict=True):
-            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token)
-            yield [(Span(f"{count:,}×", "dim"),), *tokens] if count > 1 else tokens
+            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token, lit)
+            role: Role = "heading" if lit and tokens[0][0].role != "dim" else "dim"
+            yield [(Span(f"{count:,}×", role),), *tokens] if count > 1 else tokens
 
 
 def _width(words: Sequence[Word]) -> int:

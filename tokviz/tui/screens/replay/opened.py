@@ -9,6 +9,7 @@ from tokviz.child.runner import raise_if_stopped
 from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
+from tokviz.replay.beside import Beside, newest_training
 from tokviz.replay.replay import Replay
 from tokviz.tui.screens.replay.ladder import Ladder, draw
 from tokviz.tui.widgets.curve import Curve, compression_curve
@@ -34,6 +35,7 @@ class Opened:
         compression: The curve of its corpus; empty without counts.
         counts: The curve of the merges' counts; empty without counts.
         ladder: The tiny corpus after every merge, None if it is not tiny.
+        beside: The user's newest training, where counts are not known; None if there is none.
     """
 
     source: Source
@@ -41,6 +43,7 @@ class Opened:
     compression: Curve
     counts: Curve
     ladder: Ladder | None
+    beside: Beside | None = None
 
 
 def open_source(source: Source) -> Opened:
@@ -57,7 +60,9 @@ def open_source(source: Source) -> Opened:
     raise_if_stopped()
     if not replay.n_merges:
         raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")
-    return Opened(source, replay, corpus_compression(replay), merge_counts(replay), draw(replay))
+    curves = corpus_compression(replay), merge_counts(replay)
+    beside = None if replay.has_counts else newest_training()
+    return Opened(source, replay, *curves, draw(replay), beside)
 
 
 def spread(last: int, n_points: int = N_POINTS) -> list[int]:

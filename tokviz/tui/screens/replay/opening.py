@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.child.runner import JobClient
-from tokviz.errors import JobError, TokvizError
-from tokviz.formats.run import is_run
+from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
-from tokviz.jobs.train_client import LIMITS
-from tokviz.replay.corpus import waits_for_compiler
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.sentences import counted, why
@@ -23,10 +18,8 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
 from tokviz.tui.screens.replay.opened import Opened, open_source
 from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.tasks import StoppedError, Task
+from tokviz.tui.tasks import StoppedError
 from tokviz.tui.widgets.bar import BarItem, Role
-
-_COMPILING = "Compiling for this computer. A large training waits for this only once."
 
 
 def ask_source(controller: Controller, title: str, answered: Callable[[Source], object]) -> None:
@@ -55,7 +48,6 @@ class Opening(Controller):
         """Take the state, what stands in the place of a replay, and what shows one."""
         super().__init__(screen)
         self._state, self._message, self._show = state, message, show
-        self._compiler = JobClient("compile_kernels", limits=LIMITS, keeps_child=False)
         self.source: Source | None = None
         """What is being opened."""
 
@@ -84,7 +76,6 @@ class Opening(Controller):
             request: Where to begin, and what to compare it with.
         """
         self.source = source
-        self._compiler.cancel()
         self.screen.show_title()
         if self._state.opened is None:
             self._tell(f"Opening {source.name}…\n\nEsc stops it.")
@@ -106,14 +97,13 @@ class Opening(Controller):
 
         self.in_thread(
             "open",
-            lambda task: self._open(source, task),
+            lambda task: self._open(source),
             done,
             failed=failed,
             stoppable=f"Opening {source.name}",
         )
 
     def _stopped(self, source: Source) -> None:
-        self._compiler.cancel()
         stopped = f"Stopped opening {source.name}."
         if self._state.opened is None:
             self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
@@ -121,27 +111,14 @@ class Opening(Controller):
             self.say(stopped)
         self.screen.show_title()
 
-    def _open(self, source: Source, task: Task) -> Opened:
-        """Open something in a thread, once no loop needs to be compiled for it any more.
-
-        Another process compiles, so that this one stays quick meanwhile. Where that fails, opening
-        compiles for itself, which takes as long but is no error.
-        """
-        opens = source.opens
+    def _open(self, source: Source) -> Opened:
+        """Open something, in a thread."""
         try:
-            if isinstance(opens, str) and is_run(opens) and waits_for_compiler(opens):
-                task.say(_COMPILING)
-                with suppress(JobError):
-                    self._compiler.call(lambda memory: [{}])
             return open_source(source)
         except TokvizError:
             raise
         except Exception as error:
             raise TokvizError(f"it failed unexpectedly: {error!r}") from error
-
-    def end(self) -> None:
-        """Compile nothing any more."""
-        self._compiler.close()
 
     def complain(self, source: Source, reason: str) -> None:
         """Say why something cannot be replayed; what is there stays."""

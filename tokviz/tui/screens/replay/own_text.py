@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
 from tokviz.live.document import LiveDocument
+from tokviz.replay.early import tokenizer_after
 from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
@@ -126,7 +127,8 @@ class OwnText(Vertical):
     def edit(self, *, is_sample: bool) -> None:
         """Put an editor in the place of the tokens; what is typed takes the place of a sample."""
         if self._editor is None:
-            live = LiveDocument(self._state.text, None)
+            state = self._state
+            live = LiveDocument(state.text, self._now(), parse_specials=state.parse_specials)
             self._editor = TokenEditor(
                 live,
                 palette_of(self.app),
@@ -137,6 +139,17 @@ class OwnText(Vertical):
             self.mount(self._editor)
             self._show_head("type or paste")
         self._editor.focus()
+
+    def show_merge(self) -> None:
+        """Colour what is edited as it is after the merge at hand."""
+        if self._editor is not None:
+            self._editor.live.set_tokenizer(self._now())
+            self._editor.sync()
+
+    def _now(self) -> Tokenizer | None:
+        """Give the tokenizer after the merges that are done."""
+        replay = self._state.replay
+        return None if replay is None else tokenizer_after(replay, self._state.position.n_done)
 
     def asked(self, tokenizer: Tokenizer) -> Asked | str | None:
         """Say which token is meant by "Why?": at the cursor, or where it was clicked; else None."""

@@ -41,12 +41,13 @@ class CorpusSide(Vertical):
             self.head.show([BarItem((("Corpus", "active"),))])
             return
         replay, ladder = opened.replay, opened.ladder
+        lit = self._state.lit_piece
         token, is_tiny = replay.tokenizer.token_bytes, replay.is_tiny
 
         def rows(width: int) -> Sequence[Row]:
             if ladder is not None:
-                return ladder.rows(position, width)
-            return corpus_rows(frame, position, token, is_whole=is_tiny, width=width)
+                return ladder.rows(position, width, lit)
+            return corpus_rows(frame, position, token, is_whole=is_tiny, width=width, lit=lit)
 
         self.tokens.show(rows, from_top=ladder is None and not is_tiny)
         if ladder is not None:

@@ -79,6 +79,10 @@ class Player:
         self.playing = True
         self._owed = 1.0
 
+    def hold(self, seconds: float) -> None:
+        """Stay that long where it is, at a speed of one merge a second; less at higher ones."""
+        self._owed -= 2 * seconds
+
     def faster(self, by: int) -> bool:
         """Choose a neighbouring speed; say whether there was one."""
         index = min(max(SPEEDS.index(self.speed) + by, 0), len(SPEEDS) - 1)
@@ -99,7 +103,7 @@ class Player:
     def advance(self, position: Position, seconds: float, n_merges: int) -> Position:
         """Say where to be some time later; several merges may pass in one call."""
         self._owed += seconds * self.frames_per_second
-        n_frames = int(self._owed)
+        n_frames = max(0, int(self._owed))
         self._owed -= n_frames
         if self.shows_pairs:
             for _ in range(n_frames):

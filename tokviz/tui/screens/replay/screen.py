@@ -20,6 +20,7 @@ from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows,
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
+from tokviz.tui.screens.replay.lighting import Lighting
 from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
@@ -35,6 +36,9 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
+
+WORKING_SECONDS = 0.3
+"""What takes longer is said to be worked on."""
 
 
 class ReplayScreen(TokvizScreen):
@@ -53,11 +57,13 @@ class ReplayScreen(TokvizScreen):
         Views,
         Lessons,
         Scaling,
+        Lighting,
     )
     GESTURES = (
         Gesture("Drag the line below", "Goes through all merges."),
         Gesture("Click a token", "Goes to the merge that makes it."),
         RIGHT_CLICK,
+        Gesture("Click a word of the count", "Lights it up in the corpus; once more: no longer."),
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
@@ -67,13 +73,14 @@ class ReplayScreen(TokvizScreen):
     """A terminal of fewer lines shows one view at a time in each of its two columns."""
     BROAD_COLUMNS = 160
     """A terminal of this width has the candidates beside the card."""
+    _looks_soon = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         palette = palette_of(self.app)
         self.state = state = ReplayState()
         self.lesson = RowsView(palette, id="lesson")
-        self.lesson.border_subtitle = " → on · ← back · F6 other lessons "
+        self.lesson.border_subtitle = " Space plays, pauses · → on · ← back · F6 other lessons "
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -85,27 +92,27 @@ class ReplayScreen(TokvizScreen):
         self.diff = RowsView(palette, id="diff")
         self.curves = Curves(state, id="curves")
         self.scrubber = Scrubber(id="scrubber")
-        texts = Horizontal(self.corpus, self.own, id="texts")
+        self.texts = Horizontal(self.corpus, self.own, id="texts")
         problem, transport = Static(id="problem"), Bar(id="transport")
-        self._make_controllers(texts, problem, transport)
+        self._make_controllers(problem, transport)
         self.fit(self.app.size)
         yield self.title_bar
         yield self.lesson
         with Container(id="work"):
-            yield Container(self.card, self.candidates, self.lineage, texts, id="main")
+            yield Container(self.card, self.candidates, self.lineage, self.texts, id="main")
             yield Container(self.merges, self.diff, self.curves, id="column")
         yield problem
         yield transport
         yield Horizontal(self.scrubber, id="scrub-row")
         yield self.keys
 
-    def _make_controllers(self, texts: Horizontal, problem: Static, bar: Bar) -> None:
+    def _make_controllers(self, problem: Static, bar: Bar) -> None:
         state = self.state
         self.transport = Transport(self, state, bar, self.scrubber, self._moved)
         self.views = Views(
             self,
             {
-                "texts": View(texts, self.own.tokens),
+                "texts": View(self.texts, self.own.tokens),
                 "candidates": View(self.candidates, self.candidates),
                 "merges": View(self.merges, self.merges.merges),
                 "curves": View(self.curves, self.scrubber),
@@ -126,6 +133,7 @@ class ReplayScreen(TokvizScreen):
         )
         MergeSearch(self, state, self.merges, self.views, self.transport)
         self.scaling = Scaling(self, self._draw_on)
+        Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
 
@@ -195,6 +203,8 @@ class ReplayScreen(TokvizScreen):
         self.show_title()
         at = request.at if request is not None else None
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
+        if request is not None and request.play:
+            self.transport.begin()
         if request is not None and request.other is not None:
             self.comparing.compare_with(source_named(request.other))
 
@@ -212,12 +222,26 @@ class ReplayScreen(TokvizScreen):
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.curves.show_merge()
+        self.own.show_merge()
         self.framing.show()
+        if self.state.frame is None:
+            self._show_working()
+        elif not self._looks_soon and not self.state.player.playing:
+            self._looks_soon = True
+            self.set_timer(WORKING_SECONDS, self._show_working)
+
+    def _show_working(self) -> None:
+        """Say so while what is shown beside a merge is not worked out."""
+        frame, self._looks_soon = self.state.frame, False
+        late = frame is None or frame.number != self.state.position.number
+        for view in (self.candidates, self.texts):
+            view.border_subtitle = " working… " if late and self.state.opened is not None else ""
 
     def _show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
+        self._show_working()
         self.card.show(partial(merge_rows, self.state))
         self.corpus.show_frame()
         self.own.show_frame()
@@ -225,6 +249,10 @@ class ReplayScreen(TokvizScreen):
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
         self.curves.show_merge()
+
+    def _show_light(self) -> None:
+        self.card.show(partial(merge_rows, self.state))
+        self.corpus.show_frame()
 
     def _draw_on(self, is_log: bool) -> None:
         self.curves.set_scale(is_log)

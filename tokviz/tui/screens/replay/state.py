@@ -36,6 +36,7 @@ class ReplayState:
         parse_specials: Whether special-token text in it is read as special tokens.
         is_own: Whether the user has typed or given it, so that no other may take its place.
         prepared: The text prepared for the replay, None until it is.
+        lit: A piece of the corpus that is lit up, and at which merge.
     """
 
     opened: Opened | None = None
@@ -49,6 +50,7 @@ class ReplayState:
     parse_specials: bool = True
     is_own: bool = False
     prepared: ReplayText | None = None
+    lit: tuple[int, bytes] = (0, b"")
 
     @property
     def replay(self) -> Replay | None:
@@ -65,6 +67,12 @@ class ReplayState:
         """The merge at hand; None at the start, before the first one."""
         number = self.position.number
         return self.opened.replay.step(number) if self.opened is not None and number else None
+
+    @property
+    def lit_piece(self) -> bytes:
+        """The piece that is lit up at this merge, empty for none."""
+        number, piece = self.lit
+        return piece if number == self.position.number else b""
 
     @property
     def shown(self) -> Position:

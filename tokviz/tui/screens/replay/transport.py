@@ -8,6 +8,7 @@ from time import monotonic
 
 from textual import on
 from textual.timer import Timer
+from textual.widgets import Input, TextArea
 
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -31,9 +32,19 @@ from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
+FIRST_SECONDS = 1.0
+"""How long a tiny corpus is seen as bytes before its first merge."""
+WORDS_A_SECOND = 4.0
+"""How fast the words of a lesson are read."""
 _LEAST_LEAP = 10
 # Its keys are printable or move a cursor: what has the keyboard comes first.
 _play = partial(action, section="Play", priority=False)
+
+
+def _may_leap(transport: Transport) -> bool:
+    """Tell whether Home and End mean the merges, whatever has the keyboard, but for a text."""
+    screen = transport.screen
+    return not (screen.is_current and isinstance(screen.focused, Input | TextArea))
 
 
 class Transport(Controller):
@@ -119,8 +130,22 @@ class Transport(Controller):
         position = state.player.advance(state.position, seconds, state.n_merges)
         if position != state.position:
             self.show_position(position)
+            self._let_read()
         if state.position == Position(state.n_merges):
             self.pause()
+
+    def begin(self) -> None:
+        """Play from the start on by itself; what there is to read is read first."""
+        self.play_pause()
+        self._state.player.hold(FIRST_SECONDS)
+        self._let_read()
+
+    def _let_read(self) -> None:
+        """Stay at a merge of a lesson as long as it takes to read what to look at."""
+        lesson, position = self._state.lesson, self._state.position
+        if lesson is not None and position.merged:
+            words = next((look.say for look in lesson.looks if look.at == position.number), "")
+            self._state.player.hold(len(words.split()) / WORDS_A_SECOND)
 
     # -- one by one
 
@@ -178,12 +203,12 @@ class Transport(Controller):
     def _leap(self) -> int:
         return max(_LEAST_LEAP, self._state.n_merges // 100)
 
-    @_play("To the start", "home")
+    @_play("To the start", "home", priority=True, when=_may_leap)
     def go_start(self) -> None:
         """Before the first merge, where every byte is a token."""
         self._go_to_number(0)
 
-    @_play("To the end", "end")
+    @_play("To the end", "end", priority=True, when=_may_leap)
     def go_end(self) -> None:
         """After the last merge, where the vocabulary is whole."""
         self._go_to_number(self._state.n_merges)
@@ -256,9 +281,12 @@ class Transport(Controller):
             return
         number = replay.merge_of_token(token_id)
         if number is None:
-            special = replay.tokenizer.is_special(token_id)
-            what = "a special token" if special else "a single byte"
-            self.say(f"No merge makes this token: it is {what}.")
+            tokenizer = replay.tokenizer
+            if tokenizer.is_special(token_id):
+                what = ": it is a special token"
+            else:
+                what = ": it is a single byte" if len(tokenizer.token_bytes(token_id)) == 1 else ""
+            self.say(f"No merge makes this token{what}.")
         else:
             self.jump_to(number)
 

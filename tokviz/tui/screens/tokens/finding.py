@@ -90,7 +90,7 @@ class Finding(Controller):
         offset = bisect_right(range(live.n_chars), number, key=live.byte_offset) - 1
         self._text.go_to(offset)
 
-    @action("Next slow piece", "alt+g", f"{LEADER} g", section="Find", words="regex pattern gap")
+    @action("Next slow piece", "alt+g", f"{LEADER} j", section="Find", words="regex pattern gap")
     def next_slow_piece(self) -> None:
         """Jump to the next piece on which the split pattern takes too long; it is left whole."""
         start, _ = self._text.selected_range()

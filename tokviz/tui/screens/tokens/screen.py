@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
@@ -55,6 +54,10 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.splits.view import PieceClicked
 
 _SAMPLE = "sample: type or paste, and your text takes its place"
+
+COLLECTED_AFTER = 5_000, 10, 100
+"""What Python's collector waits for: a look at all there is would take as long as two frames. The
+app has it done when nobody waits."""
 
 RECOVERY_DELAY = 2.0
 """Seconds until texts of earlier sessions are looked for: not while the user first looks."""
@@ -116,7 +119,8 @@ class TokensScreen(TokvizScreen):
         self.editor.soft_wrap = settings.wrap
         self.editor.tab_behavior = "indent"
         self.editor.indent_type = "tabs"
-        self.editor.on_edited = self._edited
+        self.editor.on_edited, self.editor.on_moved = self._edited, self._cursor_moved
+        self.editor.disable_messages(TextArea.Changed, TextArea.SelectionChanged)
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
         self.editor.make_room = lambda: session.is_sample and session.path is None
         panels = SidePanels(session)
@@ -133,7 +137,8 @@ class TokensScreen(TokvizScreen):
             with right:
                 yield panels
                 yield detail
-        yield self.strip
+        if settings.strip:
+            yield self.strip  # who wants none has nothing to style
         yield self.status
         yield self.keys
 
@@ -170,6 +175,7 @@ class TokensScreen(TokvizScreen):
         self.call_after_refresh(self.side.sync)
         # What is there now stays: the collector need not look at it again.
         gc.freeze()
+        gc.set_threshold(*COLLECTED_AFTER)
         gc.enable()
         for note in self.session.notes:
             self.say(note, "warning")
@@ -248,7 +254,6 @@ class TokensScreen(TokvizScreen):
 
     # -- routing
 
-    @on(TextArea.SelectionChanged)
     def _cursor_moved(self) -> None:
         self.side.pin_cursor_token()
         self.side.follow_cursor()

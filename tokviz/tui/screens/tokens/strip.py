@@ -69,6 +69,8 @@ class OtherCounts(Controller):
     def toggle_strip(self) -> None:
         """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
         self.session.change_settings(strip=not self.settings.strip)
+        if self._view.parent is None:
+            self.screen.mount(self._view, before="#status")
         self._view.display = self.settings.strip
         self.rest()
         self.sync()

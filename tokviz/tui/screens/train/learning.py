@@ -15,7 +15,6 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
 
 _PHASES = {
-    "compiling": "Compiling",
     "reading": "Reading",
     "merging": "Merging",
     "saving": "Saving",
@@ -43,7 +42,10 @@ class Learning:
         points: The compression curve: (merges, bytes per token). It begins with a token for every
             byte.
         newest: Merges, the newest first.
+        is_stopping: Whether it ends soon: what it is at may take a while yet.
     """
+
+    is_stopping = False
 
     def __init__(self) -> None:
         """Begin before the first report."""
@@ -110,6 +112,8 @@ def phases_content(learning: Learning, width: int) -> Content:
         lines.append(Content.assemble(("Starting…", "$text-muted")))
     else:
         lines += [Content(fit(line, width)) for line in numbers(learning.report)]
+    if learning.is_stopping:
+        lines[-1] = Content.assemble(("Stopping: what is learned so far is kept.", "$text-accent"))
     return Content("\n").join(lines)
 
 
@@ -134,8 +138,6 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
 
 def numbers(report: TrainReport) -> list[str]:
     """Say how far a training is, in lines."""
-    if report.phase == "compiling":
-        return ["Compiling for this computer.", "This happens only once."]
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"

@@ -53,6 +53,11 @@ class LiveView(Vertical):
         self.learning = Learning()
         self._show()
 
+    def stop(self) -> None:
+        """Say that it ends, though what it is at goes on for a while."""
+        self.learning.is_stopping = True
+        self._show()
+
     def take(self, report: TrainReport) -> None:
         """Show a report."""
         self.learning.take(report)

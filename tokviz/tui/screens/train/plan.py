@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections.abc import Callable
@@ -14,13 +13,19 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from tokviz.bpe.progress import (
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
+    saving_seconds,
+)
 from tokviz.corpus.entries import CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
 from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.pretokenize.split import gap_warning
+from tokviz.pretokenize.split import gap_warning, split
 from tokviz.sentences import counted, sentence
 
 N_BYTES = 256
@@ -36,14 +41,10 @@ _MOST_REGEX_CHARS = 1_000
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
-# Measured on two slow cores; a plan says "about".
-_START_SECONDS = 1.5
-_READING_BYTES_PER_SECOND = 40e6
-_REGEX_BYTES_PER_SECOND = 8e6
-_MERGING_SECONDS = 1.3
-_MERGING_BYTES = 100e6
-_MERGING_TOKENS = 32_000
+_START_SECONDS = 0.8  # a child begins, and compares at the end
 _COMPRESSED_RATIO = 3.5
+_SENTENCE = "It was the best of times, it was the worst of times."
+_LONGEST_WORD = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,17 @@ def special_tokens(text: str) -> list[str]:
 
 
 class RegexVerdict(NamedTuple):
-    """What is wrong with a custom regex, and what to know of it; either may be empty."""
+    """What is wrong with a custom regex, and what to know of it; either may be empty.
+
+    Attributes:
+        problem: Why it cannot be used.
+        note: What is odd about it.
+        repeats: Whether it cuts text into pieces as short as words, of which most come again.
+    """
 
     problem: str = ""
     note: str = ""
+    repeats: bool = True
 
 
 def judge(regex: str) -> RegexVerdict:
@@ -141,11 +149,14 @@ def judge(regex: str) -> RegexVerdict:
         # A long one can take seconds to compile: the child will say what is wrong with it.
         return RegexVerdict()
     try:
-        gap = gap_warning(get_split_pattern(regex))
+        pattern = get_split_pattern(regex)
+        if gap := gap_warning(pattern):
+            return RegexVerdict(note=sentence(gap))
+        longest = max(end - start for start, end in split(pattern, _SENTENCE).spans())
     except PatternError as error:
         place = "" if error.position is None else f" at character {error.position}"
         return RegexVerdict(f"The regex does not work: {error.reason}{place}.")
-    return RegexVerdict(note=sentence(gap) if gap else "")
+    return RegexVerdict(repeats=longest <= _LONGEST_WORD)
 
 
 def make_plan(
@@ -184,7 +195,12 @@ def make_plan(
         is_compressed=is_compressed,
         n_merges=n_merges,
         n_merges_wanted=wanted,
-        seconds=expected_seconds(text_bytes, n_merges, is_custom=values.pattern == CUSTOM),
+        seconds=expected_seconds(
+            text_bytes,
+            n_merges,
+            is_custom=values.pattern == CUSTOM,
+            repeats=values.pattern != "none" and verdict.repeats,
+        ),
         folder=folder,
         problems=problems,
         notes=() if problems else tuple(_notes(values, verdict)),
@@ -192,12 +208,18 @@ def make_plan(
     )
 
 
-def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool) -> float:
-    """Guess how long a training takes, from what was measured."""
-    speed = _REGEX_BYTES_PER_SECOND if is_custom else _READING_BYTES_PER_SECOND
-    merging = math.pow(n_bytes / _MERGING_BYTES, 0.7)
-    merging *= math.pow(max(n_merges, 1) / _MERGING_TOKENS, 0.4)
-    return _START_SECONDS + n_bytes / speed + _MERGING_SECONDS * merging
+def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats: bool) -> float:
+    """Guess how long a training takes, from what was measured.
+
+    Args:
+        n_bytes: The bytes of the text.
+        n_merges: The merges to learn.
+        is_custom: Whether the text is cut by a regex that is not compiled.
+        repeats: Whether pieces come again and again, so that each is merged once.
+    """
+    reading = reading_seconds(n_bytes, is_regex=is_custom)
+    merging = merging_seconds(expected_cells(n_bytes, is_split=repeats), n_merges)
+    return _START_SECONDS + reading + merging + saving_seconds(n_merges)
 
 
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tokviz.chat.templates import template_for
 from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
-from tokviz.replay.request import ReplayRequest
+from tokviz.replay.request import LADDER_BYTES, ReplayRequest
 from tokviz.runs import copy_run
 from tokviz.sentences import why
 from tokviz.session import UseTokenizer
@@ -27,7 +27,10 @@ class Result(Controller):
         self.state, self._side = state, side
 
     def show(self, summary: TrainSummary) -> None:
-        """Show the summary, and the curve: what was seen of it until the whole is read."""
+        """Show the summary, and the curve: what was seen of it until the whole is read.
+
+        A training on a corpus that fits on a screen is shown as it grows, a merge a second.
+        """
         self._side.show_curve(self._side.live.learning.points, summary)
         self.screen.call_after_refresh(self.show_summary)
 
@@ -42,6 +45,9 @@ class Result(Controller):
             # The run is gone already: what was seen stays.
             failed=lambda error: None,
         )
+        if summary.n_bytes < LADDER_BYTES and self.screen.is_current:
+            self.say("Trained. Watch it grow: the result waits on the Train screen.")
+            self.session.ask(ReplayRequest(summary.run_folder, at=0, play=True))
 
     def show_summary(self) -> None:
         """Show the summary, if there is one: in the room there is, with the run's present name."""

@@ -11,7 +11,6 @@ from textual.widget import Widget
 
 from tokviz.session import Request, TrainWith
 from tokviz.tui.actions import Gesture
-from tokviz.tui.messages import CompilingWanted
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons
@@ -64,9 +63,8 @@ class TrainScreen(TokvizScreen):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Show the form, and get the compiler's work out of the way."""
+        """Show the form."""
         self.training.enter("form")
-        self.post_message(CompilingWanted())
         self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self) -> None:

@@ -13,6 +13,7 @@ from tokviz.tui.screens.train.live_view import LiveView, show_compression
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
 from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.toasts import ANSWERS
 from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.push_button import PushButton
 
@@ -27,7 +28,8 @@ class Side(Container):
         """Begin empty."""
         super().__init__(id="side")
         self.live = LiveView()
-        self._plan, self._error = Static(id="plan"), Static(id="error")
+        self._plan = Static(id="plan", classes=ANSWERS)
+        self._error = Static(id="error", classes=ANSWERS)
         self._summary = Static(id="summary")
         self._curve = CursorCurve(has_cursor=False, id="final-curve")
 

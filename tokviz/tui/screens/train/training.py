@@ -232,6 +232,7 @@ class Training(Controller):
             self._then = then
             if answer == "keep":
                 client.finish()
+                self._side.live.stop()
                 return
             client.cancel()
             self._give_up(client)

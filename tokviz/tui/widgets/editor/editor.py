@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 from textual import events
@@ -58,8 +59,8 @@ class TokenEditor(DrawnRows):
     """Edits a live document and colours its tokens in place.
 
     The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
-    token is pointed at elsewhere, and may set `on_edited` to follow edits in the same frame. Byte
-    text in `load_byte_text`, `text` and `selected_text` is exact.
+    token is pointed at elsewhere, and may set `on_edited` and `on_moved` to follow edits and the
+    cursor in the same frame. Byte text in `load_byte_text`, `text` and `selected_text` is exact.
 
     It posts `TokenHovered`, `Pasted`, and what a text area posts.
     """
@@ -113,6 +114,9 @@ class TokenEditor(DrawnRows):
         self._pull: Timer | None = None
         self.on_edited: Callable[[], None] = lambda: None
         """Called after every edit, undo and redo, before the frame that shows it."""
+        self.on_moved: Callable[[], None] = lambda: None
+        """Called when the cursor or the selection has moved otherwise, before that frame too."""
+        self._is_changing = False
         self.make_room: Callable[[], bool] = lambda: False
         """Called before something is typed or pasted where nothing is selected; True if that takes
         the place of the whole text, a sample that nobody touched."""
@@ -166,10 +170,8 @@ class TokenEditor(DrawnRows):
 
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit, and tell the screen in the same frame."""
-        started = time.perf_counter()
-        result = super().edit(edit)
-        self._edited(started)
-        return result
+        with self._changing():
+            return super().edit(edit)
 
     def undo(self) -> None:
         """Undo the last edits."""
@@ -234,19 +236,30 @@ class TokenEditor(DrawnRows):
         self.call_later(prepare_and_change)
 
     def _undo_batch(self, edits: Sequence[Edit]) -> None:
-        started = time.perf_counter()
-        super()._undo_batch(edits)
-        self._edited(started)
+        with self._changing():
+            super()._undo_batch(edits)
 
     def _redo_batch(self, edits: Sequence[Edit]) -> None:
-        started = time.perf_counter()
-        super()._redo_batch(edits)
-        self._edited(started)
+        with self._changing():
+            super()._redo_batch(edits)
 
-    def _edited(self, started: float) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Tell the screen once of what changes the text and moves the cursor."""
+        started = time.perf_counter()
+        self._is_changing = True
+        try:
+            yield
+        finally:
+            self._is_changing = False
         self.last_edit_seconds = time.perf_counter() - started
         self.sync()
         self.on_edited()
+
+    def watch_selection(self) -> None:
+        """Let the screen follow."""
+        if not self._is_changing:
+            self.on_moved()
 
     # -- what the screen tells
 
@@ -310,8 +323,9 @@ class TokenEditor(DrawnRows):
         span = self._span_of(index)
         if span is None:
             return
-        self.selection = Selection.cursor(self.live.location(span[0]))
-        self._picked = (index, self.selection, self.live.revision)
+        selection = Selection.cursor(self.live.location(span[0]))
+        self._picked = (index, selection, self.live.revision)
+        self.selection = selection
         self.record_cursor_width()
         self.history.checkpoint()
         self._scroll_to_offset(span[0])

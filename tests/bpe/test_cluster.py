@@ -1,0 +1,244 @@
+"""Counting by workers gives what one process gives, however the corpus is cut and whoever dies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokviz
+from tokviz.bpe.cluster import tasks
+from tokviz.bpe.cluster.client import ClusterCount, local_cluster
+from tokviz.bpe.cluster.parts import Rules, parts_of
+from tokviz.bpe.counting import PieceCounts, count_pieces
+from tokviz.corpus.corpus import Corpus
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.pretokenize.patterns import get_split_pattern
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+WORDS = "low |new|est\n\n| wid|er|\r\n|   |12|34|don't|ab |<|e|>|é|你|a| |b c|\n|\0|\u2028"
+SNIPPETS = [*WORDS.split("|"), "<|e|>", "<|endoftext|>", "<|endoftext|>x"]
+PATTERNS = ("gpt2", "gpt4", "gpt4o", "llama3", "nanochat", "whitespace", "none", r"\w+|\W+")
+SPECIALS = ("<|e|>", "<|endoftext|>x", "b c", "w n", "a ")
+
+texts = st.lists(st.sampled_from(SNIPPETS), max_size=120).map("".join)
+files = st.tuples(st.sampled_from([".txt", ".jsonl"]), st.lists(texts, max_size=4))
+
+
+def all_of(pieces: PieceCounts) -> tuple[list[tuple[bytes, int]], tuple[int, ...]]:
+    sums = (pieces.n_bytes, pieces.n_chars, pieces.n_invalid, pieces.n_documents)
+    return list(pieces.pieces()), sums
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([".txt", ".jsonl"]), st.lists(texts, max_size=4)), max_size=3
+    ),
+    st.sampled_from(PATTERNS),
+    st.lists(st.sampled_from(SPECIALS), max_size=3, unique=True),
+    st.sampled_from(["<|endoftext|>", "", "\n\n", "a a"]),
+    st.sampled_from([7, 50, 300]),
+)
+def test_parts_together_give_what_the_whole_gives(
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: list[tuple[str, list[str]]],
+    name: str,
+    specials: list[str],
+    delimiter: str,
+    part_bytes: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    for number, (kind, documents) in enumerate(corpus):
+        lines = [json.dumps({"text": text}) + "\n" for text in documents]
+        data = "".join(lines if kind == ".jsonl" else documents).encode()
+        (folder / f"{number}{kind}").write_bytes(data)
+    paths = sorted(folder.iterdir())
+    pattern = get_split_pattern(name, guarded=False)
+    rules = Rules(pattern, tuple(text.encode() for text in specials), delimiter.encode(), "text")
+    parts = list(parts_of(Corpus(paths, delimiter=delimiter), rules, part_bytes))
+    sums = [tasks.count_part(part, rules, 3, str(folder)) for part in parts]
+    numbers = [part.number for part in parts]
+    assert numbers == list(range(len(parts)))
+    n_unique = [tasks.join_bucket(number, numbers, str(folder)) for number in range(3)]
+    pieces = tasks.gathered([0, 1, 2], str(folder))
+    whole = count_pieces(Corpus(paths, delimiter=delimiter), pattern, specials)
+    together = PieceCounts(
+        pieces.data,
+        pieces.offsets(),
+        pieces.counts,
+        n_bytes=sum(part.n_bytes for part in sums),
+        n_chars=sum(part.n_chars for part in sums),
+        n_invalid=sum(part.n_invalid for part in sums),
+        n_documents=tasks.n_documents(sums),
+    )
+    assert all_of(together) == all_of(whole)
+    assert sum(n_unique) == len(whole)
+
+
+def test_a_large_file_is_cut_and_a_table_by_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some words in a row " * 200)
+    rows = pa.table({"text": [f"row {number} of a table\n" for number in range(400)]})
+    pq.write_table(rows, tmp_path / "b.parquet", row_group_size=50, compression="none")
+    rules = Rules(get_split_pattern("gpt2"), (), b"", "text")
+    parts = list(parts_of(Corpus(tmp_path), rules, 1000))
+    assert sum(part.spans[0].path.endswith("a.txt") for part in parts) == 4
+    assert sum(part.spans[0].path.endswith("b.parquet") for part in parts) > 4
+    for part in parts:
+        tasks.count_part(part, rules, 1, str(tmp_path))
+    tasks.join_bucket(0, [part.number for part in parts], str(tmp_path))
+    (tmp_path / "part-000000").unlink()
+    pieces = tasks.gathered([0], str(tmp_path))
+    paths = [tmp_path / "a.txt", tmp_path / "b.parquet"]
+    whole = dict(count_pieces(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pieces())
+    assert pieces.counts.tolist() == [*whole.values()]
+    assert bytes(pieces.data) == b"".join(whole)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    with local_cluster(2) as client:
+        yield client
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for number in range(6):
+        text = "".join(f"the {word} of {number} and {word + number}\n" for word in range(3000))
+        (folder / f"{number}.txt").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
+def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluster: Client) -> None:
+    alone = tokviz.train(corpus, 400, tie_break=rule)
+    together = tokviz.train(corpus, 400, tie_break=rule, client=cluster)
+    assert together.tokenizer.merges == alone.tokenizer.merges
+    assert all_of(together.piece_counts) == all_of(alone.piece_counts)
+    for name, column in alone.history.memory.items():
+        assert bytes(together.history.memory[name]) == bytes(column)
+
+
+def test_texts_from_python_are_counted_too(cluster: Client) -> None:
+    documents = ["low low lower", "newest newest", "widest"] * 3
+    together = tokviz.train(documents, 262, split_pattern="whitespace", client=cluster)
+    alone = tokviz.train(documents, 262, split_pattern="whitespace")
+    assert together.tokenizer.merges == alone.tokenizer.merges
+
+
+def test_a_worker_that_is_killed_changes_nothing(corpus: Path, cluster: Client) -> None:
+    pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
+
+    def kill(*_: object) -> None:
+        if pids:
+            os.kill(pids.pop(), signal.SIGKILL)
+            pids.clear()
+
+    pattern = get_split_pattern("gpt4")
+    counter = ClusterCount(cluster, part_bytes=30_000)
+    assert all_of(counter(Corpus(corpus), pattern, on_progress=kill)) == all_of(
+        count_pieces(Corpus(corpus), pattern)
+    )
+    assert not pids
+
+
+def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
+    corpus: Path, tmp_path: Path, cluster: Client
+) -> None:
+    folder, pattern = tmp_path / "kept", get_split_pattern("gpt4")
+
+    def counted(should_stop: Callable[[], bool] = lambda: False) -> PieceCounts:
+        counter = ClusterCount(cluster, folder, part_bytes=100_000)
+        return counter(Corpus(corpus), pattern, should_stop=should_stop)
+
+    stopped = counted(lambda: len([*folder.glob("part-*")]) > 2)
+    assert not stopped.complete
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("part-*")}
+    whole = counted()
+    assert all_of(whole) == all_of(count_pieces(Corpus(corpus), pattern))
+    assert len(kept) > 2
+    assert all(path.stat().st_mtime_ns == then for path, then in kept.items())
+    (corpus / "0.txt").write_text("another text")
+    assert all_of(counted()) == all_of(count_pieces(Corpus(corpus), pattern))
+
+
+def test_what_cannot_be_read_is_named_or_left_out_as_chosen(
+    corpus: Path, tmp_path: Path, cluster: Client
+) -> None:
+    whole = gzip.compress(b"some text\n" * 1000)
+    (corpus / "cut.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputFileError, match=r"cut\.gz: is damaged"):
+        tokviz.train(corpus, 300, client=cluster)
+    sources = [corpus, tmp_path / "missing.txt"]
+    run = tokviz.train(sources, 300, client=cluster, skip_unreadable=True)
+    left_out = {Path(file).name: reason for file, reason in run.left_out}
+    assert left_out["missing.txt"] == "there is no such file"
+    assert left_out["cut.gz"].startswith("is damaged")
+    run.save(tmp_path / "run")
+    assert type(run).load(tmp_path / "run").left_out == run.left_out
+
+
+def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
+    tmp_path: Path, cluster: Client
+) -> None:
+    lines = [json.dumps({"text": f"line {number}"}) for number in range(200)]
+    lines[150] = "{"
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines))
+    counter = ClusterCount(cluster, part_bytes=500)
+    with pytest.raises(InputFileError, match="line 151 is not JSON"):
+        counter(Corpus(path), get_split_pattern("gpt4"))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"max_chars": 10}, "a limit of characters needs"),
+        ({"workers": 0}, "0 workers cannot count"),
+        ({"workers": 1}, "not both"),
+    ],
+)
+def test_what_workers_cannot_do_is_said(
+    options: dict[str, Any], reason: str, corpus: Path, cluster: Client
+) -> None:
+    client = None if options.get("workers") == 0 else cluster
+    with pytest.raises(TokvizError, match=reason):
+        tokviz.train(corpus, 300, client=client, **options)
+
+
+def test_a_cluster_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(TokvizError, match="no scheduler answers at nowhere"):
+        tokviz.train(["text"], 300, client="nowhere://")
+
+
+def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import os, signal\n"
+        "from tokviz.bpe.cluster.client import local_cluster\n"
+        "with local_cluster(1) as client:\n"
+        "    print(*client.run(os.getpid).values(), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == -signal.SIGKILL
+    for pid in map(int, ended.stdout.split()):
+        # Output is read to its end: whoever had it has ended.
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

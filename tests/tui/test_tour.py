@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.lessons import first_steps
+from tokviz.session import Opened, Session, sample_text
+from tokviz.settings import load_settings
+from tokviz.tui import app as app_module
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.help import HelpDialog
+from tokviz.tui.dialogs.pick import PickDialog
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(app_module, "IMPORT_SECONDS", 0.01)
+    yield
+
+
+def newcomer() -> TokvizApp:
+    opened = Opened(sample_text(), is_sample=True)
+    return TokvizApp(Session(opened, tokviz.load("gpt2"), load_settings()[0]))
+
+
+def line(app: TokvizApp) -> str:
+    views = app.screen_stack[0].query("#tour")
+    return " ".join(span.text for view in views for row in view.rows for span in row)
+
+
+def says(app: TokvizApp, words: str) -> bool:
+    return words in line(app)
+
+
+async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> None:
+    app = newcomer()
+    keys = [
+        ["a"],
+        ["f2", "f2"],
+        ["shift+f1"],
+        ["escape", "alt+s"],
+        ["ctrl+l", "2"],
+        ["ctrl+l", "4"],
+        ["f6", "enter"],
+        ["ctrl+l", "3"],
+    ]
+    async with app.run_test(size=(80, 24)) as pilot:
+        for number, pressed in enumerate(keys, 1):
+            await until(pilot, partial(says, app, f"First steps {number}/8"))
+            strip, title = app.screen_stack[0].query_one("#tour"), app.screen_stack[0].title_bar
+            assert strip.region.y == title.region.bottom, "it covers nothing"
+            assert len(strip.rows) == strip.size.height <= 3
+            for key in pressed:
+                await pilot.press(key)
+                await settle(pilot)
+        await until(pilot, lambda: not app.session.settings.tour and not line(app))
+    assert len(keys) == len(first_steps())
+    assert not load_settings()[0].tour
+
+    again = newcomer()
+    async with again.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: again.screen.has_begun)
+        await settle(pilot)
+        assert not line(again), "it is gone for ever"
+        # It can be begun again: from the help; a key skips and ends.
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(again.screen, HelpDialog))
+        await pilot.press("t")
+        await until(pilot, lambda: "1/8" in line(again))
+        for choice, left in (((), "2/8"), (("down",), "")):
+            await pilot.press("ctrl+l", "f")
+            await until(pilot, lambda: isinstance(again.screen, PickDialog))
+            await pilot.press(*choice, "enter")
+            await until(pilot, partial(says, again, left))
+        await until(pilot, lambda: not line(again))
+
+
+async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:
+    opened = Opened(sample_text(), is_sample=True)
+    for session in (
+        Session(Opened("mine"), tokviz.load("gpt2")),
+        Session(opened, tokviz.load("gpt2"), remember=False),
+    ):
+        app = TokvizApp(session)
+        async with app.run_test() as pilot:
+            await settle(pilot)
+            assert not line(app)

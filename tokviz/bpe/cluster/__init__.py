@@ -1,0 +1,1 @@
+"""Counting the pieces of a corpus by the workers of a Dask cluster, with the same result."""

@@ -1,0 +1,182 @@
+"""What the workers do: count a part, and join what the parts hold of a bucket.
+
+A task that was done before is not done again: what it made lies in the folder that all share.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tokviz.bpe.cluster.parts import Part, PartReader, Rules
+from tokviz.bpe.cluster.tables import (
+    Pieces,
+    joined,
+    read_about,
+    read_bucket,
+    shared_out,
+    write_table,
+)
+from tokviz.bpe.compiled_counter import CompiledCounter
+from tokviz.bpe.counting import PieceCounts, PlainCounter
+from tokviz.bpe.piece_table import PieceTable
+from tokviz.corpus.text_blocks import TextBlock, text_blocks
+from tokviz.pretokenize.scan import scanner_of
+
+PLACES_OF_A_PART = 1 << 40
+"""The places of a part's pieces begin at its number times this."""
+
+
+class PartSums(NamedTuple):
+    """What a part comes to, beside its pieces.
+
+    Attributes:
+        n_bytes: The bytes of all pieces.
+        n_chars: Their characters.
+        n_invalid: The bytes among them that are not UTF-8.
+        n_unique: How many different pieces there are.
+        documents: Whether the first and the last document have any text, how many have, and how
+            many there are.
+        inside: Whether it begins and ends in the middle of a document.
+        unreadable: The files that could not be read to their end, and why.
+    """
+
+    n_bytes: int = 0
+    n_chars: int = 0
+    n_invalid: int = 0
+    n_unique: int = 0
+    documents: tuple[bool, bool, int, int] = (False, False, 0, 0)
+    inside: tuple[bool, bool] = (False, False)
+    unreadable: tuple[tuple[str, str], ...] = ()
+
+
+def n_documents(parts: list[PartSums]) -> int:
+    """Count the documents with any text in parts that follow one another."""
+    n = 0
+    is_open = False
+    for part in parts:
+        first, last, n_with_text, n_all = part.documents
+        if not n_all:
+            continue
+        starts_inside, ends_inside = part.inside
+        n += n_with_text + (starts_inside and is_open and not first)
+        last = last or (n_all == 1 and starts_inside and is_open)
+        n -= ends_inside and last
+        is_open = ends_inside and last
+    return n + is_open
+
+
+class _Documents:
+    """Notes which documents of a part have any text."""
+
+    def __init__(self) -> None:
+        self._flags = [False, False]
+        self._n = self._n_with_text = 0
+        self._has_text = False
+
+    def add(self, block: TextBlock) -> None:
+        for start, end, ends in zip(block.starts, block.ends, block.ends_document, strict=True):
+            self._has_text |= end > start
+            if ends:
+                if not self._n:
+                    self._flags[0] = self._has_text
+                self._flags[1] = self._has_text
+                self._n += 1
+                self._n_with_text += self._has_text
+                self._has_text = False
+
+    def summed(self) -> tuple[bool, bool, int, int]:
+        return self._flags[0], self._flags[1], self._n_with_text, self._n
+
+
+def part_file(folder: str, number: int) -> Path:
+    """Name the file that holds the pieces of a part."""
+    return Path(folder, f"part-{number:06}")
+
+
+def bucket_file(folder: str, number: int) -> Path:
+    """Name the file that holds the pieces of a bucket, of all parts together."""
+    return Path(folder, f"bucket-{number:04}")
+
+
+def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSums:
+    """Count the pieces of a part.
+
+    Raises:
+        InputFileError: If a file cannot be read.
+        OutputFileError: If the folder is not there or not to be written.
+        PatternError: If the regex fails on a text.
+    """
+    path = part_file(folder, part.number)
+    done = read_about(path)
+    if done is not None:
+        unreadable = tuple((str(file), str(why)) for file, why in done.pop("unreadable"))
+        return PartSums(**done, unreadable=unreadable)
+    reader = PartReader(part, rules)
+    documents = _Documents()
+    scanner = scanner_of(rules.pattern)
+    counter = PlainCounter(rules.pattern) if scanner is None else CompiledCounter(scanner, 0)
+    for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
+        counter.add(block, _never)
+        documents.add(block)
+    counter.finish(_never)
+    counted = counter.result(0, complete=True)
+    sums = PartSums(
+        counted.n_bytes,
+        counted.n_chars,
+        counted.n_invalid,
+        len(counted),
+        documents.summed(),
+        (reader.starts_inside, reader.ends_inside),
+        tuple(reader.unreadable),
+    )
+    write_table(path, shared_out(_pieces_of(counted), n_buckets), sums._asdict())
+    return sums
+
+
+def join_bucket(number: int, parts: list[int], folder: str) -> int:
+    """Join what the parts hold of a bucket, and count its different pieces.
+
+    Raises:
+        InputFileError: If a part is not there.
+        OutputFileError: If the bucket cannot be written.
+    """
+    path = bucket_file(folder, number)
+    done = read_about(path)
+    if done is not None:
+        return int(done["n_unique"])
+    table = PieceTable()
+    places = [np.empty(0, np.int64)]
+    for part in parts:
+        pieces = read_bucket(part_file(folder, part), number)
+        before = len(table)
+        other = PieceTable.of(pieces.data, pieces.offsets(), pieces.counts)
+        table.add(other, 0, len(other))
+        # The counts of what was added have become its places in the table.
+        is_new = pieces.counts >= before
+        places.append(pieces.places[is_new] + part * PLACES_OF_A_PART)
+    result = Pieces(
+        np.asarray(table.data),
+        np.diff(np.asarray(table.offsets)),
+        np.asarray(table.counts),
+        np.concatenate(places),
+    )
+    write_table(path, [result], {"n_unique": len(table)})
+    return len(table)
+
+
+def gathered(numbers: list[int], folder: str) -> Pieces:
+    """Read all buckets, in the order of the first occurrences."""
+    pieces = joined([read_bucket(bucket_file(folder, number)) for number in numbers])
+    return pieces.taken(np.argsort(pieces.places, kind="stable"))
+
+
+def _pieces_of(counted: PieceCounts) -> Pieces:
+    lengths = np.asarray(counted.lengths(), np.int64)
+    return Pieces(counted.data, lengths, counted.counts, np.arange(len(lengths)))
+
+
+def _never(n_unique: int) -> bool:
+    return False

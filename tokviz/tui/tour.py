@@ -1,0 +1,96 @@
+"""The first steps: a line above the screen that says what to do next, until it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from textual.app import App
+from textual.timer import Timer
+
+from tokviz.lessons import Step, first_steps
+from tokviz.session import Session
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
+from tokviz.tui.widgets.rows_view import RowsView
+
+_LOOK_SECONDS = 0.2
+_LAST_WORDS = "That was the tour. F1 explains each screen, Ctrl+L g the words on it."
+
+
+class Tour:
+    """Goes through the steps: on, as soon as what one asks for is seen to be done."""
+
+    def __init__(self, app: App[Any], session: Session) -> None:
+        """Begin with the first step."""
+        self._app, self._session = app, session
+        self.at = 0
+        self._edits = session.edits
+        self._view: RowsView | None = None
+        self._timer: Timer = app.set_interval(_LOOK_SECONDS, self.look)
+        self.look()
+
+    def look(self) -> None:
+        """Go on if the step was done, and show the line on the screen that is seen now."""
+        steps = first_steps()
+        if not self.is_over and steps[self.at].until in self._seen():
+            self.skip()
+        screen = next(
+            (one for one in self._app.screen_stack if isinstance(one, TokvizScreen)), None
+        )
+        if screen is None or not screen.has_begun or self.is_over:
+            return
+        if self._view is None or self._view.screen is not screen:
+            self._leave()
+            self._view = RowsView(id="tour")
+            screen.mount(self._view, after=screen.title_bar)
+        rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps))
+        self._view.styles.height = len(rows(screen.size.width - 2))
+        self._view.show(rows)
+
+    def _seen(self) -> Iterator[str]:
+        """Say what is done and what is seen now, in the words of the steps."""
+        session, screen = self._session, self._app.screen
+        if session.edits != self._edits:
+            yield "typed"
+        yield f"dialog {type(screen).__name__}"
+        yield f"screen {self._app.current_mode}"
+        if self._app.current_mode == "tokens" and session.settings.panel_visible:
+            yield f"panel {session.settings.panel}"
+        if getattr(getattr(screen, "state", None), "lesson", None) is not None:
+            yield "lesson"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all steps are done, or the user has ended them."""
+        return self.at >= len(first_steps())
+
+    def skip(self) -> None:
+        """Go on to the next step, or to the end."""
+        self.at += 1
+        if self.at == len(first_steps()):
+            self._app.notify(_LAST_WORDS)
+            self.end()
+
+    def end(self) -> None:
+        """Show no step any more, at the next start neither."""
+        self.at = len(first_steps())
+        self._timer.stop()
+        self._leave()
+        self._session.change_settings(tour=False)
+
+    def _leave(self) -> None:
+        if self._view is not None and self._view.is_attached:
+            self._view.remove()
+
+
+def tour_rows(step: Step, number: int, of: int, width: int) -> Sequence[Row]:
+    """Draw a step: its number, what to do, and what a click skips or ends."""
+    head = (Span(f"First steps {number}/{of} ", "heading"),)
+    links = [
+        (Span("skip", "link", Do("app.skip_step")),),
+        (Span("end", "link", Do("app.end_tour")),),
+        *words_of("(Ctrl+L f)", "dim"),
+    ]
+    return flow([head, *words_of(step.say), *links], width)
