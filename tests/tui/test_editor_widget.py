@@ -324,7 +324,7 @@ async def test_a_resize_wraps_anew():
     async with editing("word " * 40) as (editor, pilot):
         before = editor.wrapped_document.height
         await pilot.resize_terminal(20, HEIGHT)
-        assert editor.wrapped_document.height > before
+        await until(pilot, lambda: editor.wrapped_document.height > before)
         await pilot.press("ctrl+end", "x")
         assert editor.text == "word " * 40 + "x"
 
