@@ -181,7 +181,7 @@ def test_trace_of_any_bytes_follows_a_merge_list(piece: bytes) -> None:
 def test_a_million_byte_piece_is_not_traced() -> None:
     found = encode_trace(tokviz.load("gpt2"), b"a" * 1_000_000)
     assert found.steps == ()
-    assert found.note == "1,000,000 bytes are too many to show step by step"
+    assert found.note == "1,000,000 bytes are too many to show step by step."
 
 
 def test_a_cut_of_the_split_pattern_is_named() -> None:
