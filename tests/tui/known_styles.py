@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from textual.app import App
+from textual.css.model import SelectorType
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
@@ -33,8 +34,21 @@ class Known(NamedTuple):
     """Those that were tried, kept so that no others get their ids."""
 
 
-FOUND: dict[tuple[int, ...], Known] = {}
-"""What is known of a place, by its number and the ids of the rules that may hold there."""
+FOUND: dict[Any, Known] = {}
+"""What is known by the ids of the rules that may hold, and by what they could ask about a place."""
+
+
+class _Tried(NamedTuple):
+    """The rules that may hold for a node by its type, name and classes, in their order."""
+
+    rules: tuple[RuleSet, ...]
+    ids: tuple[int, ...]
+    classes: frozenset[str]
+    """Those that they ask for, of the node or of one above it."""
+
+
+_NO_WIDGET: Final = DOMNode()
+"""As Textual makes one for each component class."""
 
 
 class _Found(dict[Any, "RulesMap"]):
@@ -79,6 +93,7 @@ class KnownStyles(Stylesheet):
     def _forget(self) -> None:
         self._known: dict[int, Known] = {}
         self._by_name: dict[str, list[int]] | None = None
+        self._by_names: dict[frozenset[str], _Tried] = {}
         self._begin = object()
 
     def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
@@ -95,8 +110,8 @@ class KnownStyles(Stylesheet):
         place = self._place(node)
         known = self._known.get(place)
         if known is None:
-            tried = self._tried(node)
-            key = place, *map(id, tried)
+            tried = self._tried(frozenset(node._selector_names))
+            key = tried.ids, self._path(node, tried.classes)
             known = FOUND.get(key)
             if known is None:
                 found = _Found()
@@ -115,16 +130,45 @@ class KnownStyles(Stylesheet):
             self.replace_rules(node, known.styles, animate=animate)
         self._process_component_classes(node)
 
-    def _tried(self, node: DOMNode) -> tuple[RuleSet, ...]:
-        """Give the rules that may hold for a node by its type, name and classes, in their order."""
+    def _tried(self, names: frozenset[str]) -> _Tried:
+        if names in self._by_names:
+            return self._by_names[names]
         if self._by_name is None:
             self._by_name = {}
             for number, rule in enumerate(self.rules):
                 for name in rule.selector_names:
                     self._by_name.setdefault(name, []).append(number)
-        names = self._by_name.keys() & node._selector_names
-        numbers = {number for name in names for number in self._by_name[name]}
-        return tuple(self.rules[number] for number in sorted(numbers))
+        numbers = {number for name in names for number in self._by_name.get(name, ())}
+        rules = tuple(self.rules[number] for number in sorted(numbers))
+        classes = frozenset(
+            selector.name
+            for rule in rules
+            for selectors in rule.selector_set
+            for selector in selectors.selectors
+            if selector.type == SelectorType.CLASS
+        )
+        tried = self._by_names[names] = _Tried(rules, tuple(map(id, rules)), classes)
+        return tried
+
+    def _path(self, node: Any, classes: frozenset[str]) -> tuple[Any, ...]:
+        """Give what rules that ask for some classes can know of a node and those above it."""
+        path: list[Any] = []
+        while node is not None:
+            path += type(node), node._id, node.classes & classes, _state(node)
+            node = node._parent
+        return tuple(path)
+
+    def _parts(self, node: DOMNode) -> tuple[int, ...] | None:
+        """Name the styles of a node's component classes, or nothing if one is not known."""
+        parts = list[int]()
+        for name in sorted(node._get_component_classes()):
+            tried = self._tried(frozenset({"*", f".{name}", *_NO_WIDGET._css_types}))
+            own = DOMNode, None, tried.classes & {name}, ()
+            known = FOUND.get((tried.ids, (*own, *self._path(node, tried.classes))))
+            if known is None:
+                return None
+            parts.append(id(known))
+        return tuple(parts)
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
@@ -135,14 +179,17 @@ class KnownStyles(Stylesheet):
             super().replace_rules(node, rules, animate)
 
     def _process_component_classes(self, node: DOMNode) -> None:
-        styled = self._begin, self._place(node)
         about: Any = node
+        styled = self._begin, self._place(node)
         if getattr(about, "_styled", None) == styled:
             return
-        self._is_sure = True
-        super()._process_component_classes(node)
-        if self._is_sure:
-            about._styled = styled
+        if (parts := self._parts(node)) is None or getattr(about, "_parts", None) != parts:
+            self._is_sure = True
+            super()._process_component_classes(node)
+            if not self._is_sure:
+                return
+            about._parts = self._parts(node)
+        about._styled = styled
 
     def _place(self, node: Any) -> int:
         """Number what the rules for a node depend on."""
@@ -150,10 +197,17 @@ class KnownStyles(Stylesheet):
         if known is not None and node in known:
             return known[node]
         above = -1 if node._parent is None else self._place(node._parent)
-        state: tuple[Any, ...] = node._pseudo_classes_cache_key
-        if isinstance(node, App):
-            state += node.app_focus, node.theme, node.is_inline, node.no_color
-        place = PLACES.setdefault((above, type(node), node._id, node.classes, state), len(PLACES))
+        place = PLACES.setdefault(
+            (above, type(node), node._id, node.classes, _state(node)), len(PLACES)
+        )
         if known is not None:
             known[node] = place
         return place
+
+
+def _state(node: Any) -> tuple[Any, ...]:
+    """Give the state of a node that rules can ask for."""
+    state: tuple[Any, ...] = node._pseudo_classes_cache_key
+    if isinstance(node, App):
+        state += node.app_focus, node.theme, node.is_inline, node.no_color
+    return state
