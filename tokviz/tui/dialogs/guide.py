@@ -37,13 +37,13 @@ class GuideDialog(Dialog[None]):
     def __init__(self, name: str) -> None:
         """Take the page to begin with."""
         super().__init__()
-        self._name = name
+        self._shown = name
         self.dialog_title = "Guide"
 
     def compose_body(self) -> ComposeResult:
         """Yield the page."""
         with VerticalScroll():
-            yield Markdown(page(self._name), open_links=False)
+            yield Markdown(page(self._shown), open_links=False)
 
     def on_mount(self) -> None:
         """Let the keys scroll."""
@@ -65,7 +65,7 @@ class GuideDialog(Dialog[None]):
 
     def action_turn(self, step: int) -> None:
         """Show the next page or the one before; the first follows the last."""
-        self._show(PAGES[(PAGES.index(self._name) + step) % len(PAGES)])
+        self._show(PAGES[(PAGES.index(self._shown) + step) % len(PAGES)])
 
     def action_scroll_page(self, step: int) -> None:
         """Scroll by pages."""
@@ -94,7 +94,7 @@ class GuideDialog(Dialog[None]):
             self._show(name)
 
     def _show(self, name: str, heading: str = "") -> None:
-        self._name = name
+        self._shown = name
         self.run_worker(self._update(name, heading), exclusive=True, exit_on_error=False)
 
     async def _update(self, name: str, heading: str) -> None:
