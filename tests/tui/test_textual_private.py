@@ -41,6 +41,7 @@ textual._styles_cache:StylesCache
 textual._xterm_parser:XTermParser
 textual.app:App._css_update_count
 textual.app:App._exit
+textual.app:App._fatal_error
 textual.app:App._handle_exception
 textual.app:App._load_screen_css
 textual.app:App._notifications

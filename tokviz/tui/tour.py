@@ -33,6 +33,8 @@ class Tour:
 
     def look(self) -> None:
         """Go on if the step was done, and show the line on the screen that is seen now."""
+        if not self._app.screen_stack:
+            return  # the app ends
         steps = first_steps()
         if not self.is_over and steps[self.at].until in self._seen():
             self.skip()

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit_name
 
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -55,7 +55,7 @@ class BarItem(NamedTuple):
     def cut(self, columns: int) -> BarItem:
         """Cut the first words by so many columns."""
         (text, role), *rest = self.words
-        return self._replace(words=((fit(text, cell_len(text) - columns), role), *rest))
+        return self._replace(words=((fit_name(text, cell_len(text) - columns), role), *rest))
 
 
 class PlacedItem(NamedTuple):

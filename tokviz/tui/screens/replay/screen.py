@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.geometry import Size
@@ -32,6 +33,7 @@ from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
+from tokviz.tui.sizes import size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -146,7 +148,7 @@ class ReplayScreen(TokvizScreen):
         """Begin without a comparison."""
         self.comparing.end_comparison()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what changed meanwhile, and open what was asked for, or go on."""
         self.scaling.show()
         self.your_text.take_text_at_hand()
@@ -210,8 +212,8 @@ class ReplayScreen(TokvizScreen):
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
         if request is not None and request.play:
             self.transport.begin()
-        if request is not None and request.other is not None:
-            self.comparing.compare_with(source_named(request.other))
+        if request is not None and request.others:
+            self.comparing.compare_with(*map(source_named, request.others))
 
     def _damaged(self, opened: Opened, reason: str) -> None:
         """Say what is wrong with what was opened, and show it no more."""
@@ -243,6 +245,7 @@ class ReplayScreen(TokvizScreen):
         self.lesson.styles.height = more + 2 if more > 3 else None
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
+        self.comparing.show_merge()
         self.curves.show_merge()
 
     def _show_working(self) -> None:
@@ -297,14 +300,15 @@ class ReplayScreen(TokvizScreen):
 
     def fit(self, size: Size) -> None:
         """Choose what there is room for: no column is low while there is only one."""
-        super().fit(size)
-        low, narrow = self.has_class("-low"), self.has_class("-narrow")
+        classes = size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS)
+        low, narrow = classes["-low"], classes["-narrow"]
         opened = self.state.opened
         drawn = opened is not None and opened.ladder is not None
         self.update_classes(
-            {
+            classes
+            | {
                 "-low": low and not narrow,
-                "-broad": self.has_class("-broad") and not low,
+                "-broad": classes["-broad"] and not low,
                 "-drawn": drawn,
                 "-lesson": self.state.lesson is not None,
                 "-ladder": drawn and not low and not narrow,
