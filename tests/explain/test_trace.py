@@ -53,7 +53,7 @@ def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_li
     order = {merge: at for at, merge in enumerate(tok.merges)}
     ids = [i for i in tok.vocab if not tok.is_special(i) and len(tok.token_bytes(i)) > 1]
     short = [i for i in ids if len(tok.token_bytes(i)) < 5]
-    for token_id in {*short, *random.Random(5).sample(ids, 4_000)}:
+    for token_id in {*short, *random.Random(5).sample(ids, 1_000)}:
         merge = last_merge(tok.token_bytes(token_id), order)
         assert merge is not None
         node = lineage(tok, token_id)

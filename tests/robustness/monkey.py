@@ -343,6 +343,8 @@ def search(seed: int, n_actions: int, only: int | None = None, verbose: bool = F
         gc.collect()
         memory.append(_resident_bytes())
         number += 1
+        if number % 10 == 0:
+            print(f"{sum(kinds.values()):,} actions, {len(crashes)} crashes", flush=True)
         if only is not None:
             break
     quarter = max(1, len(memory) // 4)

@@ -162,6 +162,7 @@ class Bar(Widget):
         self._right: Sequence[BarItem] = ()
         self._more: BarItem | None = None
         self._hovered = ""
+        self._styles: dict[Role, Style] = {}
 
     def show(
         self,
@@ -176,8 +177,14 @@ class Bar(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Draw the row."""
-        styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
-        return bar_strip(self._placed(), self.size.width, styles, self._hovered)
+        if not self._styles:
+            self._styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
+        return bar_strip(self._placed(), self.size.width, self._styles, self._hovered)
+
+    def notify_style_update(self) -> None:
+        """Draw in other styles."""
+        self._styles = {}
+        super().notify_style_update()
 
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width, self._more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
@@ -116,7 +116,7 @@ class CompareScreen(TokvizScreen):
         """Show the tabs that there is room for."""
         self.views.draw_tabs()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what has become of the text on the Tokens screen."""
         self._take_up()
 

@@ -75,10 +75,12 @@ class Views(Controller):
 
     def _draw_tabs(self) -> None:
         """Show what is at the front, and what else there is."""
+        fronts = [min(group, key=self._recent.index) for group in self._groups]
+        # All at once: each time all widgets are styled anew.
+        names = (name for group in self._groups for name in group)
+        self.screen.update_classes({f"-{name}": name in fronts for name in names})
         width = self.screen.app.size.width if self.screen.has_class("-narrow") else 0
         for group in self._groups:
-            front = min(group, key=self._recent.index)
-            self.screen.update_classes({f"-{name}": name == front for name in group})
             for name in group:
                 tabs = (
                     (
