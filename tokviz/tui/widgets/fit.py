@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 
 ELLIPSIS = "…"
-_TAIL = 7
+_TAIL, _TWO_ENDS = 7, 12
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -45,7 +45,7 @@ def fit_name(text: str, width: int) -> str:
     'book-10000-…155315'
     """
     tail = min(_TAIL, width // 3)
-    if cell_len(text) <= width or tail < 2:
+    if cell_len(text) <= width or width < _TWO_ENDS:
         return fit(text, width)
     return fit(text, width - tail) + fit_end(text, tail + 1).removeprefix(ELLIPSIS)
 
