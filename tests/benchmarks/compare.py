@@ -47,6 +47,7 @@ def measure_keys(sizes: list[str], n_keys: int, folder: Path) -> dict[str, tuple
         for done in range(0, n_keys, KEYS_PER_BURST):
             for subject in subjects:
                 place_cursor(subject.terminal, near_end=done // KEYS_PER_BURST % 2 == 1)
+                subject.terminal.key(b"x")  # not counted, as in `keys.py`
                 for _ in range(min(KEYS_PER_BURST, n_keys - done)):
                     before = processor_ms(subject)
                     subject.type_one()

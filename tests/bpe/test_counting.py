@@ -112,6 +112,8 @@ def test_a_custom_regex_counts_as_split_cuts(
 ) -> None:
     pattern = get_split_pattern(regex)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
+        patch.setattr(counting, "_CHARS_AT_ONCE", block_bytes % 9)
         patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
         result = count_pieces(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
     expected = counted(documents, pattern, ["'s", "<|im_start|>"])

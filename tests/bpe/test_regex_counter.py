@@ -20,7 +20,7 @@ from tokviz import bytetext, processors
 from tokviz.bpe import counting, regex_counter
 from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
 from tokviz.bpe.regex_counter import RegexCounter
-from tokviz.child.protocol import describe_error, pack, pack_numbers, restore_error
+from tokviz.child.protocol import describe_error, pack_numbers, restore_error
 from tokviz.corpus import text_blocks
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import TextBlock
@@ -103,6 +103,24 @@ def test_one_text_takes_one_process_and_is_never_cut() -> None:
     assert sum(bool(process.news) for process in counter._processes) == 1
 
 
+@pytest.mark.parametrize("n_processes", [0, 2])
+def test_progress_is_what_is_counted_not_what_is_read(n_processes: int, monkeypatch) -> None:
+    """One long text: all of it is read before the first piece of it is counted."""
+    monkeypatch.setattr(counting, "n_processors", lambda: n_processes)
+    monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(counting, "_CHARS_AT_ONCE", 0)
+    seen: list[int] = []
+    text = "word " * 600_000
+    count_pieces(
+        Corpus([text]),
+        get_split_pattern(r"\w+|\s"),
+        on_progress=lambda progress: seen.append(progress.n_bytes_read),
+    )
+    assert seen == sorted(seen)
+    assert seen[0] < len(text) / 10 and seen[-1] >= len(text)
+    assert len({n * 8 // len(text) for n in seen}) >= 7, "an eighth of the text after the other"
+
+
 def test_a_pattern_keeps_all_its_fields() -> None:
     pattern = SplitPattern("mine", r"\p{L}+|\P{L}+", "here", unicode_of_tiktoken=True)
     texts = ["\u0558a \U000323b0b"]  # letters in the regex package, but not in tiktoken
@@ -181,14 +199,14 @@ def test_a_regex_that_fails_is_an_error_and_leaves_no_process() -> None:
 
 
 def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
-    def fail(self: PlainCounter, block: TextBlock, tick: counting.Tick) -> None:
+    def fail(self: PlainCounter, block: TextBlock) -> None:
         raise PatternError("x", "needs too much memory on this text")
 
-    monkeypatch.setattr(PlainCounter, "add", fail)
+    monkeypatch.setattr(PlainCounter, "steps", fail)
     state: dict[str, Any] = {}
     assert list(answer({"do": "begin", **get_split_pattern("x")._asdict()}, state)) == []
     with pytest.raises(PatternError, match="too much memory") as caught:
-        texts = {"data": pack(b"a"), "lengths": pack_numbers(array("q")), "file": -1}
+        texts = {"lengths": pack_numbers(array("q")), "file": -1}
         list(answer({"do": "count", **texts}, state))
     told = describe_error(caught.value)
     assert str(restore_error("count_pieces", told)) == str(caught.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -176,6 +178,49 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
             await pilot.pause()
         whole = [update for update in updates if isinstance(update, LayoutUpdate)]
         assert [update.region.size for update in whole] == [app.size]
+
+
+async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app("train")
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("alt+k")
+        await settle(pilot)
+        tokens, styled = app.screen, list[object]()
+        assert isinstance(tokens, TokensScreen)
+        of_screen = stylesheet.Stylesheet.update_nodes
+
+        def note(self: stylesheet.Stylesheet, nodes: Any, animate: bool = False) -> None:
+            found = [*nodes]
+            styled.extend(found)
+            of_screen(self, found, animate)
+
+        monkeypatch.setattr(stylesheet.Stylesheet, "update_nodes", note)
+        await pilot.press("alt+r")
+        await settle(pilot)
+        await pilot.press("alt+k")
+        await settle(pilot)
+        assert tokens not in styled
+        await pilot.press("alt+r", "f10")
+        await settle(pilot)
+        await pilot.press("alt+k")
+        await settle(pilot)
+        assert tokens.styles.background == Color.parse(app.current_theme.background or "")
+
+
+async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", 0)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
+        node = App[None]()
+        node.__dict__["itself"], gone = node, weakref.ref(node)
+        del node
+        await until(pilot, lambda: gone() is None)
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:

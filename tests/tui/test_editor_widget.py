@@ -324,7 +324,7 @@ async def test_a_resize_wraps_anew():
     async with editing("word " * 40) as (editor, pilot):
         before = editor.wrapped_document.height
         await pilot.resize_terminal(20, HEIGHT)
-        assert editor.wrapped_document.height > before
+        await until(pilot, lambda: editor.wrapped_document.height > before)
         await pilot.press("ctrl+end", "x")
         assert editor.text == "word " * 40 + "x"
 
@@ -416,7 +416,7 @@ async def test_a_key_looks_at_the_rows_in_view_only(monkeypatch):
         editor.insert("x")
         editor.render_lines(Region(0, 0, *editor.outer_size))
         assert len(asked) <= editor.size.height
-        assert sum(asked) <= editor.size.height * 40
+        assert sum(asked) <= 1024, "at once, and not far beyond"
 
 
 # -- messages

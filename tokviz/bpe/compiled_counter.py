@@ -21,6 +21,9 @@ from tokviz.processors import n_processors
 class CompiledCounter:
     """Counts with compiled loops; memory grows with the different pieces, not with the corpus."""
 
+    share = 1.0
+    """How much of what was given is counted: it is never far behind."""
+
     def __init__(self, scanner: Scanner, n_threads: int | None = None) -> None:
         """Take the scanner that cuts texts into pieces.
 

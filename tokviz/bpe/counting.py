@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import accumulate, chain, pairwise
-from operator import mul, sub
+from itertools import accumulate, chain, islice, pairwise
+from operator import methodcaller, mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz import bytetext
@@ -22,7 +22,6 @@ from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
-from tokviz.pretokenize.split import split_in_steps
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 from tokviz.processors import n_processors
 
@@ -40,6 +39,9 @@ SMALL_FOR_PROCESSES = 1_000_000
 SECONDS_BETWEEN_REPORTS = 0.05
 
 _CHARS_AT_ONCE = 1 << 18
+_MATCHES_AT_ONCE = 10_000
+_GROUP = methodcaller("group")
+_SPAN = methodcaller("span")
 
 T = TypeVar("T")
 
@@ -139,7 +141,7 @@ class CountProgress(NamedTuple):
     """How far counting has come.
 
     Attributes:
-        n_bytes_read: The position in the corpus as it lies on the disk.
+        n_bytes_read: The position in the corpus as it lies on the disk, up to which all is counted.
         n_bytes_total: The corpus's size there; None if it cannot be known.
         n_unique: How many different pieces there are so far.
     """
@@ -154,6 +156,7 @@ class _Watch:
 
     Attributes:
         stopped: Somebody asked to stop.
+        share: Tells how much of what has been read is counted, 0 to 1.
     """
 
     def __init__(
@@ -167,6 +170,7 @@ class _Watch:
         self._should_stop = should_stop
         self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
         self.stopped = False
+        self.share: Callable[[], float] = lambda: 1.0
 
     def tick(self, n_unique: int) -> bool:
         """Report if it is time to; True if it is time to stop."""
@@ -178,7 +182,8 @@ class _Watch:
     def report(self, n_unique: int) -> None:
         if self._on_progress is not None:
             corpus = self._corpus
-            progress = CountProgress(corpus.n_bytes_read, corpus.n_bytes_total, n_unique)
+            n_counted = int(self.share() * corpus.n_bytes_read)
+            progress = CountProgress(n_counted, corpus.n_bytes_total, n_unique)
             self._on_progress(progress)
         if self._should_stop is not None and self._should_stop():
             self.stopped = True
@@ -224,6 +229,7 @@ def count_pieces(
         from tokviz.bpe.compiled_counter import CompiledCounter
 
         counter = CompiledCounter(scanner)
+    watch.share = lambda: counter.share
     documents = _DocumentCount()
     with closing(counter):
         for block in chain(head, blocks):
@@ -281,22 +287,27 @@ class PlainCounter:
         self._counts: Counter[str] = Counter()
         self._by_file: list[tuple[int, Counter[str]]] = []
         self._open_text: list[bytes] = []
+        self._n_taken = self._n_counted = 0
 
     @property
     def n_unique(self) -> int:
         """How many different pieces there are so far, without those of a block under way."""
         return len(self._counts)
 
+    @property
+    def share(self) -> float:
+        """How much of what was given is counted, 0 to 1."""
+        return self._n_counted / self._n_taken if self._n_taken else 1.0
+
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
-        counts = self._counts if block.file == REST else Counter[str]()
-        for text in block.whole_texts(self._open_text):
-            self._count(bytetext.from_bytes(text), counts, tick)
-            if tick(self.n_unique):
-                break
-        if block.file != REST:
-            self._counts.update(counts)
-            self._by_file.append((block.file, counts))
+        before = self._n_counted
+        self._n_taken += block.n_bytes
+        with closing(self.steps(block)) as steps:
+            for n_bytes in steps:
+                self._n_counted = before + n_bytes
+                if tick(self.n_unique):
+                    return
 
     def finish(self, tick: Tick) -> None:
         """Nothing waits."""
@@ -304,26 +315,51 @@ class PlainCounter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _count(self, text: str, counts: Counter[str], tick: Tick) -> None:
-        if self._counted_at_once(text, counts):
-            return
-        for part in split_in_steps(self._pattern, text):
-            spans = pairwise(chain([part.start], part.ends))
-            counts.update(text[start:end] for start, end in spans)
-            if tick(self.n_unique):
-                return
+    def steps(self, block: TextBlock) -> Generator[int]:
+        """Count the texts that end in a block, and say after every step how many bytes are done.
 
-    def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
-        """Take the matches as they are where they are all pieces, at twice the speed."""
-        if len(text) > _CHARS_AT_ONCE or self._compiled.groups:
-            return False
-        if self._pattern.unicode_of_tiktoken and as_tiktoken_sees(text) != text:
-            return False
+        Raises:
+            PatternError: If the regex fails on one.
+        """
+        counts = self._counts if block.file == REST else Counter[str]()
+        n_done = 0
         try:
-            matches = self._compiled.findall(text)
+            for text in block.whole_texts(self._open_text):
+                for share in self._count(bytetext.from_bytes(text), counts):
+                    yield n_done + int(share * len(text))
+                n_done += len(text)
+                yield n_done
         except (MemoryError, RecursionError) as error:
             reason = "needs too much memory on this text"
             raise PatternError(self._pattern.regex, reason) from error
+        finally:
+            if block.file != REST:
+                self._counts.update(counts)
+                self._by_file.append((block.file, counts))
+
+    def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
+        """Count the pieces of a text, and say now and then how much of it is done, 0 to 1."""
+        seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
+        if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
+            return
+        matches = self._compiled.finditer(seen)
+        position = 0
+        while some := list(islice(matches, _MATCHES_AT_ONCE)):
+            pieces = list(map(_GROUP, some))
+            reached = some[-1].end()
+            if seen is not text or sum(map(len, pieces)) < reached - position:
+                spans = [(start, end) for start, end in map(_SPAN, some) if start < end]
+                edges = [position, *chain.from_iterable(spans)]
+                pieces = [text[start:end] for start, end in pairwise(edges)]
+                reached = edges[-1]  # an empty match ends no gap
+            counts.update(filter(None, pieces))
+            position = reached
+            yield position / len(text)
+        counts.update(filter(None, [text[position:]]))
+
+    def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
+        """Take the matches as they are where they are all pieces, at twice the speed."""
+        matches = [] if self._compiled.groups else self._compiled.findall(text)
         if sum(map(len, matches)) < len(text):
             return False
         counts.update(filter(None, matches))

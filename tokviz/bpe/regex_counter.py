@@ -38,7 +38,7 @@ class RegexCounter:
         """Take the pattern that cuts texts into pieces, and how many processes are to count."""
         self._processes = [_Process(pattern) for _ in range(n_processes)]
         self._threads = Threads(self._processes)
-        self._n_batches = 0
+        self._n_batches = self._n_taken = 0
         self._texts: list[bytes] = []
         self._n_bytes = 0
         self._open_text: list[bytes] = []
@@ -50,11 +50,18 @@ class RegexCounter:
         """How many different pieces there are so far, at least."""
         return max(process.n_unique for process in self._processes)
 
+    @property
+    def share(self) -> float:
+        """How much of what was given is counted, 0 to 1."""
+        n_counted = sum(process.n_counted for process in self._processes)
+        return n_counted / self._n_taken if self._n_taken else 1.0
+
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; the last one waits while it is open."""
         if block.file != self._file and self._texts:
             self._hand_on(tick)
         self._file = block.file
+        self._n_taken += block.n_bytes
         for text in block.whole_texts(self._open_text):
             self._texts.append(text)
             self._n_bytes += len(text)
@@ -120,6 +127,7 @@ class _Process:
 
     Attributes:
         n_unique: How many different pieces it has met.
+        n_counted: The bytes that it has counted.
         news: The first of a batch's new pieces and the first that is none, by the batch's number.
         pieces: All its pieces with their counts, once it has finished.
         n_chars: Their characters.
@@ -127,7 +135,7 @@ class _Process:
     """
 
     def __init__(self, pattern: SplitPattern) -> None:
-        self.n_unique = 0
+        self.n_unique = self.n_counted = 0
         self.news: dict[int, tuple[int, int]] = {}
         self.pieces: list[tuple[bytes, int]] = []
         self.n_chars = self.n_invalid = 0
@@ -145,12 +153,21 @@ class _Process:
         if should_stop():
             return
         lengths = array("q", map(sub, block.ends, block.starts))
-        texts = {"lengths": pack_numbers(lengths), "data": pack(block.data), "file": block.file}
-        request = {"do": "count", **texts}
-        # A process that is killed has counted nothing.
-        for answer in self._ask(request):
-            self.news[number] = self.n_unique, answer["n_unique"]
+        # A long text at once would keep the interpreter from all other threads.
+        parts = range(0, len(block.data), _BYTES_AT_ONCE)
+        requests: list[Body] = [
+            {"do": "take", "data": pack(block.data[at : at + _BYTES_AT_ONCE])} for at in parts
+        ]
+        requests.append({"do": "count", "lengths": pack_numbers(lengths), "file": block.file})
+        first, before = self.n_unique, self.n_counted
+
+        def hear(answer: Message) -> None:
             self.n_unique = answer["n_unique"]
+            self.n_counted = before + answer["n_counted"]
+
+        # A process that is killed has counted nothing.
+        if self._ask(*requests, hear=hear):
+            self.news[number] = first, self.n_unique
 
     def finish(self) -> None:
         """Take what has been counted."""
@@ -180,18 +197,25 @@ class _Process:
         """End the process at once; what it has counted is lost unless it has finished."""
         self._jobs.close()
 
-    def _ask(self, request: Body) -> list[Message]:
-        """Wait for the answers to a request; there are none if the process is killed."""
+    def _ask(
+        self, *asked: Body, hear: Callable[[Message], object] = lambda answer: None
+    ) -> list[Message]:
+        """Wait for the answers to requests; there are none if the process is killed."""
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if not memory:
                 memory["pattern"] = self._pattern
                 yield {"do": "begin", **self._pattern._asdict()}
-            yield request
+            yield from asked
 
         answers: list[Message] = []
+
+        def take(answer: Message) -> None:
+            answers.append(answer)
+            hear(answer)
+
         try:
-            self._jobs.call(requests, answers.append)
+            self._jobs.call(requests, take)
         except JobDroppedError:
             return []
         return answers

@@ -52,6 +52,11 @@ class TextBlock:
         self.is_open = is_open
         self.file = file
 
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of all texts."""
+        return sum(self.ends) - sum(self.starts)
+
     def add(self, start: int, end: int, ends_document: bool) -> None:
         """Add a text."""
         self.starts.append(start)

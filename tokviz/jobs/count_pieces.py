@@ -3,9 +3,10 @@
 The child keeps the counts. Requests:
 
 - `{"do": "begin", …}`: the fields of the `SplitPattern`.
-- `{"do": "count", "lengths": packed, "data": packed, "file": number}`: count texts of a file, so
-  many bytes of the data each. Answers `{"n_unique": n}`: how many different pieces there are so
-  far.
+- `{"do": "take", "data": packed}`: a part of the data of texts to come.
+- `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
+  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
+  there are so far, and how many bytes of these texts are counted.
 - `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
   first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
   `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
@@ -36,13 +37,17 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     match request:
         case {"do": "begin", **fields}:
             state["counter"] = PlainCounter(SplitPattern(**fields))
+        case {"do": "take"}:
+            state.setdefault("data", []).append(unpack(request["data"]))
         case {"do": "count"}:
-            block = TextBlock(unpack(request["data"]), file=request["file"])
+            counter = state["counter"]
+            block = TextBlock(b"".join(state.pop("data", [])), file=request["file"])
             lengths = unpack_numbers(request["lengths"], "q")
             for start, end in pairwise(accumulate(lengths, initial=0)):
                 block.add(start, end, True)
-            state["counter"].add(block, lambda _: False)
-            yield {"n_unique": state["counter"].n_unique}
+            for n_counted in counter.steps(block):
+                yield {"n_unique": counter.n_unique, "n_counted": n_counted}
+            yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
         case {"do": "end"}:
             result = state["counter"].result(0, True)
             yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}

@@ -537,6 +537,14 @@ class TokvizApp(App[None]):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
+    @action("Guide", f"{LEADER} h", section="App",
+            words="manual documentation tutorial read learn how")  # fmt: skip
+    def action_guide(self) -> None:
+        """The page about the screen you are on, and all others: how it works, with examples."""
+        from tokviz.tui.dialogs.guide import GuideDialog
+
+        self.push_screen(GuideDialog(self.current_mode))
+
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
     def action_glossary(self) -> None:

@@ -270,8 +270,10 @@ class TokvizScreen(Screen[None]):
 
     # -- requests
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what changed while another screen was shown."""
+        # Nobody has changed its styles: the app applies those of another theme before it comes.
+        event.refresh_styles = False
         self._follow_tokenizer()
         self.show_title()
         self._follow_progress()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
@@ -112,7 +112,11 @@ class CompareScreen(TokvizScreen):
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
 
-    def on_screen_resume(self) -> None:
+    def fitted(self) -> None:
+        """Show the tabs that there is room for."""
+        self.views.draw_tabs()
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what has become of the text on the Tokens screen."""
         self._take_up()
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
@@ -186,7 +187,7 @@ class TokensScreen(TokvizScreen):
         self.costs.read()
         self.begin_answering()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up which tokenizers the text is compared with now."""
         self.other_counts.sync()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
@@ -67,7 +68,7 @@ class TrainScreen(TokvizScreen):
         self.training.enter("form")
         self.call_after_refresh(self.begin_answering)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Draw the curves as another screen may have chosen, and name a run as it is called now."""
         self.scaling.show()
         self.result.show_summary()

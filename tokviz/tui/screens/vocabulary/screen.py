@@ -114,7 +114,7 @@ class VocabularyScreen(TokvizScreen):
         self.pages.side.show("overview")
         self.call_after_refresh(self.begin_answering)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what has become of the tokenizer and the text on the Tokens screen."""
         self.searching.read(self.session.tokenizer)
         self._count_uses()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from textual.strip import Strip
 
 from tokviz.glyphs import HIDDEN, Glyphs
 from tokviz.live.document import LiveDocument
+from tokviz.live.spans import TokenSpan
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.painting import (
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 _STRIPS_KEPT = 512
+_READ_AT_ONCE = 1024
+"""Characters: several rows, and hardly more than are seen."""
 
 
 class RowPainter:
@@ -57,6 +61,11 @@ class RowPainter:
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._tokenizer: Tokenizer | None = None
         self._specials: frozenset[int] = frozenset()
+        self._read_for: Marks | None = None
+        self._read = range(0)
+        self._spans: list[TokenSpan] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
         self.glyphs = glyphs
         """How characters are drawn."""
 
@@ -107,8 +116,15 @@ class RowPainter:
         return strip
 
     def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
-        spans = self._live.tokens_in(start, start + n_chars)
-        return row_looks(start, n_chars, spans, self._special_ids(), marks)
+        end = start + n_chars
+        if marks is not self._read_for or not self._read.start <= start <= end <= self._read.stop:
+            # The rows of a frame, which all have its marks, are asked for in one go.
+            self._read_for, self._read = marks, range(start, max(end, start + _READ_AT_ONCE))
+            self._spans = self._live.tokens_in(start, self._read.stop)
+            self._starts = [span.start for span in self._spans]
+            self._ends = [span.end for span in self._spans]
+        touching = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
+        return row_looks(start, n_chars, self._spans[touching], self._special_ids(), marks)
 
     @property
     def n_chars(self) -> int:
