@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from textual.geometry import Region
+from textual.notifications import Notification
 from textual.widgets._toast import Toast
 
 import tokviz
@@ -138,6 +139,18 @@ async def test_the_same_sentence_stands_once() -> None:
         await until(pilot, lambda: len(app.screen.query(Toast)) == 2)
         said = [notice.message for notice in app._notifications]
         assert said == ["There is no token at the cursor.", "Another sentence."]
+
+
+async def test_a_sentence_may_end_while_another_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    async with app.run_test(notifications=True) as pilot:
+        await settle(pilot)
+        app.notify("first")
+        await until(pilot, lambda: len(app._notifications))
+        looks = iter([False])
+        ended = property(lambda notification: next(looks, True))
+        monkeypatch.setattr(Notification, "has_expired", ended)
+        app.notify("second")
 
 
 async def test_a_toast_stands_whole_in_every_terminal_also_once_that_shrinks() -> None:

@@ -179,7 +179,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
 def _take_back(app: App[Any], what: str) -> None:
     """Let no sentence stand that says how far this is."""
-    for standing in list(app._notifications):
+    for standing in list(iter(app._notifications)):
         if standing.message.startswith(f"{what}…"):
             app._unnotify(standing)
 
