@@ -712,7 +712,6 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         text = shown(app)
         for said in (
             "A and B part at merge",
-            " equal one",
             "lexicographic",
             "only in A",
             "only in B",
