@@ -51,7 +51,10 @@ class ErrorLog:
         """Count and write down an error. Never raises."""
         place = place_of(error)
         self._counts[place] += 1
-        trace = "".join(traceback.format_exception(error))
+        try:
+            trace = "".join(traceback.format_exception(error))
+        except MemoryError:
+            trace = repr(error)
         words = safe(" ".join(str(error).split()))
         words = f": {words[:MAX_CHARS]}" if words else ""
         summary = f"{type(error).__name__}{words} ({place})"
@@ -84,6 +87,6 @@ def _write(trace: str) -> Path | None:
             if os.fstat(fd).st_size > MAX_BYTES:
                 log.truncate(0)
             log.write(f"{datetime.now().astimezone().isoformat()}\n{trace}\n")
-    except (OSError, TokvizError):
+    except (OSError, MemoryError, TokvizError):
         return None
     return file

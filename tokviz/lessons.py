@@ -99,10 +99,11 @@ def lessons() -> dict[str, Lesson]:
 
 
 class Step(NamedTuple):
-    """One of the first steps: what to do, and what tells that it was done."""
+    """One of the first steps: what to do, what tells that it was done, and on which screen."""
 
     say: str
     until: str
+    screen: str = ""
 
 
 @cache

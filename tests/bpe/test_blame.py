@@ -14,12 +14,14 @@ from tests.oracles.pieces import counted
 from tests.oracles.train import replaced
 from tokviz.bpe import counting, engines, regex_counter
 from tokviz.bpe.blame import Blame
-from tokviz.bpe.run import TrainingRun
+from tokviz.bpe.run import TrainingRun, load_blame
 from tokviz.corpus import corpus as corpus_module
 from tokviz.corpus import text_blocks
 from tokviz.corpus.corpus import Corpus
 from tokviz.errors import TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.replay.replay import Replay
+from tokviz.replay.why import by_file
 
 APART = 4
 REGEX = r"\p{L}+|\s+|\S"
@@ -75,10 +77,7 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
     run = tokviz.train([*map(Path, texts)], 420, split_pattern=regex, special_ids="first")
     assert run.engine == ("compiled" if is_compiled else "python")
     expected = by_hand(texts, run, regex)
-    # Where all are of files that are not told apart there is nothing to say.
-    assert kept(run.blame, len(expected)) == [
-        merge if merge.keys() - {None} else {} for merge in expected
-    ]
+    assert kept(run.blame, len(expected)) == expected
     run.save(tmp_path / "run")
     assert run.blame is not None
     again = TrainingRun.load(tmp_path / "run").blame
@@ -96,13 +95,16 @@ def test_one_file_or_typed_texts_keep_nothing(tmp_path):
         blame = tokviz.train(source, 260).blame
         assert blame is not None
         assert blame.of(1) == blame.of_all() == []
+        assert by_file(blame, 1) == ("The corpus was a single file or text.",)
 
 
 def test_a_run_of_before_says_that_nothing_was_kept(tmp_path):
     write_files(tmp_path, 0)
     tokviz.train(tmp_path, 300).save(tmp_path / "run")
+    assert load_blame(tmp_path / "run") is not None
     (tmp_path / "run" / "files.npz").unlink()
-    assert TrainingRun.load(tmp_path / "run").blame is None
+    assert TrainingRun.load(tmp_path / "run").blame is load_blame(tmp_path / "run") is None
+    assert "not kept" in str(Replay.open(tmp_path / "run").files(1))
 
 
 @pytest.mark.parametrize(
@@ -132,5 +134,6 @@ def test_a_damaged_table_is_refused(tmp_path, column, change):
     if change is not None:
         arrays[column] = change(old)
     np.savez(path, **arrays)
-    with pytest.raises(TokvizError, match=r"files\.npz.* damaged"):
-        TrainingRun.load(tmp_path / "run")
+    for load in (TrainingRun.load, load_blame):
+        with pytest.raises(TokvizError, match=r"files\.npz.* damaged"):
+            load(tmp_path / "run")

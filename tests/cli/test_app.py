@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from typing import Any
 
 import pytest
 
 from tokviz.cli.main import main
+from tokviz.tui.run import _session
 
 NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True}
 
@@ -84,3 +86,14 @@ def test_without_a_terminal_it_says_what_to_use_instead(tokviz):
     assert result.out == b""
     assert result.err.startswith("tokviz: the app needs a terminal")
     assert len(result.err.splitlines()) == 1
+
+
+def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for stderr, said in ((Terminal(), "Loading gpt2…\r\x1b[K"), (io.StringIO(), "")):
+        monkeypatch.setattr("sys.stderr", stderr)
+        _session(None, b"text", "gpt2", True, None)
+        assert stderr.getvalue() == said

@@ -194,8 +194,8 @@ def test_the_app_is_asked_to_show_what_was_asked_for(monkeypatch, tiny):
     command.run(parser.parse_args(words))
     request = asked["first"]
     assert request.screen == "replay"
-    assert (request.source, request.at, request.text, request.other) == (
-        str(tiny), 1, "ab", "gpt2",
+    assert (request.source, request.at, request.text, request.others) == (
+        str(tiny), 1, "ab", ("gpt2",),
     )  # fmt: skip
 
 

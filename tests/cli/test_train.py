@@ -153,6 +153,26 @@ def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
     assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
 
 
+def test_the_files_that_paid_are_named_and_one_may_be_left_out(tokviz, tmp_path):
+    folder = tmp_path / "texts"
+    (folder / "dist").mkdir(parents=True)
+    (folder / "a.py").write_text("low lower lowest " * 3)
+    (folder / "dist" / "app.min.js").write_text("newest newer " * 5)
+    train = "train", str(folder), "-o", str(tmp_path / "run"), "--vocab-size", "262"
+    out = tokviz(*train).out.decode()
+    assert f"% of the merges from {folder}/dist/app.min.js, 3 from it alone\n" in out
+    steps = tokviz("replay", str(tmp_path / "run"), "--json").out.decode().splitlines()
+    assert json.loads(steps[0])["files"] == [
+        [str(folder / "dist" / "app.min.js"), 10],
+        [str(folder / "a.py"), 6],
+    ]
+    frames = tokviz("replay", str(tmp_path / "run"), "--steps", "1").out.decode()
+    assert "It comes from dist/app.min.js (10, 62%), a.py (6, 38%).\n" in frames
+    assert b"app.min.js" not in tokviz(*train, "--exclude", "*.min.js").out
+    refused = tokviz(*train, "--exclude", "*.py", "--exclude", "dist/*")
+    assert (refused.code, "is excluded" in refused.err) == (1, True)
+
+
 def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_path):
     (tmp_path / "logo.png").write_bytes(b"\0" * 99)
     result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 260)

@@ -44,8 +44,8 @@ def test_rules_part_at_a_tie(rule_a, rule_b) -> None:
     assert f"“{rule_a}”" in str(found)
     assert f"“{rule_b}”" in str(found)
     in_a, in_b = ({left + right for left, right in run.tokenizer.merges} for run in (a, b))
-    assert set(diff.only_in_a) == in_a - in_b
-    assert set(diff.only_in_b) == in_b - in_a
+    assert set(diff.only_in[0]) == in_a - in_b
+    assert set(diff.only_in[1]) == in_b - in_a
     assert diff.n_shared == len(in_a & in_b)
     assert ("rule for ties", rule_a, rule_b) in diff.settings
 
@@ -89,13 +89,74 @@ def test_wrong_counts_are_told_from_ties() -> None:
     assert "'x' + 'y' does not occur in the corpus of A" in str(found)
 
 
+TEXT = "numbers 123456 and 123457 don't 123456 123 it's the theory of 123456 1234567 the the"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"split_pattern": "gpt2"}, "pattern", "“gpt4” gives '123', in B, “gpt2” ' 123456'."),
+        ({"split_pattern": "whitespace"}, "pattern", "“gpt4” gives '456', in B, “whitespace” '123"),
+        ({"split_pattern": r"\d\d|\D+|\d"}, "pattern", "gives '123', in B"),
+        ({"special_tokens": ["the"]}, "specials", "in B 'the' is cut out, and ' the' occurs 3"),
+        ({"tie_break": "lexicographic"}, "tie", "The rule of B, “lexicographic”, takes"),
+        ({"source": [TEXT, " the the"]}, "corpus", "' the' occurs 5 times in B, 3 times in A."),
+        ({"source": [TEXT.replace("1", "9")]}, "corpus", "'123' occurs 6 times in A, never in B"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isalpha() else "",
+)
+def test_the_cause_is_found_by_trying(changes, kind, words) -> None:
+    """Each way to change one thing about a training is named as the cause, whoever stands first."""
+    settings = {"source": [TEXT], "split_pattern": "gpt4", "vocab_size": 300}
+    a, b = tokviz.train(**settings), tokviz.train(**{**settings, **changes})
+    found = diff_merges(a, b).first_difference
+    assert found is not None
+    assert found.kind == kind
+    assert words in str(found)
+    mirrored = diff_merges(b, a).first_difference
+    assert mirrored is not None
+    assert (mirrored.k, mirrored.kind) == (found.k, kind)
+
+
+def test_a_pattern_that_looks_ahead_is_the_cause_too() -> None:
+    a, b = (
+        tokviz.train(["a\n\n\nb " * 9 + "cd " * 8], 258, split_pattern=name)
+        for name in ("gpt4", "gpt2")
+    )
+    found = diff_merges(a, b).first_difference
+    assert found is not None
+    assert "“gpt4” gives '\\n\\n\\n', in B, “gpt2” '\\n\\n' '\\n'." in str(found)
+
+
+def test_three_stand_side_by_side() -> None:
+    runs = [RUNS[rule] for rule in TIE_BREAKS]
+    diff = diff_merges(*runs)
+    merges = [run.tokenizer.merges for run in runs]
+    k = next(k for k, found in enumerate(zip(*merges, strict=True), 1) if len(set(found)) > 1)
+    assert diff.first_number == k
+    rungs = dict(diff.rungs())
+    assert min(rungs) == max(1, k - 2)
+    for number, steps in rungs.items():
+        assert [step and (step.left, step.right) for step in steps] == [
+            own[number - 1] for own in merges
+        ]
+    tokens = [{left + right for left, right in own} for own in merges]
+    for own, others, found in zip(
+        tokens, (tokens[1:], tokens[::2], tokens[:2]), diff.only_in, strict=True
+    ):
+        assert set(found) == own - set.union(*others)
+    third = diff.more[0].first_difference
+    assert third is not None
+    assert "C merges" in str(third) and "The rule of C" in str(third)
+
+
 def test_the_same_token_of_other_parts_is_a_difference() -> None:
     merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c")]
     other = [*merges[:2], (b"a", b"bc")]
     found = diff_merges(merges, other).first_difference
     assert found is not None
     assert (found.k, found.kind) == (3, "parts")
-    assert diff_merges(merges, other).only_in_a == []
+    assert diff_merges(merges, other).only_in[0] == []
 
 
 def test_a_shorter_training_ends() -> None:
@@ -111,7 +172,7 @@ def test_equal_trainings_have_no_difference() -> None:
     diff = diff_merges(RUNS["first"], RUNS["first"].tokenizer.merges)
     assert diff.first_difference is None
     assert diff.n_equal == len(RUNS["first"].tokenizer.merges)
-    assert diff.only_in_a == diff.only_in_b == []
+    assert diff.only_in == ([], [])
     assert diff.settings == ()
 
 
@@ -121,7 +182,7 @@ def test_pretrained_vocabularies_are_compared_without_counts() -> None:
     assert found is not None
     assert (found.k, found.kind) == (1, "unknown")
     assert "not known" in str(found)
-    assert b" the" not in diff.only_in_a
+    assert b" the" not in diff.only_in[0]
     assert diff_merges("gpt2", "gpt2").first_difference is None
 
 

@@ -53,7 +53,7 @@ def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_li
     order = {merge: at for at, merge in enumerate(tok.merges)}
     ids = [i for i in tok.vocab if not tok.is_special(i) and len(tok.token_bytes(i)) > 1]
     short = [i for i in ids if len(tok.token_bytes(i)) < 5]
-    for token_id in {*short, *random.Random(5).sample(ids, 4_000)}:
+    for token_id in {*short, *random.Random(5).sample(ids, 1_000)}:
         merge = last_merge(tok.token_bytes(token_id), order)
         assert merge is not None
         node = lineage(tok, token_id)
@@ -181,7 +181,7 @@ def test_trace_of_any_bytes_follows_a_merge_list(piece: bytes) -> None:
 def test_a_million_byte_piece_is_not_traced() -> None:
     found = encode_trace(tokviz.load("gpt2"), b"a" * 1_000_000)
     assert found.steps == ()
-    assert found.note == "1,000,000 bytes are too many to show step by step"
+    assert found.note == "1,000,000 bytes are too many to show step by step."
 
 
 def test_a_cut_of_the_split_pattern_is_named() -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tokviz.bpe.blame import FileShare
 from tokviz.jobs.train_messages import (
     HeldOut,
     NewMerge,
@@ -22,13 +23,14 @@ REQUEST = TrainRequest(
     special_ids="first",
     max_chars=7,
     compare=True,
+    exclude=("*.min.js",),
 )
 REPORT = TrainReport(
     "merging", 0.5, 1.5, None, 10, 4, 1, 2, 8, (NewMerge(b"\xff", b" a", 3),), 1000, 2000
 )
 SUMMARY = TrainSummary(
     "run", 258, 2, 3, "no pair is left", {"reading": 0.5, "merging": 1.0}, 12, 11, 1, 1, 4, 6,
-    b"\xff\x00", 2000, HeldOut(5, {"new": 1.5}),
+    b"\xff\x00", 2000, HeldOut(5, {"new": 1.5}), (FileShare("a.txt", 3, 0.5),),
 )  # fmt: skip
 
 

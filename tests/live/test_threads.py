@@ -71,7 +71,7 @@ def test_edits_while_workers_encode_lose_nothing(hasty_switching: None, n_worker
     name = "gpt2"
     workers = Workers(live, n_workers)
     try:
-        for step in range(130):
+        for step in range(80):
             if step % 60 == 59:
                 name = "o200k_base" if name == "gpt2" else "gpt2"
                 live.set_tokenizer(tokenizer(name))

@@ -349,7 +349,7 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
     assert listed.n_merges == ranked.n_merges == 50_000
     assert list(listed.tokens) == list(ranked.tokens)
     texts = [replay.text("We refresh the theory, unbelievably.") for replay in (listed, ranked)]
-    for k in [*range(1, 300), *random.Random(7).sample(range(300, 50_001), 2_000)]:
+    for k in [*range(1, 300), *random.Random(7).sample(range(300, 50_001), 500)]:
         assert listed.step(k) == ranked.step(k)
         assert listed.merge_of_token(listed.step(k).new_id) == k
         assert texts[0].at(k).ids.tolist() == texts[1].at(k).ids.tolist()

@@ -14,7 +14,7 @@ from tests.robustness.hostile_files import cost_of, echoes_of
 from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import LargeFileError
 from tokviz.formats.apart import load
-from tokviz.formats.budget import ask_first, before_large
+from tokviz.formats.budget import ask_first, before_large, budget
 
 QUICK = (
     "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",
@@ -69,6 +69,12 @@ def test_what_takes_too_much_is_refused_with_the_budget(tmp_path, monkeypatch):
     path = FILES["a vocabulary of 5 MB"].write(tmp_path / "v")
     with pytest.raises(tokviz.InputFileError, match="takes more than 64 MB of memory to read"):
         load(path)
+
+
+def test_the_file_of_a_well_known_model_is_read_without_a_question():
+    """gpt-oss's has 27,868,174 bytes and takes 4 to 6 s of processor time."""
+    assert budget(27_868_174).cpu_seconds >= 7
+    assert budget(1 << 20).seconds == 5
 
 
 def test_what_a_child_hands_over_is_what_was_in_the_file(tmp_path):

@@ -24,7 +24,6 @@ from tokviz.tui.screens.vocabulary import searching
 from tokviz.vocabulary.index import VocabularyIndex
 
 SHEETS: dict[Any, list[RuleSet]] = {}
-KNOWN: dict[Any, Any] = {}
 TRIED: list[tuple[Tokenizer, Any]] = []
 LARGE = 10_000
 """Tokens of a vocabulary that comes with tokviz; those that tests make are small."""
@@ -53,16 +52,9 @@ def same_styles() -> Iterator[None]:
             SHEETS[key] = PARSE_RULES(self, *sheet, **about)
         return SHEETS[key]
 
-    def begin(self: KnownStyles) -> None:
-        forget(self)
-        rules = (*self.source.items(), *self._variables.items())
-        self._known = KNOWN.setdefault(rules, self._known)
-
-    forget = KnownStyles._forget
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("textual.app.Stylesheet", KnownStyles)
         patch.setattr(Stylesheet, "_parse_rules", parse_rules)
-        patch.setattr(KnownStyles, "_forget", begin)
         yield
 
 

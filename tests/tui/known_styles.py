@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
 if TYPE_CHECKING:
+    from textual.css.model import RuleSet
     from textual.css.styles import RulesMap
 
 
@@ -18,6 +19,22 @@ PARSE_RULES = Stylesheet._parse_rules
 
 PLACES: dict[tuple[Any, ...], int] = {}
 """The number of every place in an app, by what it is and the number of the place above it."""
+
+
+class Known(NamedTuple):
+    """What a place is styled by, and what else Textual notes about its rules."""
+
+    styles: RulesMap | None
+    has_hover: bool
+    has_focus: bool
+    has_order: bool
+    has_odd: bool
+    rules: tuple[RuleSet, ...]
+    """Those that were tried, kept so that no others get their ids."""
+
+
+FOUND: dict[tuple[int, ...], Known] = {}
+"""What is known of a place, by its number and the ids of the rules that may hold there."""
 
 
 class _Found(dict[Any, "RulesMap"]):
@@ -60,7 +77,8 @@ class KnownStyles(Stylesheet):
         self._forget()
 
     def _forget(self) -> None:
-        self._known: dict[int, tuple[RulesMap | None, bool, bool, bool, bool]] = {}
+        self._known: dict[int, Known] = {}
+        self._by_name: dict[str, list[int]] | None = None
         self._begin = object()
 
     def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
@@ -75,21 +93,38 @@ class KnownStyles(Stylesheet):
         """Give a node its styles."""
         assert self.rules is not None  # new ones are parsed now
         place = self._place(node)
-        if place in self._known:
-            rules, has_hover, has_focus, has_order, has_odd = self._known[place]
-            node._has_hover_style, node._has_focus_within = has_hover, has_focus
-            node._has_order_style, node._has_odd_or_even = has_order, has_odd
-            if rules is not None:
-                self.replace_rules(node, rules, animate=animate)
-            self._process_component_classes(node)
-            return
-        found = _Found()
-        super().apply(node, animate=animate, cache=found)
-        if found.may_be_kept:
-            hover_and_focus = node._has_hover_style, node._has_focus_within
-            order = node._has_order_style, node._has_odd_or_even
-            self._known[place] = (next(iter(found.values()), None), *hover_and_focus, *order)
-        self._is_sure = self._is_sure and found.may_be_kept
+        known = self._known.get(place)
+        if known is None:
+            tried = self._tried(node)
+            key = place, *map(id, tried)
+            known = FOUND.get(key)
+            if known is None:
+                found = _Found()
+                super().apply(node, animate=animate, cache=found)
+                self._is_sure = self._is_sure and found.may_be_kept
+                if found.may_be_kept:
+                    styles = next(iter(found.values()), None)
+                    hover_and_focus = node._has_hover_style, node._has_focus_within
+                    order = node._has_order_style, node._has_odd_or_even
+                    FOUND[key] = self._known[place] = Known(styles, *hover_and_focus, *order, tried)
+                return
+            self._known[place] = known
+        node._has_hover_style, node._has_focus_within = known.has_hover, known.has_focus
+        node._has_order_style, node._has_odd_or_even = known.has_order, known.has_odd
+        if known.styles is not None:
+            self.replace_rules(node, known.styles, animate=animate)
+        self._process_component_classes(node)
+
+    def _tried(self, node: DOMNode) -> tuple[RuleSet, ...]:
+        """Give the rules that may hold for a node by its type, name and classes, in their order."""
+        if self._by_name is None:
+            self._by_name = {}
+            for number, rule in enumerate(self.rules):
+                for name in rule.selector_names:
+                    self._by_name.setdefault(name, []).append(number)
+        names = self._by_name.keys() & node._selector_names
+        numbers = {number for name in names for number in self._by_name[name]}
+        return tuple(self.rules[number] for number in sorted(numbers))
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:

@@ -7,6 +7,7 @@ import stat
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.app import App
@@ -124,6 +125,30 @@ def test_what_a_terminal_would_cut_goes_to_a_file(tmp_path: Path) -> None:
     assert file.read_bytes() == (longest + "x").encode()
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_disk_that_hangs_holds_up_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk = threading.Event()
+    write = clipboard.write_file
+
+    def wait(*arguments: Any, **options: Any) -> None:
+        assert on_disk.wait(60)
+        write(*arguments, **options)
+
+    monkeypatch.setattr(clipboard, "write_file", wait)
+
+    async def run() -> CopyResult:
+        app = TerminalApp()
+        async with app.run_test():
+            copying = asyncio.create_task(copy(app, "x", folder=tmp_path, environment={}))
+            while not app.sent:
+                await asyncio.sleep(0.001)
+            on_disk.set()
+            return await copying
+
+    assert asyncio.run(run()).file == str(tmp_path / "copied-1.txt")
 
 
 @pytest.mark.parametrize("environment", [DESKTOP, {}])

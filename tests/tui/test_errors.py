@@ -102,13 +102,26 @@ async def test_the_second_error_of_a_place_ends_the_app_and_the_text_is_kept(
 
 
 async def test_an_error_before_the_first_frame_ends_the_app(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(TokensScreen, "_started", raising("no start"))
     app = make_app()
     with pytest.raises(ValueError, match="no start"):
         async with app.run_test() as pilot:
             await until(pilot, lambda: app._exception)
+    said = capsys.readouterr().err
+    assert "ValueError: no start" in said
+    assert "arguments =" not in said, "no variable is drawn, which may be a long text"
+
+
+async def test_an_error_on_the_way_out_changes_no_exit_code() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.exit(return_code=129)
+        app._handle_exception(ValueError("taken apart"))
+    assert app.return_code == 129
+    assert "taken apart" in (state_folder() / FILE_NAME).read_text("utf-8")
 
 
 def test_a_long_log_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.pilot import Pilot
 
+from tests.tui import known_styles
 from tests.tui.known_styles import KnownStyles
 from tests.tui.waiting import settle
 from tokviz.session import Opened, Session
@@ -67,7 +69,10 @@ async def test_classes_the_keyboard_and_the_theme_leave_the_styles_that_all_rule
         await is_as_all_rules_say(pilot)
 
 
-async def test_a_class_that_comes_back_finds_its_styles_and_few_rules_are_tried() -> None:
+async def test_a_class_that_comes_back_finds_its_styles_and_few_rules_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(known_styles, "FOUND", {})
     app = TokvizApp(Session(Opened("hello"), BYTES, remember=False))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -79,8 +84,8 @@ async def test_a_class_that_comes_back_finds_its_styles_and_few_rules_are_tried(
             return check(*rule)
 
         app.stylesheet._check_rule = check_rule
+        known_styles.FOUND.clear()
         app.stylesheet._forget()
-        app.stylesheet._known = {}
         counts = []
         for _ in range(3):
             tried.clear()

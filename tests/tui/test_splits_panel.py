@@ -88,16 +88,19 @@ async def test_the_rows_show_where_the_patterns_cut() -> None:
         ]
 
 
-async def test_an_edit_is_seen_at_once_in_every_row() -> None:
+async def test_an_edit_is_seen_at_once_in_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Host("one two")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: "5" not in app.notes and app.message == "✓ no gaps")
+        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+        layouts: list[object] = []
+        monkeypatch.setattr(app.screen, "_refresh_layout", lambda *_: layouts.append(_))
         app.edit(7, 0, "s three")
         lines = app.drawn().splitlines()
         assert lines[0] == "GPT-2  ▏one▏·‿twos▏·three"
         assert lines[2] == "custom ▏one▏·▌twos ·three"
         await until(pilot, lambda: app.notes == ["3 pieces", "3 pieces", "5 pieces"])
         assert app.drawn().splitlines()[2] == "custom ▏one▏·▌twos▏·▌three"
+        assert layouts == [], "nothing is laid out again for a key"
 
 
 async def test_a_new_regex_is_tried_while_it_is_typed() -> None:

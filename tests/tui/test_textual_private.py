@@ -41,6 +41,7 @@ textual._styles_cache:StylesCache
 textual._xterm_parser:XTermParser
 textual.app:App._css_update_count
 textual.app:App._exit
+textual.app:App._fatal_error
 textual.app:App._handle_exception
 textual.app:App._load_screen_css
 textual.app:App._notifications
@@ -85,6 +86,7 @@ textual.widget:Widget._repaint_regions
 textual.widget:Widget._scroll_update
 textual.widget:Widget._set_dirty
 textual.widget:Widget._styles_cache
+textual.widget:Widget._vertical_scrollbar
 textual.widgets._input:Input._on_paste
 textual.widgets._text_area:TextArea._delete_cursor_line
 textual.widgets._text_area:TextArea._delete_via_keyboard
@@ -116,6 +118,7 @@ ELSEWHERE = {
     "app._driver": "textual.app:App._driver",
     "app._exit": "textual.app:App._exit",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",

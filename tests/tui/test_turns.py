@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from textual.app import App, ComposeResult
 from textual.content import Content
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tokviz.tui.widgets.turns import Turn, Turns, neighbour
+from tokviz.tui.widgets.turns import Turn, Turns, border_tabs, neighbour
 
 
 class TurnsApp(App[None]):
@@ -100,6 +101,23 @@ async def test_the_tabs_say_what_there_is_which_is_shown_and_how_much() -> None:
         assert tabs_of(app.turns) == " One │ Two │ Three 12 "
         app.turns.set_count("three", "")
         assert tabs_of(app.turns) == " One │ Two │ Three "
+
+
+def test_tabs_without_room_are_one_click_away_from_those_that_have_it() -> None:
+    def drawn(shown: int, width: int) -> tuple[str, str]:
+        titles = ["Texts", "Candidates", "Merges", "Curves", "Diff"]
+        tabs = border_tabs(((it, it.lower(), it == titles[shown]) for it in titles), width)
+        left, right = tabs.plain[0], tabs.plain[-1]
+        calls = [span.style.meta["@click"] for span in tabs.spans if isinstance(span.style, Style)]
+        ends = [calls[0]] * (left == "‹") + [calls[-1]] * (right == "›")
+        assert len(tabs.plain) <= (width or 100) - 6
+        return tabs.plain, " ".join(end.removeprefix("screen.") for end in ends)
+
+    assert drawn(0, 51) == (" Texts │ Candidates │ Merges │ Curves │ Diff ", "")
+    assert drawn(4, 0) == drawn(4, 51) == drawn(0, 51), "all of them, as far as is known"
+    assert drawn(0, 40) == (" Texts │ Candidates │ Merges ›", "curves")
+    assert drawn(3, 40) == ("‹ Merges │ Curves │ Diff ", "candidates")
+    assert drawn(1, 20) == ("‹ Candidates ›", "texts merges")
 
 
 async def test_the_tabs_may_stand_in_another_border() -> None:

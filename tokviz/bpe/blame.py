@@ -10,20 +10,28 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokviz.bpe.history import TrainingHistory
+from tokviz.glyphs import safe
+from tokviz.sentences import counted
+
 if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory
     from tokviz.bpe.counting import PieceCounts
-    from tokviz.bpe.history import TrainingHistory
     from tokviz.bpe.train import Engine
 
 COLUMNS = ("files", "lengths", "merges", "times")
+
+N_FILES = 3
+"""So many files are named where a merge, or all merges, come from many."""
 
 
 class FileShare(NamedTuple):
@@ -64,8 +72,8 @@ class Blame:
     def of(self, k: int) -> list[FileShare]:
         """Say in which files merge k happened, most often first; at last those not told apart.
 
-        Empty if the corpus was one file or none. Overlapping occurrences ("aaa") count only where
-        they were replaced.
+        Empty if the corpus was a single file or no file. Overlapping occurrences ("aaa") count
+        only where they were replaced.
         """
         merges, times = self.memory["merges"], self.memory["times"]
         before = self._n_tokens[k - 2] if k > 1 else self._n_bytes
@@ -78,7 +86,8 @@ class Blame:
                 parts.append(FileShare(self.sources[file], n, n / total))
                 rest -= n
         parts.sort(key=lambda part: -part.n)
-        return [*parts, FileShare(None, rest, rest / total)] if rest and parts else parts
+        is_all = not rest or not len(self.memory["files"])
+        return parts if is_all else [*parts, FileShare(None, rest, rest / total)]
 
     def of_all(self) -> list[FileShare]:
         """Say how much of all merges each file paid for, the most first; takes a moment."""
@@ -92,10 +101,22 @@ class Blame:
             parts.append(FileShare(self.sources[file], sum(map(eq, times, totals)), share))
         return sorted(parts, key=lambda part: -part.share)
 
-    @property
-    def n_rest(self) -> int:
-        """How many files are not told apart."""
-        return len(self.sources) - len(self.memory["files"])
+    def named(self, part: FileShare) -> str:
+        """Name a file as briefly as it is told from the others, or say how many others there are.
+
+        >>> history = TrainingHistory.empty()
+        >>> blame = Blame(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}, history, 0)
+        >>> blame.named(FileShare("/c/a/x.py", 1, 0.5)), blame.named(FileShare(None, 1, 0.5))
+        ('a/x.py', '1 other file')
+        """
+        if part.file is None:
+            return counted(len(self.sources) - len(self.memory["files"]), "other file")
+        return safe(os.path.relpath(part.file, self._folder))
+
+    @cached_property
+    def _folder(self) -> str:
+        """The folder that holds all files."""
+        return os.path.commonpath([os.path.dirname(os.path.abspath(it)) for it in self.sources])
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Give each file with the first of its items and the first that is none."""

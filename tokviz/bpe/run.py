@@ -186,7 +186,8 @@ class TrainingRun(NamedTuple):
                 about["engine"],
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
-            run = run._replace(blame=read_blame(folder, run.sources, *parts[:2]))
+            blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
+            run = run._replace(blame=blame)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
@@ -199,6 +200,23 @@ class TrainingRun(NamedTuple):
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run
+
+
+def load_blame(folder: StrPath) -> Blame | None:
+    """Read which files the merges of a run folder come from, and no more; None if it is not kept.
+
+    Raises:
+        InputFileError: If the folder is no run, or damaged.
+    """
+    from tokviz.formats.run_arrays import read_arrays
+
+    corpus = run_folder.read_about(folder)["corpus"]
+    arrays = read_arrays(folder, run_folder.HISTORY, TrainingHistory.empty().memory)
+    try:
+        sources, n_bytes = tuple(map(str, corpus["files"])), int(corpus["n_bytes"])
+        return read_blame(folder, sources, TrainingHistory.from_arrays(arrays), n_bytes)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
 
 
 def make_run(

@@ -63,7 +63,7 @@ def pieces_of_arrays(
 
 
 def read_blame(
-    folder: StrPath, sources: Sequence[str], history: TrainingHistory, pieces: PieceCounts
+    folder: StrPath, sources: Sequence[str], history: TrainingHistory, n_bytes: int
 ) -> Blame | None:
     """Read which files of a run's corpus its merges come from; None if that was not kept.
 
@@ -84,7 +84,7 @@ def read_blame(
             raise ValueError("the lengths are not those of the merges")
         places = np.repeat(np.arange(len(files)), lengths)
         n = len(history)
-        replaced = np.diff(history.n_tokens, prepend=pieces.n_bytes) * -1.0
+        replaced = np.diff(history.n_tokens, prepend=n_bytes) * -1.0
         is_sound = bool(
             len(merges) == len(times)
             and len(np.unique(files)) == len(files)
@@ -98,7 +98,7 @@ def read_blame(
         is_sound = False
     if not is_sound:
         raise InputFileError(path, "is damaged: it does not fit the history")
-    return Blame(sources, {name: arrays[name] for name in COLUMNS}, history, pieces.n_bytes)
+    return Blame(sources, {name: arrays[name] for name in COLUMNS}, history, n_bytes)
 
 
 def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: TrainSettings) -> None:

@@ -116,9 +116,13 @@ def train(
         min_count=min_count,
     )
     if not isinstance(source, Corpus):
-        caps = {"max_chars": max_chars, "max_doc_chars": max_doc_chars}
         source = Corpus(
-            source, delimiter=delimiter, field=field, skip_unreadable=skip_unreadable, **caps
+            source,
+            delimiter=delimiter,
+            field=field,
+            max_chars=max_chars,
+            max_doc_chars=max_doc_chars,
+            skip_unreadable=skip_unreadable,
         )
     training = _Training(source, settings, on_progress, should_stop)
     if workers is None and client is None:

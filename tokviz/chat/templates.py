@@ -91,7 +91,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ),
         ChatTemplate(
             "gpt-oss",
-            "gpt-oss (harmony)",
+            "Harmony",
             "Channels for thoughts, calls and answers; the system message says what the model is "
             "(without a date), your own goes to the developer's.",
             "openai/harmony src/encoding.rs, docs/format.md",

@@ -23,6 +23,7 @@ COMMANDS = {
     "replay": "travel through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
 """Every command and what it does; each is a module beside this one, see `Command`."""
@@ -42,6 +43,8 @@ _SYNONYMS = {
     "evaluate": "eval",
     "report": "eval",
     "compression": "eval",
+    "guide": "help",
+    "manual": "help",
     "lessons": "lesson",
     "tutorial": "lesson",
 }

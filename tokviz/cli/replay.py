@@ -17,12 +17,13 @@ tokens after the merge. Without --at and --steps all merges of a tiny corpus, el
   {"k", "left_id", "right_id", "new_id", "left", "right", "text", "count", "n_tied", "runner_up",
    "runner_up_count", "n_tokens_before", "n_tokens_after", "why"}
   "left" and "right" are bytes in hexadecimal; what only a training's history knows is null
-  elsewhere. With --text also "ids": the text's tokens after the merge.
+  elsewhere. With --text also "ids": the text's tokens after the merge. Of several files also
+  "files": [name, occurrences that were replaced in it], where null names all but the largest.
 
 --diff OTHER: a run folder, a name, a file of a tokenizer, or a list of merges as CS336, GPT-2 or
 tiktoken write it. With --json one object:
   {"a", "b", "n_merges", "n_equal", "settings", "first_difference", "n_shared", "only_in_a",
-   "only_in_b"} and with --text "text".
+   "only_in_b"} and with --text "text"; with two others also "more": the first compared with those.
 """  # noqa: D405
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a text to tokenize at every step; @FILE for a file, @- for standard input",
     )
     parser.add_argument(
-        "--diff", metavar="OTHER", help="compare with another training, vocabulary or merges file"
+        "--diff",
+        action="append",
+        default=[],
+        metavar="OTHER",
+        help="compare with another training, vocabulary or merges file; twice for two others",
     )
     parser.add_argument("--print", action="store_true", help="print instead of opening the app")
     parser.add_argument(
@@ -86,14 +91,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Open the app on the Replay screen, or print."""
     source = options.tokenizer_name(arguments)
     source = options.place_of(arguments.source) if arguments.source else source
-    other = options.place_of(arguments.diff) if arguments.diff else None
+    others = tuple(map(options.place_of, arguments.diff))
+    if len(others) > 2:
+        raise TokvizError("--diff compares with two others at most")
     text = _read_text(arguments.text)
     if not (arguments.print or arguments.json or arguments.steps):
-        return _open_app(source, arguments.at, text, other)
+        return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
 
-    if other is not None:
-        _print_diff(source, other, text, as_json=arguments.json)
+    if others:
+        _print_diff(source, others, text, as_json=arguments.json)
         return 0
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)
@@ -113,15 +120,15 @@ def _read_text(text: str | None) -> str | None:
     return bytetext.from_bytes(data)
 
 
-def _open_app(source: str, at: int | None, text: str | None, other: str | None) -> int:
+def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, ...]) -> int:
     from tokviz.formats.registry import is_builtin, resolve_name
     from tokviz.replay.request import ReplayRequest
     from tokviz.tui.run import run as run_app
 
-    for name in filter(None, (source, other)):
+    for name in (source, *others):
         if not is_builtin(name) and not os.path.lexists(name):
             resolve_name(name)  # an error with the nearest names
-    run_app(first=ReplayRequest(source, at, text, other))
+    run_app(first=ReplayRequest(source, at, text, others))
 
 
 def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool) -> range:
@@ -157,16 +164,19 @@ def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | No
     for k in numbers:
         if k:
             record = step_record(replay.step(k)) | {"why": str(replay.why(k))}
+            blame = None if replay.run is None else replay.run.blame
+            if blame is not None and (parts := blame.of(k)):
+                record["files"] = [[part.file, part.n] for part in parts]
             if text is not None:
                 record["ids"] = text.at(k).ids.tolist()
             print_json(record)
 
 
-def _print_diff(source: str, other: str, text: str | None, *, as_json: bool) -> None:
+def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_json: bool) -> None:
     from tokviz.cli.replay_diff import diff_lines, diff_record
     from tokviz.compare.trainings import diff_merges
 
-    diff = diff_merges(source, other)
+    diff = diff_merges(source, *others)
     effect = None if text is None else diff.effect(text)
     if as_json:
         print_json(diff_record(diff, effect))

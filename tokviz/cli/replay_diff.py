@@ -8,7 +8,7 @@ from typing import Any
 
 from tokviz.cli.replay_frames import label
 from tokviz.compare.boundaries import Comparison
-from tokviz.compare.trainings import MergesDiff
+from tokviz.compare.trainings import NAMES, MergesDiff
 from tokviz.glyphs import safe
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
@@ -16,29 +16,47 @@ from tokviz.sentences import counted, said
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10
+_COLUMN = 24
 
 
 def diff_lines(diff: MergesDiff, effect: Comparison | None) -> Iterator[str]:
     """Tell people where two trainings part."""
-    yield f"A  {_about(diff.a)}"
-    yield f"B  {_about(diff.b)}"
+    for name, replay in zip(NAMES, diff.replays, strict=False):
+        yield f"{name}  {_about(replay)}"
+    for name, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
+        yield from _parting(name, one)
+    if diff.first_number is not None:
+        yield from _rungs(diff)
+        for name, tokens in zip(NAMES, diff.only_in, strict=False):
+            yield _tokens(name, tokens)
+    if effect is not None:
+        yield from _effect_lines(effect)
+
+
+def _parting(name: str, diff: MergesDiff) -> Iterator[str]:
     if diff.settings:
         yield "settings"
-        yield from (f"  {what}: A {safe(a)}, B {safe(b)}" for what, a, b in diff.settings)
+        yield from (f"  {what}: A {safe(a)}, {name} {safe(b)}" for what, a, b in diff.settings)
     difference = diff.first_difference
     if difference is None:
         yield f"All {diff.n_equal:,} merges are equal."
-    else:
-        yield f"merges 1 … {diff.n_equal:,} are equal" if diff.n_equal else "no merge is equal"
-        yield f"merge {difference.k:,}"
-        yield f"  A  {_merge(difference.a)}"
-        yield f"  B  {_merge(difference.b)}"
-        yield f"  {said(difference.sentences, label)}"
-        yield f"tokens in both: {diff.n_shared:,}"
-        yield _tokens("A", diff.only_in_a)
-        yield _tokens("B", diff.only_in_b)
-    if effect is not None:
-        yield from _effect_lines(effect)
+        return
+    yield f"merges 1 … {diff.n_equal:,} are equal" if diff.n_equal else "no merge is equal"
+    yield f"merge {difference.k:,}"
+    yield f"  A  {_merge(difference.a)}"
+    yield f"  {name}  {_merge(difference.b)}"
+    yield f"  {said(difference.sentences, label)}"
+    yield f"tokens in both: {diff.n_shared:,}"
+
+
+def _rungs(diff: MergesDiff) -> Iterator[str]:
+    """Draw the merges around the first difference side by side."""
+    yield "side by side"
+    yield f"  {'':>7}  " + "".join(f"{name:<{_COLUMN}}" for name in NAMES[: len(diff.replays)])
+    for k, steps in diff.rungs():
+        cells = [f"{label(step.token)[: _COLUMN - 2]:<{_COLUMN}}" if step else "" for step in steps]
+        mark = "▸" if k == diff.first_number else " "
+        yield f" {mark}{k:>7,}  {''.join(cells)}".rstrip()
 
 
 def _about(replay: Replay) -> str:
@@ -93,9 +111,11 @@ def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
             "why": str(difference),
         },
         "n_shared": diff.n_shared,
-        "only_in_a": [token.hex() for token in diff.only_in_a],
-        "only_in_b": [token.hex() for token in diff.only_in_b],
+        "only_in_a": [token.hex() for token in diff.only_in[0]],
+        "only_in_b": [token.hex() for token in diff.only_in[1]],
     }
+    if diff.more:
+        record["more"] = [diff_record(one, None) for one in diff.more]
     if effect is not None:
         record["text"] = {
             "n_tokens": [*effect.counts],

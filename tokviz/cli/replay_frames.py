@@ -82,6 +82,7 @@ def step_lines(
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield f"  candidates  {', '.join(map(_candidate, best))}"
+        yield from (f"  origin      {said([sentence])}" for sentence in replay.files(k))
         yield f"  corpus      {step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
         yield from _corpus_lines(replay, k, color)
     if text is not None:

@@ -19,7 +19,8 @@ goes on from there.
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out", "left_out"}
+   "longest_token", "peak_memory_bytes", "held_out", "left_out", "files"}
+  "files" holds those that paid for most merges: [name, merges from it alone, mean share of all].
 """
 
 from __future__ import annotations
@@ -135,6 +136,14 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leave a file out: its path, the end of it, or a pattern like '*.min.js'; repeat it "
+        "for several",
+    )
     parser.add_argument(
         "--delimiter",
         default="<|endoftext|>",
@@ -310,6 +319,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         )
         if summary.held_out.advice is not None:
             lines += summary.held_out.advice.lines()
+    lines += summary.file_lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
     lines.append(f"longest token: {shown}{more} ({counted(len(summary.longest_token), 'byte')})")

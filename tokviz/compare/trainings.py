@@ -10,20 +10,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, islice, pairwise, takewhile
 from typing import Literal
 
+from tokviz import bytetext
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.merge_sources import Source, open_merges
+from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.split import split
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.replay.why import times
 from tokviz.sentences import Sentence, said
 
-Kind = Literal["end", "parts", "tie", "counts", "unknown"]
+Kind = Literal["end", "parts", "tie", "pattern", "specials", "corpus", "counts", "unknown"]
 """Why two trainings part: one of them ends; they make the same token of other parts; several pairs
-occurred as often; they counted differently; or nothing is known of the counts."""
+occurred as often; a piece was cut otherwise by the split pattern, or by special tokens; a piece
+occurs more often; they counted differently, who knows why; or nothing is known of the counts."""
+
+NAMES = "ABC"
+"""What the trainings that are compared are called: so many at most."""
+
+MOST_PIECES = 5_000
+"""So many pieces that hold a pair are looked at for one that was counted differently."""
+_LONGEST_PIECE, _MOST_PARTS = 100, 4
+_RUNGS_BEFORE, _RUNGS = 2, 8
+
+Rung = tuple[int, tuple[MergeStep | None, ...]]
+"""A number, and the merge that has it in each of several trainings, None where one has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +80,39 @@ class MergesDiff:
         a: The first one.
         b: The second one.
         first_difference: Where they part; None if all merges are equal.
-        only_in_a: The merged tokens that the second one lacks, in the order of their merges.
-        only_in_b: Those that the first one lacks.
-        n_shared: How many merged tokens both have.
+        only_in: The merged tokens that each has and none of the others, in the order of its merges.
+        n_shared: How many merged tokens the first two have.
         settings: What is different about the trainings, as far as it is known: (what, a's, b's).
+        more: The first one compared with others.
     """
 
     a: Replay
     b: Replay
     first_difference: Difference | None
-    only_in_a: list[bytes]
-    only_in_b: list[bytes]
+    only_in: tuple[list[bytes], ...]
     n_shared: int
     settings: tuple[tuple[str, str, str], ...]
+    more: tuple[MergesDiff, ...] = ()
+
+    @property
+    def replays(self) -> tuple[Replay, ...]:
+        """All that are compared."""
+        return self.a, self.b, *(diff.b for diff in self.more)
+
+    @property
+    def first_number(self) -> int | None:
+        """The number of the first merge that is not the same in all; None if all are equal."""
+        found = [diff.first_difference for diff in (self, *self.more)]
+        return min((difference.k for difference in found if difference is not None), default=None)
+
+    def rungs(self, at: int | None = None) -> list[Rung]:
+        """Give the merges around a number, or around the first at which not all are the same."""
+        first = max(1, (at or self.first_number or 1) - _RUNGS_BEFORE)
+        last = min(first + _RUNGS, max(replay.n_merges for replay in self.replays) + 1)
+        return [
+            (k, tuple(it.step(k) if k <= it.n_merges else None for it in self.replays))
+            for k in range(first, last)
+        ]
 
     @property
     def n_equal(self) -> int:
@@ -94,12 +132,13 @@ class MergesDiff:
         return found
 
 
-def diff_merges(a: Source, b: Source) -> MergesDiff:
-    """Compare two trainings, vocabularies or lists of merges.
+def diff_merges(a: Source, b: Source, *more: Source) -> MergesDiff:
+    """Compare two or more trainings, vocabularies or lists of merges.
 
     Args:
         a: A run folder, a name, a file, or what they hold; see `open_merges`.
         b: The same. Merges that come without a split pattern get that of the other one.
+        more: Others, which are compared with the first one too.
 
     Raises:
         InputFileError: If a file cannot be read, or its merges do not hold together.
@@ -107,16 +146,25 @@ def diff_merges(a: Source, b: Source) -> MergesDiff:
         UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
     """
     one = open_merges(a)
-    other = open_merges(b, one.tokenizer.split_pattern)
+    others = [open_merges(source, one.tokenizer.split_pattern) for source in (b, *more)]
+    first, *rest = (_diff(one, *pair) for pair in zip(others, NAMES[1:], strict=False))
+    return replace(first, more=tuple(rest), only_in=_only_in(one, *others)) if rest else first
+
+
+def _only_in(*replays: Replay) -> tuple[list[bytes], ...]:
+    tokens = [replay.tokens for replay in replays]
+    n_having = Counter(chain.from_iterable(map(set, tokens)))
+    return tuple([token for token in own if n_having[token] == 1] for own in tokens)
+
+
+def _diff(one: Replay, other: Replay, name: str) -> MergesDiff:
     k = _first_difference(one, other)
-    in_one, in_other = set(one.tokens), set(other.tokens)
     return MergesDiff(
         one,
         other,
-        None if k is None else _difference(one, other, k),
-        [token for token in one.tokens if token not in in_other],
-        [token for token in other.tokens if token not in in_one],
-        len(in_one & in_other),
+        None if k is None else _difference(one, other, k, name),
+        _only_in(one, other),
+        len({*one.tokens} & {*other.tokens}),
         tuple(_settings(one, other)),
     )
 
@@ -132,17 +180,17 @@ def _first_difference(a: Replay, b: Replay) -> int | None:
     return None if n_same == a.n_merges == b.n_merges else n_same + 1
 
 
-def _difference(a: Replay, b: Replay, k: int) -> Difference:
+def _difference(a: Replay, b: Replay, k: int, name: str) -> Difference:
     in_a = a.step(k) if k <= a.n_merges else None
     in_b = b.step(k) if k <= b.n_merges else None
     if in_a is None or in_b is None:
-        return Difference(k, in_a, in_b, "end", (_end(a, b, in_a, in_b),))
+        return Difference(k, in_a, in_b, "end", (_end(a, b, in_a, in_b, name),))
     count_in_a, count_in_b = _count_of(a, in_b, k), _count_of(b, in_a, k)
     views = [
         _View(which, replay, own, other, count)
         for which, replay, own, other, count in (
             ("A", a, in_a, in_b, count_in_a),
-            ("B", b, in_b, in_a, count_in_b),
+            (name, b, in_b, in_a, count_in_b),
         )
         if count is not None
     ]
@@ -151,7 +199,7 @@ def _difference(a: Replay, b: Replay, k: int) -> Difference:
         kind = "parts"
     sentences = (
         ("A merges ", *in_a.pair.words, *_counted(in_a), "."),
-        ("B merges ", *in_b.pair.words, *_counted(in_b), "."),
+        (f"{name} merges ", *in_b.pair.words, *_counted(in_b), "."),
         *reasons,
     )
     return Difference(k, in_a, in_b, kind, sentences, count_in_a, count_in_b)
@@ -161,8 +209,10 @@ def _counted(step: MergeStep) -> Sentence:
     return () if step.count is None else (f", which occurs {times(step.count)}",)
 
 
-def _end(a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None) -> Sentence:
-    other, which, ended, step = ("B", "A", a, in_b) if in_a is None else ("A", "B", b, in_a)
+def _end(
+    a: Replay, b: Replay, in_a: MergeStep | None, in_b: MergeStep | None, name: str
+) -> Sentence:
+    other, which, ended, step = (name, "A", a, in_b) if in_a is None else ("A", name, b, in_a)
     assert step is not None
     has_all = f"{other} has all {ended.n_merges:,} merges of {which}, and goes on with "
     return (has_all, *step.pair.words, ".")
@@ -208,6 +258,9 @@ def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
         return "unknown", [("How often either pair occurred is not known.",)]
     if not all(view.is_tie for view in views):
         sentences = [_less(view) for view in views if not view.is_tie]
+        cause = _cause(views[0], views[1], k) if len(views) == 2 else None
+        if cause is not None:
+            return cause[0], [cause[1], *sentences]
         advice = (
             "The two counted different things. Look at the corpus, the split pattern, special "
             "tokens, and at counts that an earlier merge should have changed."
@@ -216,6 +269,80 @@ def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
     if len(views) == 2:
         return "tie", _tie_of_both(*views)
     return "tie", _tie_of_one(views[0], k)
+
+
+def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
+    """Find a piece that the two have counted differently, and by trying, why.
+
+    The merges before are equal, so equal pieces have equal tokens. If the pairs do not occur as
+    often, one of the two must have more of a piece that holds what it merges.
+    """
+    both = (first, second), (second, first)
+    excesses = [excess for own, other in both for excess in _excesses(own, other, k)]
+    if not excesses:
+        return None
+    _, own, other, piece, n_own, n_other = max(excesses, key=lambda excess: excess[0])
+    pattern, other_pattern = (view.replay.tokenizer.split_pattern for view in (own, other))
+    occurs = f" occurs {times(n_own)} in {own.which}"
+    never = f"{times(n_other)} in {other.which}" if n_other else f"never in {other.which}"
+    specials = other.replay.tokenizer.special_tokens
+    inside = next((token.encode() for token in specials if token.encode() in piece), None)
+    if inside is not None:
+        cause = f"The cause is a special token: in {other.which} "
+        return "specials", (cause, inside, " is cut out, and ", piece, f"{occurs}.")
+    if pattern.regex != other_pattern.regex:
+        cause = "The cause is the split pattern: "
+        cut = _cut_otherwise(piece, pattern, other_pattern, other.replay)
+        if cut:
+            gives = f"in {own.which}, “{pattern.name}” gives "
+            parts = [word for part in cut[:_MOST_PARTS] for word in (" ", part)]
+            given = f", in {other.which}, “{other_pattern.name}”"
+            return "pattern", (cause, gives, piece, given, *parts, ".")
+        if _size(own.replay) == _size(other.replay):
+            return "pattern", (cause, piece, occurs, f", {never}.")
+    return "corpus", ("The cause is the corpus: ", piece, f"{occurs}, {never}.")
+
+
+def _excesses(
+    own: _View, other: _View, k: int
+) -> Iterator[tuple[int, _View, _View, bytes, int, int]]:
+    """Give pieces of which a training has more, and the pairs of merge k that it has by that."""
+    counts = dict(_pieces_of(other.replay))
+    pair = own.own.left_id, own.own.right_id
+    for piece in own.replay.state(k - 1).pieces_of_next(MOST_PIECES):
+        n_other = counts.get(piece.data, 0)
+        if piece.count > n_other and not (piece.start or piece.is_cut):
+            n_pairs = sum(found == pair for found in pairwise(piece.ids))
+            excess = n_pairs * (piece.count - n_other)
+            yield excess, own, other, piece.data, piece.count, n_other
+
+
+def _pieces_of(replay: Replay) -> Iterator[tuple[bytes, int]]:
+    return iter(()) if replay.run is None else replay.run.piece_counts.pieces()
+
+
+def _cut_otherwise(
+    piece: bytes, own: SplitPattern, other: SplitPattern, replay: Replay
+) -> list[bytes]:
+    """Give what the other pattern makes of a piece: by itself, before others, or within one."""
+    for tail in (b"", b"a", b" a", b"\n"):
+        cut = _cut(other, piece + tail)
+        inside = [*takewhile(lambda end: end <= len(piece), accumulate(map(len, cut)))]
+        if len(inside) > 1 and inside[-1] == len(piece) and piece in _cut(own, piece + tail):
+            return cut[: len(inside)]
+    short = (it for it, _ in _pieces_of(replay) if len(it) <= _LONGEST_PIECE)
+    return [*islice((it for it in short if piece in it and piece in _cut(own, it)), 1)]
+
+
+def _size(replay: Replay) -> tuple[int, ...]:
+    """Give figures of a corpus that do not depend on how it is cut."""
+    pieces = replay.run and replay.run.piece_counts
+    return (pieces.n_bytes, pieces.n_chars, pieces.n_documents) if pieces else ()
+
+
+def _cut(pattern: SplitPattern, piece: bytes) -> list[bytes]:
+    text = bytetext.from_bytes(piece)
+    return [bytetext.to_bytes(text[start:end]) for start, end in split(pattern, text).spans()]
 
 
 def _less(view: _View) -> Sentence:
@@ -231,7 +358,7 @@ def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
     if rules[0] == rules[1]:
         same = f"Both have the rule “{rules[0]}”: their texts, or their tokens' ids, differ."
         return [tie, (same,)]
-    which = zip("AB", rules, strict=True)
+    which = zip((first.which, second.which), rules, strict=True)
     takes = (f"The rule of {one}, “{rule}”, takes {TIE_BREAKS[rule].title}." for one, rule in which)
     return [tie, *((sentence,) for sentence in takes)]
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import chain, groupby, islice
+from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
@@ -56,6 +57,7 @@ class Corpus:
         field: str = "text",
         max_chars: int | None = None,
         max_doc_chars: int | None = None,
+        exclude: Iterable[str] = (),
         skip_unreadable: bool = False,
     ) -> None:
         """Find the files of a source; nothing is read yet.
@@ -71,6 +73,7 @@ class Corpus:
             field: The field of JSON lines and the column of tables that holds the text.
             max_chars: Enough characters in total: the document that exceeds it is the last one.
             max_doc_chars: What a document may give; the rest of it is left out.
+            exclude: Files to leave out: paths, ends of paths, or patterns like `*.min.js`.
             skip_unreadable: Leave out what cannot be found, and note it in `unreadable`.
 
         Raises:
@@ -80,12 +83,13 @@ class Corpus:
         self.left_out: list[str] = []
         self.unreadable: list[tuple[str, str]] = []
         self._skips_unreadable = skip_unreadable
-        found = [
-            (file, size)
-            for path in paths
-            for file in self._unless_unreadable(self._files_of, path)
-            for size in self._unless_unreadable(_sizes_of, file)
-        ]
+        unwanted = {*exclude}
+        listed = [file for path in paths for file in self._unless_unreadable(self._files_of, path)]
+        kept = [file for file in listed if file not in unwanted]
+        kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
+        if listed and not kept:
+            raise InputFileError(listed[0], "is excluded, as all other files are")
+        found = [(file, size) for file in kept for size in self._unless_unreadable(_sizes_of, file)]
         self.files = tuple(file for file, _ in found)
         self.sizes = [size for _, size in found]
         for cap in (max_chars, max_doc_chars):

@@ -21,6 +21,9 @@ from tokviz.listing import cleaned_path
 if TYPE_CHECKING:
     from tokviz.corpus.parquet import Columns
 
+EXCLUDE = "!"
+"""What a source begins with that is to be left out: a path, the end of one, or a pattern."""
+
 _MOST_CHECKED = 256_000_000
 """Bytes of a source that are looked through beforehand; the training sees the rest."""
 _MOST_UNPACKED = 4_000_000
@@ -61,7 +64,12 @@ class CorpusEntry(NamedTuple):
 
 
 def full_source(typed: str) -> str:
-    """Turn what was typed, dropped or chosen into a full path or pattern."""
+    """Turn what was typed, dropped or chosen into a full path or pattern.
+
+    What begins with `!` says which files to leave out, and stays as it is.
+    """
+    if typed.startswith(EXCLUDE):
+        return typed.strip()
     return os.path.abspath(os.path.expanduser(cleaned_path(typed.strip())))
 
 
@@ -103,6 +111,8 @@ def look_at(
         should_stop: Asked between two files; once it says True, what is known is returned.
         room: How many bytes are looked through; of each file at least the first few are.
     """
+    if source.startswith(EXCLUDE):
+        return CorpusEntry(source, 0)
     n_files = n_bytes = 0
     is_compressed = False
     left_out, binary, not_utf8, tables = list[str](), list[str](), list[str](), list[str]()

@@ -199,7 +199,7 @@ def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
         The steps. Longer pieces than `MAX_TRACE_BYTES` have none, and a note.
     """
     if len(piece) > MAX_TRACE_BYTES:
-        note = f"{len(piece):,} bytes are too many to show step by step"
+        note = f"{len(piece):,} bytes are too many to show step by step."
         return EncodeTrace(piece, (), (), note)
     steps: list[TraceStep] = []
     borders = list(range(len(piece) + 1))

@@ -50,6 +50,9 @@ MARK = "saving"
 SWAPPED = "old"
 """What stands in the name of a folder in which a run waits that takes another one's place."""
 
+_SOURCE = "training run "
+"""What the source of a run's tokenizer begins with, in words."""
+
 _MAX_ABOUT_BYTES, _MAX_ABOUT_VALUES = 32 << 20, 1_000_000
 """The names of all files of a corpus stand in `run.json`, which is read without a child."""
 
@@ -115,8 +118,14 @@ def load_run_tokenizer(folder: StrPath) -> Tokenizer:
     tokenizer = load_tokenizer_json(
         path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
     )
-    tokenizer.source = f"training run {os.fspath(folder)}"
+    tokenizer.source = f"{_SOURCE}{os.path.abspath(folder)}"
     return tokenizer
+
+
+def run_of(tokenizer: Tokenizer) -> str:
+    """Give the folder of the run that a tokenizer was loaded from; empty if it was not."""
+    source = tokenizer.source
+    return source.removeprefix(_SOURCE) if source.startswith(_SOURCE) else ""
 
 
 def read_about(folder: StrPath) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
+from tokviz.glyphs import safe
 from tokviz.replay.advice import Advice
 
 Record = dict[str, Any]
@@ -34,6 +36,7 @@ class TrainRequest(NamedTuple):
             the new tokenizer and well-known ones compress it.
         advise: The width of an embedding: say besides what other vocabulary sizes would mean for
             that text; None for no advice. Only with `compare`.
+        exclude: Files to leave out: paths, ends of paths, or patterns.
         workers: How many workers of a Dask cluster are started to count; None for none.
         scheduler: The address of a cluster that counts; None for none.
         skip_unreadable: With workers, leave out files that cannot be read.
@@ -53,6 +56,7 @@ class TrainRequest(NamedTuple):
     max_doc_chars: int | None = None
     compare: bool = False
     advise: int | None = None
+    exclude: tuple[str, ...] = ()
     workers: int | None = None
     scheduler: str | None = None
     skip_unreadable: bool = False
@@ -65,7 +69,11 @@ class TrainRequest(NamedTuple):
     def from_json(cls, record: Mapping[str, Any]) -> TrainRequest:
         """Read what `to_json` wrote."""
         made = cls(**record)
-        return made._replace(sources=tuple(made.sources), special_tokens=tuple(made.special_tokens))
+        return made._replace(
+            sources=tuple(made.sources),
+            special_tokens=tuple(made.special_tokens),
+            exclude=tuple(made.exclude),
+        )
 
 
 class TrainReport(TrainProgress):
@@ -135,6 +143,7 @@ class TrainSummary(NamedTuple):
         longest_token: The longest token that is not special; the first of several.
         peak_memory_bytes: The most physical memory that was in use.
         held_out: The comparison; None if there was none.
+        files: The files that paid for most of the merges; empty if the corpus was one file or none.
         left_out: The files that could not be read and were left out, each with the reason.
     """
 
@@ -153,6 +162,7 @@ class TrainSummary(NamedTuple):
     longest_token: bytes
     peak_memory_bytes: int | None
     held_out: HeldOut | None = None
+    files: tuple[FileShare, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -164,6 +174,13 @@ class TrainSummary(NamedTuple):
     def bytes_per_token(self) -> float | None:
         """The compression of the corpus; None if it has no token."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+    def file_lines(self) -> list[str]:
+        """Say which files paid for most of the merges, and for how many alone."""
+        return [
+            f"{part.share:.1%} of the merges from {safe(str(part.file))}, {part.n:,} from it alone"
+            for part in self.files
+        ]
 
     def to_json(self) -> Record:
         """Make the body of the last answer."""
@@ -181,6 +198,7 @@ class TrainSummary(NamedTuple):
                 **record,
                 "longest_token": bytes(record["longest_token"]),
                 "held_out": held_out and HeldOut.from_json(held_out),
+                "files": tuple(FileShare(*part) for part in record["files"]),
                 "left_out": tuple(map(tuple, record["left_out"])),
             }
         )

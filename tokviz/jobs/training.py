@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.blame import N_FILES
 from tokviz.bpe.progress import saving_seconds
 from tokviz.bpe.train import train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes
@@ -150,6 +151,7 @@ class Training:
             longest_token=max(ordinary, key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
+            files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
             left_out=run.left_out,
         )
 
@@ -211,4 +213,5 @@ def _open_corpus(request: TrainRequest) -> Corpus:
         skip_unreadable=request.skip_unreadable,
         max_chars=request.max_chars,
         max_doc_chars=request.max_doc_chars,
+        exclude=request.exclude,
     )

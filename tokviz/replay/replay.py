@@ -37,7 +37,7 @@ from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_co
 from tokviz.replay.pairs import TieOrder
 from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
 from tokviz.replay.text import ReplayText, TextTimes
-from tokviz.replay.why import MergeReason, Term, arithmetic, other_rules, why_merged
+from tokviz.replay.why import MergeReason, Term, arithmetic, by_file, other_rules, why_merged
 from tokviz.sentences import Sentence
 from tokviz.tokenizer import Tokenizer
 
@@ -93,8 +93,8 @@ class Replay:
         self._steps: MergeSteps
         if tokenizer.remote:
             raise TokvizError(
-                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens: "
-                "choose a training, or a tokenizer with which tokviz itself encodes"
+                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens. "
+                "Choose a training, or a tokenizer that tokviz encodes with by itself"
             )
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
@@ -239,6 +239,11 @@ class Replay:
         is_known = not any(piece.start or piece.is_cut for piece in pieces)
         sums = [arithmetic(step.count, terms)] if is_known else []
         return *sums, *other_rules(step.pair, others)
+
+    def files(self, k: int) -> tuple[Sentence, ...]:
+        """Say which files of the corpus paid for merge k; empty for one file, or none."""
+        run = self.run
+        return () if run is None or len(run.sources) < 2 else (by_file(run.blame, k),)
 
     def find(self, query: str) -> Iterator[int]:
         """Find merges by their token's text or by their number.

@@ -19,7 +19,7 @@ class ReplayRequest:
         text: A text to show as it is tokenized after so many merges (byte text); None for none.
         lesson: The name of the lesson that it is; empty for none.
         play: Whether it begins by itself, at a pace that can be followed.
-        other: What to compare it with: a source too, or a file of merges; None for nothing.
+        others: What to compare it with: sources too, or files of merges.
     """
 
     screen: ClassVar[str] = "replay"
@@ -27,6 +27,6 @@ class ReplayRequest:
     source: str
     at: int | None = None
     text: str | None = None
-    other: str | None = None
+    others: tuple[str, ...] = ()
     lesson: str = ""
     play: bool = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokviz.formats.run import is_run
 
 if TYPE_CHECKING:
+    from tokviz.replay.replay import Replay
     from tokviz.tokenizer import Tokenizer
 
 
@@ -18,11 +19,11 @@ class Source:
 
     Attributes:
         name: What to call it.
-        opens: What `Replay.open` takes: a path, a built-in name or a tokenizer.
+        opens: What `open_merges` takes: a path, a built-in name, a tokenizer or a replay.
     """
 
     name: str
-    opens: str | Tokenizer
+    opens: str | Tokenizer | Replay
 
 
 def source_named(opens: str) -> Source:

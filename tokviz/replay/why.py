@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tokviz.bpe.blame import N_FILES, Blame
 from tokviz.bpe.ties import TokenPair, get_tie_break
 from tokviz.replay.steps import MergeStep
 from tokviz.sentences import Sentence, said
@@ -94,6 +95,25 @@ def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[S
     for name, pair in others.items():
         if pair[:2] != taken[:2]:
             yield (f"The rule “{name}” would have merged ", *pair.words, ".")
+
+
+def by_file(blame: Blame | None, k: int) -> Sentence:
+    """Say which files paid for a merge.
+
+    Args:
+        blame: What was kept of the files; None if nothing was.
+        k: The number of the merge.
+    """
+    if blame is None:
+        return ("Which files it comes from was not kept by this training.",)
+    parts = blame.of(k)
+    if not parts:
+        return ("The corpus was a single file or text.",)
+    if len(parts) == 1:
+        return (f"All of it comes from {blame.named(parts[0])}.",)
+    shown = [f"{blame.named(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]]
+    more = " and others" if len(parts) > N_FILES else ""
+    return (f"It comes from {', '.join(shown)}{more}.",)
 
 
 def in_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:

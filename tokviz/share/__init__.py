@@ -21,6 +21,9 @@ FORMS = {
 }
 """Every form and what it is; each is a module beside this one."""
 
+ENDINGS = {"html": "html", "svg": "svg", "md": "markdown", "txt": "table"}
+"""What the name of a file ends in, and the form that it asks for."""
+
 
 def writer(form: str) -> Callable[[Figure], Iterator[str]]:
     """Give what writes a figure in a form, line by line."""

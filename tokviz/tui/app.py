@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from textual.timer import Timer
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
+from tokviz.glyphs import safe_lines
 from tokviz.session import Asked, Session, SettingsChanged
 from tokviz.tui.actions import (
     LEADER,
@@ -282,10 +284,12 @@ class TokvizApp(App[None]):
 
         What is typed is safe: it is written down at once, and once more at the end.
         """
-        if self._errors is None or self._exit:
+        if self._errors is None:
             super()._handle_exception(error)
             return
         noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
+        if self._exit:
+            return  # it ends by itself, with the exit code that it was given
         if not self.screen_stack or not getattr(self.screen_stack[0], "has_begun", True):
             super()._handle_exception(error)
         elif noted.times > 1:
@@ -297,6 +301,14 @@ class TokvizApp(App[None]):
             for screen in self._made.values():
                 screen.keep()
             self._show_error(noted)
+
+    def _fatal_error(self) -> None:
+        """End with the traceback alone.
+
+        Textual would draw the variables too, which takes minutes where one of them is a long text.
+        """
+        self.bell()
+        self.panic(Text(safe_lines(traceback.format_exc())))
 
     def _show_error(self, noted: Unexpected) -> None:
         where = f" It is in {noted.file} too." if noted.file else ""
@@ -523,6 +535,14 @@ class TokvizApp(App[None]):
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
+
+    @action("Guide", f"{LEADER} h", section="App",
+            words="manual documentation tutorial read learn how")  # fmt: skip
+    def action_guide(self) -> None:
+        """The page about the screen you are on, and all others: how it works, with examples."""
+        from tokviz.tui.dialogs.guide import GuideDialog
+
+        self.push_screen(GuideDialog(self.current_mode))
 
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip

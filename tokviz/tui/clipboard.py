@@ -36,6 +36,8 @@ TERMINAL_BYTES = 3_072
 FILES_KEPT = 20
 """Copies that are kept in files; the oldest goes when another comes."""
 
+_NUMBERING = threading.Lock()
+
 _FILE = re.compile(r"copied-(\d+)\.txt")
 
 _REMOTE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
@@ -76,19 +78,22 @@ async def copy(
     Raises:
         OutputFileError: If only a file was left, and that failed too.
     """
-    clean = _without_surrogates(text)
     app._clipboard = text
+    # A long text takes a while, and so may the disk: neither is to hold up the keys.
+    clean, lost = await asyncio.to_thread(lambda: (_without_surrogates(text), _lost_bytes(text)))
     if _has_desktop(app, environment) and await _copy_to_desktop(
         clean, desktop_copy or _pyperclip_copy
     ):
-        lost = _lost_bytes(text)
-        return _kept("clipboard", text, folder, lost) if lost else CopyResult("clipboard")
-    if len(clean.encode()) <= TERMINAL_BYTES and app._driver is not None:
+        if not lost:
+            return CopyResult("clipboard")
+        return await asyncio.to_thread(_kept, "clipboard", text, folder, lost)
+    is_short = len(clean) <= TERMINAL_BYTES and len(clean.encode()) <= TERMINAL_BYTES
+    if is_short and app._driver is not None:
         app.copy_to_clipboard(clean)
         app._clipboard = text
         method: _Way = "tmux" if environment.get("TMUX") else "terminal"
-        return _kept(method, text, folder, _lost_bytes(text))
-    return CopyResult("file", str(_write(text, folder)))
+        return await asyncio.to_thread(_kept, method, text, folder, lost)
+    return CopyResult("file", str(await asyncio.to_thread(_write, text, folder)))
 
 
 def _without_surrogates(text: str) -> str:
@@ -115,14 +120,15 @@ def _lost_bytes(text: str) -> str:
 def _write(text: str, folder: Path | None) -> Path:
     """Write a file of the next number, and take away those that are too old."""
     folder = state_folder() if folder is None else folder
-    found = [_FILE.fullmatch(path.name) for path in folder.glob("copied-*.txt")]
-    numbers = sorted(int(name[1]) for name in found if name)
-    path = folder / f"copied-{numbers[-1] + 1 if numbers else 1}.txt"
-    write_file(path, _exact_bytes(text), private=True)
-    for number in numbers[: 1 - FILES_KEPT]:
-        with suppress(OSError):
-            (folder / f"copied-{number}.txt").unlink()
-    return path
+    with _NUMBERING:
+        found = [_FILE.fullmatch(path.name) for path in folder.glob("copied-*.txt")]
+        numbers = sorted(int(name[1]) for name in found if name)
+        path = folder / f"copied-{numbers[-1] + 1 if numbers else 1}.txt"
+        write_file(path, _exact_bytes(text), private=True)
+        for number in numbers[: 1 - FILES_KEPT]:
+            with suppress(OSError):
+                (folder / f"copied-{number}.txt").unlink()
+        return path
 
 
 def _exact_bytes(text: str) -> bytes:

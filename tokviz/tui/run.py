@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import NoReturn
 
 from tokviz.formats.apart import load
+from tokviz.glyphs import safe
 from tokviz.session import (
     Opened,
     Request,
@@ -75,14 +79,25 @@ def _session(
 
     settings, complaint = load_settings()
     notes = [complaint] if complaint else []
-    if tokenizer is not None:
-        chosen = load(tokenizer)
-    else:
-        chosen, note = load_remembered(settings.tokenizer)
-        notes += [note] if note else []
+    with _said(f"Loading {tokenizer or settings.tokenizer}…"):
+        if tokenizer is not None:
+            chosen = load(tokenizer)
+        else:
+            chosen, note = load_remembered(settings.tokenizer)
+            notes += [note] if note else []
     opened = _opened(path, piped)
     opened = opened._replace(notes=(*notes, *opened.notes))
     return Session(opened, chosen, settings, parse_specials=parse_specials, first=first)
+
+
+@contextmanager
+def _said(words: str) -> Iterator[None]:
+    """Say what a terminal waits for before the first frame: a large tokenizer takes seconds."""
+    if sys.stderr.isatty():
+        print(safe(words), end="\r", file=sys.stderr, flush=True)
+    yield
+    if sys.stderr.isatty():
+        print(end="\x1b[K", file=sys.stderr, flush=True)
 
 
 def _opened(path: str | None, piped: bytes | None) -> Opened:

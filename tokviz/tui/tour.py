@@ -33,6 +33,8 @@ class Tour:
 
     def look(self) -> None:
         """Go on if the step was done, and show the line on the screen that is seen now."""
+        if not self._app.screen_stack:
+            return  # the app ends
         steps = first_steps()
         if not self.is_over and steps[self.at].until in self._seen():
             self.skip()
@@ -45,7 +47,10 @@ class Tour:
             self._leave()
             self._view = RowsView(id="tour")
             screen.mount(self._view, after=screen.title_bar)
-        rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps))
+        step = steps[self.at]
+        if step.screen not in ("", self._app.current_mode):
+            step = step._replace(say=f"On the {step.screen.title()} screen: {step.say}")
+        rows = partial(tour_rows, step, self.at + 1, len(steps))
         self._view.styles.height = len(rows(screen.size.width - 2))
         self._view.show(rows)
 

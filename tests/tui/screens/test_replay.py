@@ -14,6 +14,7 @@ import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.replay.request import ReplayRequest
+from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
@@ -236,7 +237,9 @@ async def test_trainings_are_listed_to_replay_and_to_compare_with(tiny: str, key
         if key == "ctrl+t":
             assert screen.state.opened is not None and screen.state.opened.source.name == "kept"
         else:
-            assert screen.state.comparison is not None and screen.state.comparison.other == "kept"
+            assert (
+                screen.state.comparison is not None and screen.state.comparison.names[1] == "kept"
+            )
 
 
 def test_nothing_of_the_screen_is_imported_before_it_is_shown() -> None:
@@ -698,16 +701,23 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
 ) -> None:
     texts = ["the theme of the thesis is the theory ", *(f"word{i} item{i} " for i in range(600))]
     tokviz.train(texts, 300, tie_break="lexicographic").save(tmp_path / "other")
-    app = make_app(ReplayRequest(words, text="the theory", other=str(tmp_path / "other")))
+    app = make_app(ReplayRequest(words, text="the theory", others=(str(tmp_path / "other"),)))
     async with app.run_test(size=(200, 60)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
         assert screen.state.comparison is not None
-        number = screen.state.comparison.first_number
+        number = screen.state.comparison.diff.first_number
         assert number is not None
         text = shown(app)
-        for said in ("They part at merge", "lexicographic", "only in A", "only in B", "Your text:"):
+        for said in (
+            "A and B part at merge",
+            " equal one",
+            "lexicographic",
+            "only in A",
+            "only in B",
+            "Your text:",
+        ):
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
@@ -718,6 +728,16 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         )
         assert screen.state.comparison.effect is not None
         assert screen.state.comparison.effect.data == b"word"
+        screen.comparing.compare_with_third()
+        await settle(pilot)
+        app.screen.query_one(Input).value = "gpt2"
+        await pilot.press("enter")
+        await until(
+            pilot,
+            lambda: screen.state.comparison is not None and len(screen.state.comparison.names) == 3,
+        )
+        await settle(pilot)
+        assert "A and C part at merge" in shown(app) and f"▸{number:>6}" in shown(app)
         screen.comparing.end_comparison()
         await settle(pilot)
         assert "merges file" not in shown(app) and "Compare this training" in shown(app)
@@ -735,17 +755,19 @@ async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: screen.state.comparison is not None)
         await settle(pilot)
-        assert screen.state.comparison is not None and screen.state.comparison.first_number == 2
+        assert (
+            screen.state.comparison is not None and screen.state.comparison.diff.first_number == 2
+        )
         await pilot.click("#diff", offset=(20, 4))
         rows = ["".join(span.text for span in row) for row in screen.diff.rows]
-        at = next(index for index, row in enumerate(rows) if "They part" in row)
+        at = next(index for index, row in enumerate(rows) if "A and B part" in row)
         await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
         assert screen.state.position == Position(2, False)
 
 
 async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no merges here at all\n")
-    app = make_app(ReplayRequest(tiny, other=str(tmp_path / "notes.txt")))
+    app = make_app(ReplayRequest(tiny, others=(str(tmp_path / "notes.txt"),)))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: "cannot be compared" in told(app))
@@ -802,6 +824,9 @@ async def test_a_history_of_another_corpus_is_a_message(words: str, tmp_path: Pa
         await until(pilot, lambda: "mixed cannot be replayed" in shown(app))
         screen = app.screen
         assert isinstance(screen, ReplayScreen) and screen.state.replay is None
+        screen.opening.complain(source_named("/x/mixed"), "mixed: it is broken")
+        await pilot.pause()
+        assert "mixed cannot be replayed: it is broken." in shown(app)
         await pilot.press("space", "right", "end")
         screen.answer(ReplayRequest(words))
         screen = await opened(pilot)

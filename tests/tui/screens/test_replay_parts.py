@@ -320,6 +320,9 @@ def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
     assert {"left", "right"} <= {span.role for span in rows[-1]}, "its pair is still marked"
     state.position = Position(2)
     assert state.lit_piece == b"", "another merge has other terms"
+    state.take(state.opened, "")
+    state.position = Position(1)
+    assert state.lit_piece == b"", "another replay too"
 
 
 def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(

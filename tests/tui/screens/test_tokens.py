@@ -10,6 +10,7 @@ from textual._compositor import ChopsUpdate, Compositor
 from textual.events import Key, MouseScrollDown, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -410,6 +411,25 @@ async def test_ids_of_the_selection_are_copied_as_json() -> None:
         first, second = json.loads(app.clipboard)
         assert (first["text"], second["text"]) == ("hello", " world")
         assert second["byte_span"] == [5, 11]
+
+
+async def test_the_selected_tokens_are_exported_in_the_form_that_the_name_asks_for(
+    tmp_path: Path,
+) -> None:
+    app = make_app("hello <world> again")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+home", *["shift+right"] * 13)
+        for name, holds in (("a.html", "&lt;"), ("b.svg", "</svg>"), ("c.md", "| 0 | 31373 |")):
+            await pilot.press("ctrl+l", "e")
+            await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+            app.screen.query_one(Input).value = str(tmp_path / name)
+            await settle(pilot)
+            await pilot.press("enter")
+            await until(pilot, (tmp_path / name).exists)
+            await settle(pilot)
+            written = (tmp_path / name).read_text()
+            assert holds in written
+            assert "again" not in written
 
 
 @pytest.mark.parametrize(

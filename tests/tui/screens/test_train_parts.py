@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from tokviz.bpe.blame import FileShare
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
 from tokviz.runs import copy_run, remove_run
@@ -306,10 +307,29 @@ def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
     assert max(cell_len(line) for line in text.splitlines()) <= 60
 
 
+def test_a_summary_names_the_files_that_paid_for_the_merges() -> None:
+    files = FileShare("/texts/dist/app.min.js", 9, 0.61), FileShare("/texts/a.py", 0, 0.39)
+    text = summary_content(SUMMARY._replace(files=files), 38).plain
+    assert "Merges from  61% …" in text and "/dist/app.min.js\n" in text
+    assert " 39% /texts/a.py\n" in text
+
+
+def test_a_file_is_left_out_by_an_entry_of_its_own() -> None:
+    left_out = look_at(full_source("!/texts/dist/app.min.js"))
+    assert "left out" in "".join(text for text, _ in paint_corpus_entry(left_out, 50))
+    values = replace(VALUES, corpus=(FILE, left_out))
+    request = make_request(values, make_plan(values, Path("/runs/x")))
+    assert request.sources == ("/texts/book.txt",)
+    assert request.exclude == ("/texts/dist/app.min.js",)
+    nothing = replace(VALUES, corpus=(left_out,))
+    assert "Add files" in make_plan(nothing, Path("/runs/x")).problems[0]
+
+
 def test_a_summary_says_what_is_odd() -> None:
     odd = SUMMARY._replace(stopped_early="no pair is left", n_merges=7, n_invalid=3, held_out=None)
     text = summary_content(odd, 60).plain
     assert "7 of 43 merges: no pair is left" in text
+    assert "Merges from" not in text
     assert "3 bytes, learned as they are" in text
     assert "not seen" not in text
 

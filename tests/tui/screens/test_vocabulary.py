@@ -595,3 +595,17 @@ async def test_a_space_that_is_typed_or_pasted_first_is_searched_for() -> None:
         await settle(pilot)
         assert screen.field.value == " the"
         assert 0 < screen.searching.n_found < without
+
+
+async def test_the_page_of_a_token_says_which_files_paid_for_it(tmp_path) -> None:
+    for name, text in {"a": "the then", "b": "the"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    tokviz.train(sorted(tmp_path.glob("*.txt")), 259).save(tmp_path / "run")
+    app = make_app("the", tokviz.load(tmp_path / "run"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.pages.find(257)
+        await until(pilot, lambda: "It comes from a.txt (2, 67%)" in shown(app))
+        screen.pages.find(32)
+        await settle(pilot)
+        assert "It comes from" not in shown(app)

@@ -114,6 +114,7 @@ class HelpDialog(PageDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "cancel", show=False),
         Binding("t", "first_steps", show=False),
+        Binding("g", "guide", show=False),
     ]
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
@@ -132,14 +133,22 @@ class HelpDialog(PageDialog):
             ("Esc", "close", "cancel"),
             ("↑↓", "scroll", "scroll(1)"),
             ("Space", "next page", "page(1)"),
+            ("G", "guide", "guide"),
             ("T", "first steps", "first_steps"),
             ("Ctrl+P", "all actions", ""),
         ]
 
     def action_first_steps(self) -> None:
         """Close, and begin the first steps."""
+        self._close_and("first_steps")
+
+    def action_guide(self) -> None:
+        """Close, and open the guide."""
+        self._close_and("guide")
+
+    def _close_and(self, action: str) -> None:
         self.dismiss()
-        self.app.call_later(self.app.run_action, "app.first_steps")
+        self.app.call_later(self.app.run_action, f"app.{action}")
 
     def wanted_height(self) -> int:
         """Take what the screen has."""

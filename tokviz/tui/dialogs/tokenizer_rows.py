@@ -16,7 +16,7 @@ from tokviz.glyphs import safe
 from tokviz.listing import cleaned_path, home_label
 from tokviz.places import HUB, place_words
 from tokviz.runs import Run, with_runs
-from tokviz.tui.widgets.fit import column, fit, fit_end
+from tokviz.tui.widgets.fit import column, fit, fit_end, fit_name
 from tokviz.tui.widgets.lists import Cell
 
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -155,7 +155,7 @@ def paint_run(run: Run, width: int, *, current: bool) -> list[Cell]:
     room = max(0, width - name_width - len(size) - 6)
     return [
         ("● " if current else "  ", "accent"),
-        (column(safe(run.name), name_width), "strong"),
+        (column(fit_name(safe(run.name), name_width), name_width), "strong"),
         ("  ", ""),
         (column(safe(run.words), room), "" if run.n_vocab else "muted"),
         ("  ", ""),

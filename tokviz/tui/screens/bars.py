@@ -14,7 +14,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import STAYS, Kind, key_label
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit_name
 
 
 def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
@@ -55,9 +55,9 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     brief: list[tuple[str, Role]] = [(" ⚠ guess", "warning")] if guessed else []
     more = f" ({models})" if models else ""
     return BarItem(
-        ((fit(known, _LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
+        ((fit_name(known, _LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
         "screen.pick_tokenizer",
-        ((fit(known, _SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
+        ((fit_name(known, _SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
         least=_CUT_NAME,
     )
 

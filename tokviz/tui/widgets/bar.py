@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit_name
 
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -55,7 +55,7 @@ class BarItem(NamedTuple):
     def cut(self, columns: int) -> BarItem:
         """Cut the first words by so many columns."""
         (text, role), *rest = self.words
-        return self._replace(words=((fit(text, cell_len(text) - columns), role), *rest))
+        return self._replace(words=((fit_name(text, cell_len(text) - columns), role), *rest))
 
 
 class PlacedItem(NamedTuple):
@@ -162,6 +162,7 @@ class Bar(Widget):
         self._right: Sequence[BarItem] = ()
         self._more: BarItem | None = None
         self._hovered = ""
+        self._styles: dict[Role, Style] = {}
 
     def show(
         self,
@@ -176,8 +177,14 @@ class Bar(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Draw the row."""
-        styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
-        return bar_strip(self._placed(), self.size.width, styles, self._hovered)
+        if not self._styles:
+            self._styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
+        return bar_strip(self._placed(), self.size.width, self._styles, self._hovered)
+
+    def notify_style_update(self) -> None:
+        """Draw in other styles."""
+        self._styles = {}
+        super().notify_style_update()
 
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width, self._more)

@@ -26,7 +26,7 @@ def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
     for point in found.points:
         lead = (Span(f"{point.label:<{_LEFT}}", "heading"),)
         rows += flow(words_of(safe(point.name)), width, lead)
-        about = f"{point.category} · {point.script} · {point.data.hex(' ')}"
+        about = f"{point.category} · {point.script} · UTF-8 {point.data.hex(' ')}"
         rows += flow(words_of(about, "dim"), width, (Span(" " * _LEFT),))
     if found.n_points > len(found.points):
         rows.append((Span(f"… {found.n_points - len(found.points):,} more", "dim"),))

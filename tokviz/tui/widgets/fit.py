@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 
 ELLIPSIS = "…"
+_TAIL = 7
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -35,6 +36,18 @@ def fit_end(text: str, width: int) -> str:
     while cell_len(end) > width - 1 >= 0:
         end = end[1:]
     return ELLIPSIS + end if width > 0 else ""
+
+
+def fit_name(text: str, width: int) -> str:
+    """Return the name, or its beginning and end: trainings of one corpus differ at the end.
+
+    >>> fit_name("book-10000-20261122-155315", 18)
+    'book-10000-…155315'
+    """
+    tail = min(_TAIL, width // 3)
+    if cell_len(text) <= width or tail < 2:
+        return fit(text, width)
+    return fit(text, width - tail) + fit_end(text, tail + 1).removeprefix(ELLIPSIS)
 
 
 def bar_text(value: float, most: float, width: int) -> str:

@@ -212,9 +212,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         width = self.row_width
         index = y + self.top_row
         if index >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.ground)
         mark = self._mark_of(index)
-        style = self.rich_style + self._part(mark)
+        style = self.ground + self._part(mark)
         plain = mark == "highlighted" and self.app.no_color
         segments = [
             Segment(text, style if plain else style + self._cell_style(role, mark))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar
 
 from textual.strip import Strip
@@ -57,7 +59,9 @@ class Scrubber(Dragged, can_focus=True):
             column = self._scale.column_of(self._mark, width)
             if column != handle:
                 cells[column], roles[column] = "◆", "mark"
-        return role_strip(self, "scrubber", zip(cells, roles, strict=True), width)
+        runs = groupby(zip(cells, roles, strict=True), key=itemgetter(1))
+        words = (("".join(cell for cell, _ in run), role) for role, run in runs)
+        return role_strip(self, "scrubber", words, width)
 
     def go(self, column: int) -> None:
         """Take the handle to a column."""

@@ -166,10 +166,10 @@ class TokenText(QuietScroll):
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         self._fit()
-        self._painter.set_ground(self.rich_style)
+        self._painter.set_ground(self.ground)
         wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
         if wrapped is None:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.ground)
         return self._painter.strip(wrapped, row, 0, width, Marks())
 
     def _looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:

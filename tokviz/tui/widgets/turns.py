@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Self, TypeVar
 
+from rich.cells import cell_len
 from textual.containers import Container
 from textual.content import Content
 from textual.style import Style
@@ -22,21 +23,54 @@ def neighbour(items: Sequence[T], item: T, by: int = 1) -> T:
     return items[(items.index(item) + by) % len(items)] if item in items else items[0]
 
 
-def border_tabs(tabs: Iterable[tuple[str, str, bool]]) -> Content:
+class Tab(NamedTuple):
+    """A tab: its title, the screen's action that a click does, whether its view is shown."""
+
+    title: str
+    action: str
+    is_shown: bool
+
+
+def border_tabs(tabs: Iterable[tuple[str, str, bool]], frame_width: int) -> Content:
     """Give the tabs of views that take turns in one place, for the border above them.
 
+    Where not all have room, those around the one that is shown stand there, and a click on ‹ or ›
+    goes on to the next.
+
     Args:
-        tabs: Of every tab its title, the screen's action that a click does, and whether its view
-            is the one that is shown.
+        tabs: What `Tab` holds.
+        frame_width: The columns of the frame, with its corners; 0 if they are not known yet.
     """
-    parts: list[Content | str] = []
-    for title, action, is_shown in tabs:
-        if parts:
-            parts.append("│")
-        look = "bold $foreground" if is_shown else "$text-muted"
-        click = Style.from_meta({"@click": f"screen.{action}"})
-        parts.append(Content.styled(f" {title} ", look).stylize(click))
-    return Content.assemble(*parts)
+    found = [Tab(*tab) for tab in tabs]
+    room = frame_width - _CORNERS if frame_width else _ROOMY
+    start = next((at for at, tab in enumerate(found) if tab.is_shown), 0)
+    end = start + 1
+    while end - start < len(found):
+        wider = [(start, end + 1)] * (end < len(found)) + [(start - 1, end)] * (start > 0)
+        fitting = [it for it in wider if _width(found, *it) <= room]
+        if not fitting:
+            break
+        start, end = fitting[0]
+    parts: list[Content] = []
+    for tab in found[start:end]:
+        look = "bold $foreground" if tab.is_shown else "$text-muted"
+        parts.append(_link(f" {tab.title} ", look, tab.action))
+    shown = Content("│").join(parts)
+    before = _link("‹", "$text-accent", found[start - 1].action) if start else ""
+    after = _link("›", "$text-accent", found[end].action) if end < len(found) else ""
+    return Content.assemble(before, shown, after)
+
+
+_CORNERS, _ROOMY = 6, 1000
+
+
+def _width(tabs: Sequence[Tab], start: int, end: int) -> int:
+    titles = sum(cell_len(tab.title) + 3 for tab in tabs[start:end]) - 1
+    return titles + (start > 0) + (end < len(tabs))
+
+
+def _link(text: str, look: str, action: str) -> Content:
+    return Content.styled(text, look).stylize(Style.from_meta({"@click": f"screen.{action}"}))
 
 
 class Turn(NamedTuple):
@@ -139,9 +173,14 @@ class Turns(Container):
         """Write how much there is behind a tab, or nothing."""
         self.set_title(turn_id, f"{self._turns[turn_id].title} {text}".rstrip())
 
+    def on_resize(self) -> None:
+        """Show the tabs that there is room for."""
+        self._draw_tabs()
+
     def _draw_tabs(self) -> None:
-        self._frame.border_title = border_tabs(
+        tabs = (
             (title, self._turns[turn_id].action, turn_id == self._shown)
             for turn_id, title in self._titles.items()
             if title
         )
+        self._frame.border_title = border_tabs(tabs, self._frame.outer_size.width)

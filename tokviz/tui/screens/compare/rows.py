@@ -11,7 +11,7 @@ from tokviz.compare.figures import HEADS, NONE, Figures, figure_cells
 from tokviz.glyphs import safe
 from tokviz.prices import ModelPrice, percent, short_cost
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
-from tokviz.tui.widgets.fit import column, fit
+from tokviz.tui.widgets.fit import column, fit, fit_name
 from tokviz.tui.widgets.flow import Do, Role, Row, Span, Word, flow, words_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> l
         pick = None if head else Do(f"use_base({number - 1})")
         role: Role = "dim" if head else "heading" if is_base else "link"
         spans = [Span("▸ " if is_base else "  ", role, pick)]
-        spans.append(Span(column(row[0], widths[0]), role, pick))
+        spans.append(Span(column(fit_name(row[0], widths[0]), widths[0]), role, pick))
         if line is not None and line.figures is None:
             spans.append(Span(fit(f"  {line.note}", max(0, width - widths[0] - 4)), "warning"))
         else:

@@ -112,6 +112,10 @@ class CompareScreen(TokvizScreen):
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
         self.call_after_refresh(self.begin_answering)
 
+    def fitted(self) -> None:
+        """Show the tabs that there is room for."""
+        self.views.draw_tabs()
+
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what has become of the text on the Tokens screen."""
         self._take_up()

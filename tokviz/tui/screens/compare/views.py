@@ -50,9 +50,14 @@ class Views(Controller):
         self.front = name
         for other, view in self._views.items():
             view.display = other == name
-        self._frame.border_title = border_tabs(
-            (title, f"show_view('{other}')", other == name) for other, title in TITLES.items()
-        )
+        self.draw_tabs()
         self._shown()
         if self.screen.is_mounted:
             self._views[name].focus()
+
+    def draw_tabs(self) -> None:
+        """Show the tabs that there is room for."""
+        tabs = (
+            (title, f"show_view('{name}')", name == self.front) for name, title in TITLES.items()
+        )
+        self._frame.border_title = border_tabs(tabs, self._frame.outer_size.width)

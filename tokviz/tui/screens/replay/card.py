@@ -24,7 +24,7 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
     replay, step = state.replay, state.step
     if replay is None:
         return ()
-    why = () if step is None else replay.why(step.k).sentences
+    why = () if step is None else (*replay.files(step.k), *replay.why(step.k).sentences)
     terms: Sentence = ()
     if state.frame is not None and step is not None and state.frame.number == step.k:
         if replay.has_counts:

@@ -46,21 +46,32 @@ class Comparing(Controller):
         if self._state.opened is not None:
             ask_source(self, "Compare with", self.compare_with)
 
-    def compare_with(self, other: Source) -> None:
-        """Compare with another one, and show where they part."""
+    @action("Compare with a third", section="Compare")
+    def compare_with_third(self) -> None:
+        """Put another training or vocabulary beside the two that are compared."""
+        known = self._state.comparison
+        if known is None:
+            self.compare()
+        else:
+            second = Source(known.names[1], known.diff.b)
+            ask_source(self, "Compare with", lambda third: self.compare_with(second, third))
+
+    def compare_with(self, *others: Source) -> None:
+        """Compare with one or two others, and show where they part."""
         opened = self._state.opened
         if opened is None:
             return
+        names = [other.name for other in others]
         self._views.show_view("diff", focus=False)
-        self._diff.show(lambda width: waiting_rows(other.name, width), from_top=True)
+        self._diff.show(lambda width: waiting_rows(" and ".join(names), width), from_top=True)
 
         def compare() -> Comparison:
-            diff = diff_merges(opened.replay, other.opens)
-            return Comparison(opened.source.name, other.name, diff)
+            diff = diff_merges(opened.replay, *(other.opens for other in others))
+            return Comparison((opened.source.name, *names), diff)
 
         def failed(error: TokvizError) -> None:
             if opened is self._state.opened:
-                self.say(why(f"{other.name} cannot be compared", error), "error")
+                self.say(why(f"{names[-1]} cannot be compared", error), "error")
                 self._show()
 
         self._work_out(opened, compare, failed)
@@ -101,10 +112,10 @@ class Comparing(Controller):
         known = self._state.comparison
         if known is None:
             self.compare()
-        elif known.first_number is None:
+        elif known.diff.first_number is None:
             self.say("All merges are equal.")
         else:
-            self._transport.jump_to(known.first_number)
+            self._transport.jump_to(known.diff.first_number)
 
     @action("End the comparison", section="Compare")
     def end_comparison(self) -> None:
@@ -113,9 +124,14 @@ class Comparing(Controller):
         self._show(from_top=True)
         self._transport.show()
 
+    def show_merge(self) -> None:
+        """Show what the others merge at the merge at hand."""
+        if self._state.comparison is not None:
+            self._show()
+
     def _show(self, *, from_top: bool = False) -> None:
-        known = self._state.comparison
+        known, at = self._state.comparison, self._state.position.number
         if known is None:
             self._diff.show(nothing_rows, from_top=True)
         else:
-            self._diff.show(lambda width: comparison_rows(known, width), from_top=from_top)
+            self._diff.show(lambda width: comparison_rows(known, at, width), from_top=from_top)

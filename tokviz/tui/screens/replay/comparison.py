@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
+from tokviz.compare.trainings import NAMES
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 200
 _MOST_PLACES = 40
 _MOST_LABEL = 32
+_NUMBER = 9
 
 NOTHING = (
     "Compare this training or vocabulary with another one, or with a file of merges: CS336's, "
@@ -33,15 +37,13 @@ class Comparison:
     """What a replay is compared with.
 
     Attributes:
-        name: What to call it.
-        other: What to call the other one.
+        names: What to call it and the others.
         diff: Where they part.
         effect: What becomes of the user's text; None if that is not known.
         revision: Which of the user's texts that is.
     """
 
-    name: str
-    other: str
+    names: tuple[str, ...]
     diff: MergesDiff
     effect: boundaries.Comparison | None = None
     revision: int = -1
@@ -55,12 +57,6 @@ class Comparison:
             effect = None
         return replace(self, effect=effect, revision=revision)
 
-    @property
-    def first_number(self) -> int | None:
-        """The merge at which they part, None if they do not."""
-        found = self.diff.first_difference
-        return None if found is None else found.k
-
 
 def nothing_rows(width: int) -> list[Row]:
     """Say how to compare."""
@@ -72,39 +68,61 @@ def waiting_rows(other: str, width: int) -> list[Row]:
     return flow(words_of(f"Comparing with {safe(other)}…", "dim"), width)
 
 
-def comparison_rows(comparison: Comparison, width: int) -> list[Row]:
-    """Draw a comparison: who is who, where they part and why, the text, the tokens."""
-    diff = comparison.diff
-    rows = [
-        *flow(((Span("A ", "heading"), Span(safe(comparison.name))),), width),
-        *flow(((Span("B ", "heading"), Span(safe(comparison.other))),), width),
-    ]
-    for what, in_a, in_b in diff.settings:
-        rows += flow(words_of(f"{what}: {safe(in_a)} in A, {safe(in_b)} in B", "dim"), width)
-    rows.append(())
-    rows += _parting(comparison, width)
+def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
+    """Draw a comparison: who is who, where they part and why, the merges, the text, the tokens.
+
+    Args:
+        comparison: The comparison.
+        at: The merge at hand, beside which those of the others are drawn; 0 for none.
+        width: Columns of a row.
+    """
+    diff, rows = comparison.diff, list[Row]()
+    for letter, name in zip(NAMES, comparison.names, strict=False):
+        rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
+    for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
+        for what, in_a, in_b in one.settings:
+            words = f"{what}: {safe(in_a)} in A, {safe(in_b)} in {letter}"
+            rows += flow(words_of(words, "dim"), width)
+    if diff.first_number is not None:
+        rows += [(), *_rung_rows(diff, at, width)]
+    for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
+        rows += [(), *_parting(one, letter, width)]
     if comparison.effect is not None:
         rows += [(), *_effect_rows(comparison.effect, width)]
-    rows += [(), *_token_rows("only in A", diff.only_in_a, diff.a, width, leads=True)]
-    rows += [(), *_token_rows("only in B", diff.only_in_b, diff.b, width, leads=False)]
-    return [
-        *rows,
-        (),
-        *flow(words_of(f"{diff.n_shared:,} merged tokens are in both.", "dim"), width),
-    ]
+    for letter, tokens, replay in zip(NAMES, diff.only_in, diff.replays, strict=False):
+        title = f"only in {letter}"
+        rows += [(), *_token_rows(title, tokens, replay, width, leads=replay is diff.a)]
+    return rows
 
 
-def _parting(comparison: Comparison, width: int) -> Iterator[Row]:
-    diff = comparison.diff
+def _rung_rows(diff: MergesDiff, at: int, width: int) -> Iterator[Row]:
+    """Draw the merges around one side by side; those that are not the same stand out."""
+    column = max(4, (width - _NUMBER) // len(diff.replays))
+    heads = "".join(f"{letter:<{column}}" for letter in NAMES[: len(diff.replays)])
+    yield (Span(" " * _NUMBER + heads, "heading"),)
+    for k, steps in diff.rungs(at):
+        mark = "▸" if k == (at or diff.first_number) else " "
+        number = f"{mark}{k:>{_NUMBER - 3},}  "
+        spans = [Span(number, "link", ToMerge(min(k, diff.a.n_merges)))]
+        is_same = len({step and step.pair[:2] for step in steps}) == 1
+        for step in steps:
+            count = "" if step is None or step.count is None else f" {step.count:,}×"
+            shown = "" if step is None else fit(label_of(step.token), column - len(count) - 1)
+            spans.append(Span(shown, "dim" if is_same else "made"))
+            spans.append(Span(count + " " * (column - cell_len(shown + count)), "dim"))
+        yield tuple(spans)
+
+
+def _parting(diff: MergesDiff, letter: str, width: int) -> Iterator[Row]:
     found = diff.first_difference
     if found is None:
         yield from flow(words_of(f"All {diff.n_equal:,} merges are equal.", "heading"), width)
         return
     go: Action = ToMerge(min(found.k, diff.a.n_merges))
-    equal = f"after {diff.n_equal:,} equal ones" if diff.n_equal else "the very first one"
+    equal = f"after {counted(diff.n_equal, 'equal one')}" if diff.n_equal else "the very first one"
     yield from flow(
         (
-            (Span("They part at merge", "heading"),),
+            (Span(f"A and {letter} part at merge", "heading"),),
             (Span(f"{found.k:,}", "link", go), Span(",")),
             *words_of(f"{equal}.", "dim"),
         ),

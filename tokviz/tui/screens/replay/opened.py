@@ -55,8 +55,9 @@ def open_source(source: Source) -> Opened:
     Raises:
         TokvizError: If it is damaged, foreign or missing.
     """
-    is_training = isinstance(source.opens, str) and is_run(source.opens)
-    replay = Replay.open(source.opens, prepare=False) if is_training else open_merges(source.opens)
+    opens = source.opens
+    is_training = isinstance(opens, str) and is_run(opens)
+    replay = Replay.open(str(opens), prepare=False) if is_training else open_merges(opens)
     raise_if_stopped()
     if not replay.n_merges:
         raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")

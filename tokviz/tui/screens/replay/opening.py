@@ -122,7 +122,8 @@ class Opening(Controller):
 
     def complain(self, source: Source, reason: str) -> None:
         """Say why something cannot be replayed; what is there stays."""
-        text = why(f"{source.name} cannot be replayed", reason)
+        # The reason may begin with the name of what it is about.
+        text = why(f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: "))
         if self._state.opened is None:
             self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
         else:

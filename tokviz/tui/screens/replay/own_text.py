@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -25,6 +26,8 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
 
+REST_SECONDS = 0.25
+"""How long one merge is seen before your text is scrolled to where it merges."""
 _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
 _BROAD_COLUMNS = 64
@@ -56,6 +59,7 @@ class OwnText(Vertical):
         self._show_invisibles = show_invisibles
         self._editor: TokenEditor | None = None
         self._counts = ""
+        self._shown_at = 0.0
         self.head = Bar(id="own-head")
         self.tokens = _Tokens(palette, show_invisibles=show_invisibles, id="own-tokens")
 
@@ -66,6 +70,8 @@ class OwnText(Vertical):
 
     def on_mount(self) -> None:
         """Fill the heading."""
+        # A text that leaps about while somebody scrubs cannot be read.
+        self._rest = self.set_interval(REST_SECONDS, self._come_to_rest, pause=True)
         self._show_head("")
 
     def show_text(self) -> None:
@@ -94,7 +100,17 @@ class OwnText(Vertical):
         specials = f"specials: {'on' if state.parse_specials else 'as text'}"
         ratio = f"{n_bytes / n_tokens:.2f} bytes/token"
         self._show_head(f"{counted(n_tokens, 'token')} · {specials} · {ratio}{here}")
-        if not state.player.playing:
+        before, self._shown_at = self._shown_at, monotonic()
+        self._rest.pause()
+        if self._shown_at - before > REST_SECONDS and not state.player.playing:
+            self.tokens.reveal_lit()
+        elif not state.player.playing:
+            self._rest.reset()
+            self._rest.resume()
+
+    def _come_to_rest(self) -> None:
+        self._rest.pause()
+        if not self._state.player.playing:
             self.tokens.reveal_lit()
 
     def on_resize(self) -> None:

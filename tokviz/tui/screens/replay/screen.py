@@ -33,11 +33,17 @@ from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
+from tokviz.tui.sizes import size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
 
+_LESSON_KEYS = (
+    " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
+    "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
+)
+_LESSON_ROWS = 5
 WORKING_SECONDS = 0.3
 """What takes longer is said to be worked on."""
 
@@ -81,7 +87,7 @@ class ReplayScreen(TokvizScreen):
         palette = palette_of(self.app)
         self.state = state = ReplayState()
         self.lesson = RowsView(palette, id="lesson")
-        self.lesson.border_subtitle = " Space plays, pauses · → on · ← back · F6 other lessons "
+        self.lesson.border_subtitle = _LESSON_KEYS
         self.card = RowsView(palette, id="card")
         self.card.border_title = " This merge "
         self.candidates = PickList[Candidate](paint_candidate, id="candidates")
@@ -206,8 +212,8 @@ class ReplayScreen(TokvizScreen):
         self.transport.show_position(clamped(at or 0, self.state.n_merges))
         if request is not None and request.play:
             self.transport.begin()
-        if request is not None and request.other is not None:
-            self.comparing.compare_with(source_named(request.other))
+        if request is not None and request.others:
+            self.comparing.compare_with(*map(source_named, request.others))
 
     def _damaged(self, opened: Opened, reason: str) -> None:
         """Say what is wrong with what was opened, and show it no more."""
@@ -217,12 +223,12 @@ class ReplayScreen(TokvizScreen):
             self.opening.complain(opened.source, reason)
 
     def _moved(self) -> None:
-        """Show another merge: at once what is known at once, the rest when it is worked out."""
-        self.card.show(partial(merge_rows, self.state), from_top=True)
-        self.lesson.show(partial(lesson_rows, self.state), from_top=True)
-        self.lineage.show(partial(origin_rows, self.state), from_top=True)
-        self.merges.show_merge()
-        self.curves.show_merge()
+        """Show another merge once it is worked out; before the first one what is known at once.
+
+        So all of the screen is drawn once for each, while somebody scrubs.
+        """
+        if self.state.frame is None:
+            self._show_merge()
         self.own.show_merge()
         self.framing.show()
         if self.state.frame is None:
@@ -231,10 +237,23 @@ class ReplayScreen(TokvizScreen):
             self._looks_soon = True
             self.set_timer(WORKING_SECONDS, self._show_working)
 
+    def _show_merge(self) -> None:
+        self.card.show(partial(merge_rows, self.state), from_top=True)
+        self.lesson.show(partial(lesson_rows, self.state), from_top=True)
+        is_high = self.size.height >= self.LOW_LINES
+        more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
+        self.lesson.styles.height = more + 2 if more > 3 else None
+        self.lineage.show(partial(origin_rows, self.state), from_top=True)
+        self.merges.show_merge()
+        self.comparing.show_merge()
+        self.curves.show_merge()
+
     def _show_working(self) -> None:
         """Say so while what is shown beside a merge is not worked out."""
         frame, self._looks_soon = self.state.frame, False
         late = frame is None or frame.number != self.state.position.number
+        if late and frame is not None:
+            self._show_merge()
         for view in (self.candidates, self.texts):
             view.border_subtitle = " working… " if late and self.state.opened is not None else ""
 
@@ -243,13 +262,12 @@ class ReplayScreen(TokvizScreen):
         is_new = frame is not self.state.frame
         self.state.frame = frame
         self._show_working()
-        self.card.show(partial(merge_rows, self.state))
+        self._show_merge()
         self.corpus.show_frame()
         self.own.show_frame()
         if is_new:
             following = (n for n, row in enumerate(frame.candidates) if row.pair.is_next)
             self.candidates.show(frame.candidates, next(following, None))
-        self.curves.show_merge()
 
     def _show_light(self) -> None:
         self.card.show(partial(merge_rows, self.state))
@@ -282,14 +300,15 @@ class ReplayScreen(TokvizScreen):
 
     def fit(self, size: Size) -> None:
         """Choose what there is room for: no column is low while there is only one."""
-        super().fit(size)
-        low, narrow = self.has_class("-low"), self.has_class("-narrow")
+        classes = size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS)
+        low, narrow = classes["-low"], classes["-narrow"]
         opened = self.state.opened
         drawn = opened is not None and opened.ladder is not None
         self.update_classes(
-            {
+            classes
+            | {
                 "-low": low and not narrow,
-                "-broad": self.has_class("-broad") and not low,
+                "-broad": classes["-broad"] and not low,
                 "-drawn": drawn,
                 "-lesson": self.state.lesson is not None,
                 "-ladder": drawn and not low and not narrow,

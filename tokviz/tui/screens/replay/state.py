@@ -83,7 +83,7 @@ class ReplayState:
     def take(self, opened: Opened, lesson: str) -> None:
         """Replay something else from now on; if it is a lesson, take its name."""
         self.opened, self.lesson = opened, lessons().get(lesson)
-        self.position = START
+        self.position, self.lit = START, (0, b"")
         self.frame = self.comparison = self.prepared = None
 
     def take_text(self, text: str, *, is_own: bool, parse_specials: bool) -> None:

@@ -68,7 +68,7 @@ class Transport(Controller):
     def show(self) -> None:
         """Show whether it plays, how fast, and where it is."""
         state = self._state
-        first = state.comparison.first_number if state.comparison is not None else None
+        first = state.comparison.diff.first_number if state.comparison is not None else None
         self._bar.show(
             transport_items(state.player.playing, state.player.speed),
             status_items(state.position, state.n_merges, is_log=self._is_log),

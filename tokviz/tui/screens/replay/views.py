@@ -75,11 +75,14 @@ class Views(Controller):
 
     def _draw_tabs(self) -> None:
         """Show what is at the front, and what else there is."""
+        fronts = [min(group, key=self._recent.index) for group in self._groups]
+        # All at once: each time all widgets are styled anew.
+        names = (name for group in self._groups for name in group)
+        self.screen.update_classes({f"-{name}": name in fronts for name in names})
+        width = self.screen.app.size.width if self.screen.has_class("-narrow") else 0
         for group in self._groups:
-            front = min(group, key=self._recent.index)
-            self.screen.update_classes({f"-{name}": name == front for name in group})
             for name in group:
-                self._views[name].frame.border_title = border_tabs(
+                tabs = (
                     (
                         self._views[other].title or _TITLES[other],
                         f"show_view('{other}')",
@@ -87,6 +90,7 @@ class Views(Controller):
                     )
                     for other in group
                 )
+                self._views[name].frame.border_title = border_tabs(tabs, width)
 
     @action("Next view", "f2", section="Views", footer="view")
     def next_view(self) -> None:

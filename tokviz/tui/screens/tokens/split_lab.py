@@ -91,9 +91,9 @@ class SplitLab(Controller):
 
     @action("Tokens inside the pieces", section=_SECTION, words="show hide switch splits")
     def toggle_piece_tokens(self) -> None:
-        """Mark where tokens begin within the pieces of every pattern, or mark it no more.
+        """Show or hide where tokens begin inside the pieces of every pattern.
 
-        They are those that your tokenizer's merges make of the piece.
+        They are the tokens that your tokenizer's merges make of each piece.
         """
         self._panel.toggle_tokens()
 

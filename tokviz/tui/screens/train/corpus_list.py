@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from tokviz.corpus.entries import CorpusEntry
+from tokviz.corpus.entries import EXCLUDE, CorpusEntry
 from tokviz.glyphs import safe
 from tokviz.listing import home_label, size_label
 from tokviz.tui.actions import action, bindings_of, declared_in
@@ -81,6 +81,8 @@ def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
     """Draw a row: the name, the number of files and their size or what is wrong, and a ✕."""
     if entry.error:
         about, role = f"! {entry.error}", "warning"
+    elif entry.source.startswith(EXCLUDE):
+        about, role = "left out", "muted"
     elif entry.n_files is None:
         about, role = "looking…", "muted"
     else:

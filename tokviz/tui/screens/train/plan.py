@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from glob import has_magic
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from tokviz.bpe.progress import (
     reading_seconds,
     saving_seconds,
 )
-from tokviz.corpus.entries import CorpusEntry, remarks, table_problems
+from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
@@ -224,8 +225,10 @@ def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats:
 
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:
     """Ask for the training that a plan without problems describes."""
+    sources = [entry.source for entry in values.corpus]
     return TrainRequest(
-        sources=tuple(entry.source for entry in values.corpus),
+        sources=tuple(filterfalse(_is_left_out, sources)),
+        exclude=tuple(source.removeprefix(EXCLUDE) for source in filter(_is_left_out, sources)),
         run_folder=str(plan.folder),
         vocab_size=parse_count(values.vocab_size) or 0,
         split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
@@ -242,9 +245,13 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
     )
 
 
+def _is_left_out(source: str) -> bool:
+    return source.startswith(EXCLUDE)
+
+
 def _problems(values: FormValues, verdict: RegexVerdict) -> list[str]:
     found = []
-    if not values.corpus:
+    if all(_is_left_out(entry.source) for entry in values.corpus):
         found.append("Add files, folders or globs to train on.")
     found += [f"{_name(entry.source)}: {entry.error}." for entry in values.corpus if entry.error]
     found += table_problems(values.corpus, _column(values))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokviz.chat.templates import template_for
+from tokviz.corpus.entries import EXCLUDE
 from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
 from tokviz.replay.request import LADDER_BYTES, ReplayRequest
 from tokviz.runs import copy_run
 from tokviz.sentences import why
-from tokviz.session import UseTokenizer
+from tokviz.session import TrainWith, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.learning import curve_of_run
@@ -74,6 +75,15 @@ class Result(Controller):
             lambda task: template_for(read_about(run)["settings"].get("special_tokens", ())),
             lambda template: self.session.ask(UseTokenizer(run, "chat", template)),
         )
+
+    @action("Leave out the file that paid most", section="Result", when=during("done"))
+    def leave_file_out(self) -> None:
+        """Go back to the settings, with the file that paid for most merges off the corpus."""
+        files = self.state.summary.files if self.state.summary is not None else ()
+        if files:
+            self.session.ask(TrainWith(sources=(f"{EXCLUDE}{files[0].file}",)))
+        else:
+            self.say("The corpus was a single file: there is nothing to leave out.")
 
     @action("Replay the training", "ctrl+y", section="Result", footer="replay", when=during("done"))
     def replay_result(self) -> None:

@@ -7,13 +7,14 @@ from textwrap import wrap
 
 from textual.content import Content
 
+from tokviz.bpe.blame import N_FILES
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.listing import home_label, size_label
 from tokviz.sentences import counted
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit, fit_end
 
 NEW = "new"
 _NAMES = {NEW: "this one", "gpt2": "GPT-2", "cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
@@ -64,6 +65,9 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
         facts.append(("Longest", shown + ending))
     if summary.bytes_per_token is not None:
         facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
+    for label, part in zip(("Merges from", *[""] * N_FILES), summary.files, strict=False):
+        room = max(8, width - _LABEL - len("100% "))
+        facts.append((label, f"{part.share:4.0%} {fit_end(safe(str(part.file)), room)}"))
     facts.append(("Written to", home_label(Path(summary.run_folder))))
     return [line for label, text in facts if text for line in labelled(label, text, width, _LABEL)]
 

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
+from tokviz.bpe.run import load_blame
 from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
+from tokviz.formats.run import run_of
+from tokviz.replay.why import by_file
+from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -28,6 +32,9 @@ from tokviz.tui.widgets.turns import Turn, Turns
 from tokviz.vocabulary.scripts import SCRIPTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokviz.bpe.blame import Blame
     from tokviz.explain.relations import Children
     from tokviz.vocabulary.index import VocabularyIndex
 
@@ -77,6 +84,8 @@ class Pages(Controller):
         self._checked: Tokenizer | None = None
         self._children: tuple[VocabularyIndex, int, Children] | None = None
         """What was found of the children of a token: the index and the row it is about."""
+        self._blame: tuple[Tokenizer, Callable[[int], str] | None] | None = None
+        """What says of a merge which files paid for it, once it is read: the tokenizer is."""
         self._trail: tuple[int, ...] = ()
         """The tokens gone to from page to page since one was marked in the list, by id."""
         self._marked_id: int | None = None
@@ -219,6 +228,7 @@ class Pages(Controller):
             "your text",
             None if children is None else tuple((token_bytes(i), i) for i in children.ids),
             children is None or children.complete,
+            self._origin(index.tokenizer, token_id),
         )
         return [*self._way_back(index, width), *page_rows(page, width)]
 
@@ -248,6 +258,27 @@ class Pages(Controller):
 
         self.in_thread("children", find, take)
         return None
+
+    def _origin(self, tokenizer: Tokenizer, token_id: int) -> str:
+        """Say which files paid for a token of a training; they are read once, in a thread."""
+        rank, place = tokenizer.rank(token_id), run_of(tokenizer)
+        if rank is None or not place:
+            return ""
+        if self._blame is None or self._blame[0] is not tokenizer:
+            self._blame = tokenizer, None
+
+            def take(blame: Blame | None) -> None:
+                self._blame = tokenizer, lambda rank: said([by_file(blame, rank + 1)])
+                self._show_token()
+
+            self.in_thread(
+                "files",
+                lambda task: load_blame(self.session.where(place)),
+                take,
+                failed=lambda error: None,
+            )
+        tell = self._blame[1]
+        return "" if tell is None else tell(rank)
 
     # -- the check
 

@@ -38,6 +38,7 @@ class TokenPage:
         text_name: What the text is called.
         children: Tokens that a merge makes from it, with their ids; None while they are sought.
         all_children: Whether these are all.
+        origin: Which files of a training paid for it; empty if it is no training or not yet known.
     """
 
     entry: Entry
@@ -48,6 +49,7 @@ class TokenPage:
     text_name: str
     children: tuple[tuple[bytes, int], ...] | None = None
     all_children: bool = True
+    origin: str = ""
 
 
 def page_rows(page: TokenPage, width: int) -> list[Row]:
@@ -80,6 +82,8 @@ def _facts(page: TokenPage, width: int) -> Iterator[Row]:
     yield from field_rows("kind", words_of(entry.kind), width)
     yield from field_rows("script", words_of(page.script.replace("-", " ")), width)
     yield from rank_rows(entry, width)
+    if page.origin:
+        yield from field_rows("files", words_of(page.origin), width)
     if page.unreachable:
         sentence = "unreachable: encoding its bytes gives other tokens"
         yield from field_rows("note", words_of(sentence, "warning"), width)

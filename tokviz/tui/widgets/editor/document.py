@@ -75,12 +75,17 @@ class ExactDocument(Document):
         end_column = len(inserted[-1]) + (column if len(inserted) == 1 else 0)
         inserted[0] = lines[first][:column] + inserted[0]
         inserted[-1] += lines[last][last_column:]
-        lines[first : last + 1] = inserted
+        n_lines = len(inserted)
+        if n_lines < len(lines):
+            lines[first : last + 1] = inserted
+        else:
+            # The shorter list is copied into the longer one: ten million lines take a while.
+            inserted[:0] = lines[:first]
+            inserted += lines[last + 1 :]
+            self._lines = inserted
         self._live.edit(offset, len(replaced), text)
-        self.on_change(
-            LineChange(first, last, len(inserted), column, last_column, len(replaced), text)
-        )
-        return EditResult((first + len(inserted) - 1, end_column), replaced)
+        self.on_change(LineChange(first, last, n_lines, column, last_column, len(replaced), text))
+        return EditResult((first + n_lines - 1, end_column), replaced)
 
     def load(self, text: str) -> None:
         """Take another text in place of this one."""

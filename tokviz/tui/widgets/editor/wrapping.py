@@ -184,7 +184,8 @@ class ExactWrappedDocument(WrappedDocument):
         if not width:
             return [self._long_line(line) if len(line) > long_from else () for line in lines]
         together = "".join(lines)
-        if is_plain(together) and max(map(len, lines), default=0) <= width:
+        longest = len(together) if len(together) <= width else max(map(len, lines))
+        if longest <= width and is_plain(together):
             return [()] * len(lines)
         # What a test takes is most of what most lines take.
         is_narrow = is_plain if "\t" in together else str.isascii

@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from tokviz.glyphs import SHOWN, display
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import fit_name
 
 MARK = "▏"
 """Where a piece begins in every row."""
@@ -285,7 +285,7 @@ def row_strip(
         look: The styles.
         labelled: Whether the label is repeated.
     """
-    label = fit(row.label if labelled else "", label_width - 1).ljust(label_width)
+    label = fit_name(row.label if labelled else "", label_width - 1).ljust(label_width)
     segments = [Segment(label, look.label)]
     segments += [_drawn(cell, row, shared, spans, look) for cell in stretch.cells]
     return Strip(Segment.simplify(segments))

@@ -60,6 +60,9 @@ _SLICE_SECONDS = 0.01
 _REST_SECONDS = 0.004
 """Between two slices of counting the thread leaves the interpreter to the keys."""
 
+_TELL_SECONDS = 0.1
+"""How often it is told how far the custom regex has come."""
+
 _PATTERNS = ("gpt2", "gpt4")
 """The named patterns to begin with."""
 
@@ -101,6 +104,7 @@ class SplitsPanel(Vertical):
         self._regex = self._good_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
+        self._told_at = 0.0
         # The client answers from a thread of its own.
         self._client = SplitClient(
             later(self, self._take_part), later(self, self._take_end), later(self, self._give_up)
@@ -300,7 +304,6 @@ class SplitsPanel(Vertical):
                 if task.cancelled:
                     return
                 counter.update(chunks)
-                task.tell(self._show_counted)
             for counter in counters:
                 while not task.cancelled and not counter.advance(_SLICE_SECONDS):
                     task.tell(self._show_counted)
@@ -385,11 +388,13 @@ class SplitsPanel(Vertical):
         result.add(part)
         if part.start <= self._view.end and self._view.top <= result.n_chars:
             self._view.sync()
-        self._show_custom_count()
-        self._show_progress()
+        if time.monotonic() - self._told_at >= _TELL_SECONDS:
+            self._show_custom_count()
+            self._show_progress()
 
     def _show_progress(self) -> None:
         """Tell how much of a long text is cut, unless there is an error to tell."""
+        self._told_at = time.monotonic()
         if self._live.n_chars > NEAR_CHARS and self._field.regex == self._regex:
             result = self._custom.result
             is_exact = result.covers(self._view.top, self._view.end)

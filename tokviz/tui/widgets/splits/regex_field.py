@@ -243,12 +243,15 @@ class RegexField(Vertical):
     def count(self, words: str) -> None:
         """Say how many pieces there are, for a panel without heads."""
         if words != str(self._counts.content):
-            self._counts.update(Text(safe(words)))
+            self._counts.update(Text(safe(words)), layout=False)
 
     def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
         self._verdict.update_classes({"-wrong": wrong, "-gaps": gaps})
         if words != self.message:
-            self._verdict.update(Text(safe(words)))
+            text, (columns, lines) = Text(safe(words)), self._verdict.size
+            # Much of it is said after every key, when there is no time to lay out the screen.
+            is_alike = lines == 1 and text.cell_len <= columns
+            self._verdict.update(text, layout=not is_alike or self._verdict.styles.is_auto_width)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Wait until the keys rest."""
