@@ -153,6 +153,7 @@ class Stage:
             app.theme,
             (session.live.text, session.tokenizer.name, session.path, session.settings),
             len(self.ends),
+            getattr(getattr(screen, "state", None), "lit", None),  # seen in its style alone
         )
 
 

@@ -45,11 +45,12 @@ class Reports(Controller):
         screen: TokvizScreen,
         state: CompareState,
         rows: RowsView,
+        come: Callable[[], object],
         leave: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the report, and what shows another view once it is stopped."""
+        """Take the state, what shows the report, what brings it to the front and what leaves it."""
         super().__init__(screen)
-        self._state, self._rows, self._leave = state, rows, leave
+        self._state, self._rows, self._come, self._leave = state, rows, come, leave
         self._measured_for: object = None
         self._report: Report | None = None
         self._order, self._backwards = 0, False
@@ -123,13 +124,11 @@ class Reports(Controller):
             id="reverse_report", help="Begin with what stands last.")  # fmt: skip
     def sort_report(self, order: int) -> None:
         """Sort by a column; by the one that it is sorted by, the other way round."""
-        if self._report is None:
-            self.say(_NO_REPORT)
-            return
-        again = order in (-1, self._order)
-        self._backwards = again and not self._backwards
-        self._order = self._order if again else order
-        self._draw(self._report)
+        if self._report is not None:
+            again = order in (-1, self._order)
+            self._backwards = again and not self._backwards
+            self._order = self._order if again else order
+        self._come()
 
     @action("Copy the report as Markdown", section="Views", id="copy_report_markdown",
             call="copy_report('Markdown')", words="export compression eval",

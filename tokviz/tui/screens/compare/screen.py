@@ -81,7 +81,13 @@ class CompareScreen(TokvizScreen):
             self, state, self.vocabulary_rows, lambda: self.views.show_view("vocabularies")
         )
         self.scripts = Scripts(self, state, self.script_rows)
-        self.reports = Reports(self, state, self.report_rows, self._reveal_tokens)
+        self.reports = Reports(
+            self,
+            state,
+            self.report_rows,
+            come=lambda: self.views.show_view("report"),
+            leave=self._reveal_tokens,
+        )
         self.views = Views(self, frame, views, self._show_view)
         Compared(self, state, self.lanes)
         TokenizerChoice(self)
