@@ -52,9 +52,13 @@ class MoreKeys(Modal[int]):
         """Show the keys, each of them a button for the mouse, in as many rows as they need."""
         rows, room = [Content()], event.size.width - 2
         for hint in self._hints():
-            if rows[-1].cell_length + len(_GAP) + hint.cell_length > room and rows[-1]:
-                rows.append(Content())
-            rows[-1] = rows[-1] + (_GAP if rows[-1] else "") + hint
+            # The first row with room for it: a small terminal shows all only if none is wasted.
+            for number, row in enumerate(rows):
+                if not row or row.cell_length + len(_GAP) + hint.cell_length <= room:
+                    rows[number] = row + (_GAP if row else "") + hint
+                    break
+            else:
+                rows.append(hint)
         self._keys.update(Content("\n").join(rows))
 
     def _hints(self) -> Iterator[Content]:

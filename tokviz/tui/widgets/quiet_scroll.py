@@ -24,7 +24,9 @@ class _SteadyBar(ScrollBar):
         """Draw again; what changes the bar alone, its two ends."""
         height, window, virtual = self.size.height, self.window_size, self.window_virtual_size
         thumb = max(1, height * window / max(virtual, 1))
-        start = int((height - thumb) * self.position / max(virtual - window, 1) * 8)
+        # Until it is told the new position it may stand far behind the end of what has shrunk.
+        share = min(1.0, self.position / max(virtual - window, 1))
+        start = int(max(0.0, height - thumb) * share * 8)
         ends = start, start + ceil(thumb * 8)
         look = height, window < virtual, self.mouse_over, self.grabbed is None
         before, self._before = self._before, (ends, look)

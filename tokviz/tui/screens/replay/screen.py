@@ -81,6 +81,7 @@ class ReplayScreen(TokvizScreen):
     BROAD_COLUMNS = 160
     """A terminal of this width has the candidates beside the card."""
     _looks_soon = False
+    _lesson_height: int | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -242,7 +243,9 @@ class ReplayScreen(TokvizScreen):
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
         is_high = self.size.height >= self.LOW_LINES
         more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
-        self.lesson.styles.height = more + 2 if more > 3 else None
+        height = more + 2 if more > 3 else None
+        if height != self._lesson_height:  # to set it lays the screen out
+            self.lesson.styles.height = self._lesson_height = height
         self.lineage.show(partial(origin_rows, self.state), from_top=True)
         self.merges.show_merge()
         self.comparing.show_merge()
