@@ -7,6 +7,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from itertools import pairwise
 from threading import Event, Thread
 
@@ -109,7 +110,7 @@ def test_a_worker_of_an_old_tokenizer_brings_nothing_into_the_document() -> None
 def test_a_chunk_is_edited_or_encoded_by_both_threads_at_once(
     monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    tok = tokenizer("gpt2")
+    tok = copy(tokenizer("gpt2"))  # what is put in its place stays in a part of it
     live = LiveDocument("some words " * 10, tok)
     encode = tok.encode_byte_texts
     interruptions = [1]
