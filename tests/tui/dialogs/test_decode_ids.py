@@ -89,6 +89,7 @@ async def test_moving_through_the_tokens_tells_what_each_shows_and_what_is_held_
 async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDialog) -> None:
     async with open_dialog(DecodeIdsDialog(GPT4, "71 4896 1917")) as pilot:
         assert pilot.shows("2 of 3 tokens drift")
+        assert pilot.shows("│ 15339 hello")
         assert pilot.shows("71 ≠ h")
         assert pilot.shows("1917   ·world")
         assert pilot.shows("≠ In the piece hello, encoding merges h + ello (rank 15,339).")

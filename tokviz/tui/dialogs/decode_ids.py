@@ -19,18 +19,20 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
-from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
 _NO_IDS = "Only numbers can stand here, with spaces, commas or brackets between them."
 
 
 class _Row(NamedTuple):
-    """A token in the list: what it is, what its arrival shows, and whether it drifts."""
+    """A token in the list: what it is, what its arrival shows, and where encoding gives others."""
 
     id: IdToken
     step: StreamStep | None = None
     drift: DriftSpan | None = None
+    encoded: str = ""
+    """What stands beside it then: the tokens of encoding, as far as there is one for each."""
 
 
 class _View(NamedTuple):
@@ -50,10 +52,15 @@ def _view(tokenizer: Tokenizer, ids: Sequence[int]) -> _View:
         drift = None
     if drift is None:
         return _View(list(map(_Row, found.tokens)), found.data, found.problem, "")
-    spans = {span.first + at: span for span in drift.spans for at in range(len(span.sampled))}
-    steps = enumerate(zip(found.tokens, stream(tokenizer, ids), strict=True))
-    rows = [_Row(token, step, spans.get(number)) for number, (token, step) in steps]
-    return _View(rows, found.data, "", drift.summary if spans else "")
+    rows = [*map(_Row, found.tokens, stream(tokenizer, ids))]
+    for span in drift.spans:
+        last = len(span.sampled) - 1
+        for at in range(last + 1):
+            beside = span.encoded[at:] if at == last else span.encoded[at : at + 1]
+            labels = (f"{id} {token_label(tokenizer.token_bytes(id))}" for id in beside)
+            place = span.first + at
+            rows[place] = rows[place]._replace(drift=span, encoded="  ".join(labels))
+    return _View(rows, found.data, "", drift.summary if drift.spans else "")
 
 
 class IdField(Field):
@@ -161,10 +168,15 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
 
 
 def _paint(row: _Row, width: int) -> list[Cell]:
-    """Draw a token: its number, its id, whether it drifts, its bytes."""
+    """Draw a token: its number, its id, its bytes, and what encoding gives where that differs."""
     token = row.id
     head = f"{token.number:>5,}  {token.token_id:>7} {'≠' if row.drift else ' '} "
+    room = max(1, width - len(head))
     if token.token is None:
-        return [(head, "muted"), (fit("no such token", max(1, width - len(head))), "strong")]
-    label = fit(token_label(token.token), max(1, width - len(head)))
-    return [(head, "muted"), (label, "accent" if token.special else "")]
+        return [(head, "muted"), (fit("no such token", room), "strong")]
+    kind = "accent" if token.special else ""
+    if row.drift is None:
+        return [(head, "muted"), (fit(token_label(token.token), room), kind)]
+    lane = max(1, room // 2)
+    cells: list[Cell] = [(head, "muted"), (column(token_label(token.token), lane), kind)]
+    return [*cells, (fit(f"│ {row.encoded}", max(1, room - lane)), "strong")]
