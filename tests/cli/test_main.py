@@ -156,7 +156,7 @@ def test_a_command_is_called_what_it_is_listed_as(name):
         (["tokenizer"], "tokenizers"),
         (["Count", "--json", "x"], "count"),
         (["foobar", "x"], None),
-        (["help"], None),
+        (["manual"], "help"),
     ],
 )
 def test_an_unknown_command_is_named_with_the_nearest_one(tokviz, tmp_path, arguments, nearest):

@@ -94,7 +94,7 @@ def unknown_command(arguments: Sequence[str]) -> str | None:
     import difflib
 
     near = difflib.get_close_matches(word.lower(), [*COMMANDS, *_SYNONYMS], n=1)
-    if not near and len(arguments) == 1 and word != "help":
+    if not near and len(arguments) == 1:
         return None
     hint = f": did you mean `tokviz {_SYNONYMS.get(near[0], near[0])}`?" if near else ""
     return f"there is no command and no file {word!r}{hint}"
