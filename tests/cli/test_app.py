@@ -97,3 +97,11 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
         monkeypatch.setattr("sys.stderr", stderr)
         _session(None, b"text", "gpt2", True, None)
         assert stderr.getvalue() == said
+
+
+def test_the_app_starts_where_standard_error_is_closed(monkeypatch):
+    from tokviz.tui import run
+
+    monkeypatch.setattr("sys.stderr", None)
+    with run._said("Loading gpt2…"):
+        pass

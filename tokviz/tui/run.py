@@ -93,10 +93,11 @@ def _session(
 @contextmanager
 def _said(words: str) -> Iterator[None]:
     """Say what a terminal waits for before the first frame: a large tokenizer takes seconds."""
-    if sys.stderr.isatty():
+    is_told = sys.stderr is not None and sys.stderr.isatty()  # it may be closed
+    if is_told:
         print(safe(words), end="\r", file=sys.stderr, flush=True)
     yield
-    if sys.stderr.isatty():
+    if is_told:
         print(end="\x1b[K", file=sys.stderr, flush=True)
 
 
