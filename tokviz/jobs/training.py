@@ -65,7 +65,9 @@ class Training:
         self._seconds: dict[str, float] = {}
         self._run: TrainingRun | None = None
         self._held_out: HeldOut | None = None
-        self._work_folder = Path(f"{os.path.normpath(request.run_folder)}.counting")
+        has_workers = request.workers is not None or request.scheduler is not None
+        folder = f"{os.path.normpath(request.run_folder)}.counting"
+        self._work_folder = Path(folder) if has_workers else None
 
     @property
     def learned(self) -> TrainingRun:
@@ -81,7 +83,8 @@ class Training:
     @property
     def counted_so_far(self) -> Path | None:
         """The folder from which the same training goes on, if workers have left anything there."""
-        return self._work_folder if self._work_folder.is_dir() else None
+        folder = self._work_folder
+        return folder if folder is not None and folder.is_dir() else None
 
     def learn(self) -> None:
         """Read the corpus and learn the merges.
@@ -115,9 +118,8 @@ class Training:
         """
         with self._phase("saving"):
             self.learned.save(self._request.run_folder)
-            if not self.learned.piece_counts.complete:
-                return
-            shutil.rmtree(self._work_folder, ignore_errors=True)
+            if self._work_folder is not None and self.learned.piece_counts.complete:
+                shutil.rmtree(self._work_folder, ignore_errors=True)
 
     def compare(self) -> None:
         """Look at the text that was kept out of the training, if there is any."""
