@@ -230,7 +230,7 @@ def count_pieces(
 
         counter = CompiledCounter(scanner)
     watch.share = lambda: counter.share
-    documents = _DocumentCount()
+    documents = DocumentCount()
     with closing(counter):
         for block in chain(head, blocks):
             counter.add(block, watch.tick)
@@ -256,19 +256,32 @@ def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBloc
     return head, True
 
 
-class _DocumentCount:
-    """Counts documents with any text."""
+class DocumentCount:
+    """Counts documents.
+
+    Attributes:
+        n: Those with any text.
+        n_all: All.
+        first_has_text: Whether the first one has any.
+        last_has_text: Whether the last one has.
+    """
 
     def __init__(self) -> None:
-        self.n = 0
+        """Begin with none."""
+        self.n = self.n_all = 0
+        self.first_has_text = self.last_has_text = False
         self._has_text = False
 
     def add(self, block: TextBlock) -> None:
+        """Count the documents that end in a block."""
         for start, end, ends_document in zip(
             block.starts, block.ends, block.ends_document, strict=True
         ):
             self._has_text |= end > start
             if ends_document:
+                self.last_has_text = self._has_text
+                self.first_has_text = self._has_text if not self.n_all else self.first_has_text
+                self.n_all += 1
                 self.n += self._has_text
                 self._has_text = False
 

@@ -20,9 +20,9 @@ from tokviz.bpe.cluster.tables import (
     write_table,
 )
 from tokviz.bpe.compiled_counter import CompiledCounter
-from tokviz.bpe.counting import PieceCounts, PlainCounter
+from tokviz.bpe.counting import DocumentCount, PieceCounts, PlainCounter
 from tokviz.bpe.piece_table import PieceTable
-from tokviz.corpus.text_blocks import TextBlock, text_blocks
+from tokviz.corpus.text_blocks import text_blocks
 from tokviz.pretokenize.scan import scanner_of
 
 PLACES_OF_A_PART = 1 << 40
@@ -68,29 +68,6 @@ def n_documents(parts: list[PartSums]) -> int:
     return n + is_open
 
 
-class _Documents:
-    """Notes which documents of a part have any text."""
-
-    def __init__(self) -> None:
-        self._flags = [False, False]
-        self._n = self._n_with_text = 0
-        self._has_text = False
-
-    def add(self, block: TextBlock) -> None:
-        for start, end, ends in zip(block.starts, block.ends, block.ends_document, strict=True):
-            self._has_text |= end > start
-            if ends:
-                if not self._n:
-                    self._flags[0] = self._has_text
-                self._flags[1] = self._has_text
-                self._n += 1
-                self._n_with_text += self._has_text
-                self._has_text = False
-
-    def summed(self) -> tuple[bool, bool, int, int]:
-        return self._flags[0], self._flags[1], self._n_with_text, self._n
-
-
 def part_file(folder: str, number: int) -> Path:
     """Name the file that holds the pieces of a part."""
     return Path(folder, f"part-{number:06}")
@@ -115,7 +92,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         unreadable = tuple((str(file), str(why)) for file, why in done.pop("unreadable"))
         return PartSums(**done, unreadable=unreadable)
     reader = PartReader(part, rules)
-    documents = _Documents()
+    documents = DocumentCount()
     scanner = scanner_of(rules.pattern)
     counter = PlainCounter(rules.pattern) if scanner is None else CompiledCounter(scanner, 0)
     for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
@@ -128,7 +105,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         counted.n_chars,
         counted.n_invalid,
         len(counted),
-        documents.summed(),
+        (documents.first_has_text, documents.last_has_text, documents.n, documents.n_all),
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
