@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
 from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
-from tokviz.corpus.storage import is_url, look_up, urls_of
+from tokviz.corpus.storage import Stored, is_url, look_up, urls_of
 from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import input_error, looks_binary
@@ -41,7 +41,7 @@ class Corpus:
             texts from Python.
         left_out: The files of folders that are not read, since they look binary.
         unreadable: What was not found, and why, where that was to be left out.
-        sizes: The bytes of each on the disk; None where that cannot be known.
+        stored: What their storage tells of each.
         delimiter: What stands between documents; empty for nothing.
         field: The field or column that holds the text.
         apart: The files that are told apart, by their places; none if there is only one file.
@@ -89,17 +89,18 @@ class Corpus:
         kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
         if listed and not kept:
             raise InputFileError(listed[0], "is excluded, as all other files are")
-        found = [(file, size) for file in kept for size in self._unless_unreadable(_sizes_of, file)]
+        found = [(file, it) for file in kept for it in self._unless_unreadable(_look_up, file)]
         self.files = tuple(file for file, _ in found)
-        self.sizes = [size for _, size in found]
+        self.stored = [stored for _, stored in found]
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
         places = range(len(found) if len(found) > 1 else 0)
         # Of what has no size nobody knows how much will come.
-        weights = [float("inf") if size is None else size for size in self.sizes]
+        sizes = [stored.n_bytes for stored in self.stored]
+        weights = [float("inf") if size is None else size for size in sizes]
         self.apart = frozenset(nlargest(MOST_APART, places, weights.__getitem__))
-        known = [size for size in self.sizes if size is not None]
+        known = [size for size in sizes if size is not None]
         self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
         self.n_bytes_read = 0
         self.delimiter = delimiter or ""
@@ -179,7 +180,8 @@ class Corpus:
             yield data, True
 
     def _chunks_of_file(self, place: int) -> Iterator[Chunk]:
-        file, size, before = self.files[place], self.sizes[place], self.n_bytes_read
+        file, size = self.files[place], self.stored[place].n_bytes
+        before = self.n_bytes_read
         if file == STANDARD_INPUT:
             yield from self._standard_input()
             return
@@ -281,11 +283,11 @@ def _is_text(file: str) -> bool:
         return True  # whoever reads it says what is wrong
 
 
-def _sizes_of(file: str) -> list[int | None]:
-    """Give a file's size, None if it is not stored anywhere."""
+def _look_up(file: str) -> list[Stored]:
+    """Ask what a file is; standard input is not stored anywhere."""
     if file == STANDARD_INPUT:
-        return [None]
+        return [Stored(None, False, "")]
     found = look_up(file)
     if found.is_folder:
         raise InputFileError(file, "is a folder, not a file")
-    return [found.n_bytes]
+    return [found]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from tokviz.bpe.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.bpe.counting import CountProgress, PieceCounts
 from tokviz.corpus.readers import encode
-from tokviz.corpus.storage import look_up
 from tokviz.errors import JobError, TokvizError
 from tokviz.files import read_file, write_file, writing
 
@@ -273,7 +272,7 @@ class ClusterCount:
             return list(parts_of(corpus, rules, part_bytes))
         cut_out = [*map(list, rules.specials)], list(rules.delimiter)
         about = {
-            "inputs": [[file, *look_up(file)] for file in corpus.files],
+            "inputs": [[file, *it] for file, it in zip(corpus.files, corpus.stored, strict=True)],
             "rules": [*rules.pattern, *cut_out, *rules[3:], n_buckets],
         }
         with writing(self._folder):

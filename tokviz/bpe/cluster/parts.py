@@ -8,6 +8,7 @@ neighbours find the same.
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.readers import READERS, is_packed, kind_of, read_documents, read_json_lines
-from tokviz.corpus.storage import look_up, open_stored
+from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import reading
@@ -101,19 +102,18 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
         size += len(text)
         if size >= most_bytes:
             yield part()
-    for path, n_bytes in zip(corpus.files, corpus.sizes, strict=True):
-        if texts or (size + (n_bytes or 0) > most_bytes and size):
+    for path, stored in zip(corpus.files, corpus.stored, strict=True):
+        n_bytes = stored.n_bytes or 0
+        if texts or (size and size + n_bytes > most_bytes):
             yield part()
-        for span, n in _stretches(path, n_bytes or 0, rules, most_bytes):
-            if span.end is not None or span.start:
-                if size:
-                    yield part()
-                spans.append(span)
-                size += n
+        for span, n in _stretches(path, n_bytes, rules, most_bytes):
+            is_whole = span == Span(path)
+            if size and not is_whole:
                 yield part()
-            else:
-                spans.append(span)
-                size += n
+            spans.append(span)
+            size += n
+            if not is_whole:
+                yield part()
     if spans or texts:
         yield part()
 
@@ -265,7 +265,7 @@ class PartReader:
                 yield from self._stretch(file, span, kind)
 
     def _stretch(self, file: BinaryIO, span: Span, kind: str) -> Iterator[Chunk]:
-        size = look_up(span.path).n_bytes or 0
+        size = file.seek(0, os.SEEK_END)
         end = size if span.end is None else span.end
         first, last = (first_cut(file, at, size, self._rules, kind) for at in (span.start, end))
         if kind in READERS:
