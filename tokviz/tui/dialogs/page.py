@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.tui.dialogs.base import Dialog
@@ -29,25 +30,31 @@ class PageDialog(Dialog[None]):
     PageDialog RowsView { height: 1fr; background: transparent; }
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing to read."""
+    def __init__(self, scrolled: Widget | None = None) -> None:
+        """Begin with nothing to read.
+
+        Args:
+            scrolled: What holds the page and scrolls, where that is not rows of words.
+        """
         super().__init__()
         self.view = RowsView()
-        """What is to be read."""
+        """What is to be read, in rows."""
+        self._scrolled = scrolled or self.view
 
     def compose_body(self) -> ComposeResult:
-        """Yield the rows."""
-        yield self.view
+        """Yield the page."""
+        yield self._scrolled
         yield Static(classes="error")
 
     def action_scroll(self, step: int) -> None:
         """Scroll by rows."""
-        self.view.scroll_relative(y=step, animate=False)
+        self._scrolled.scroll_relative(y=step, animate=False)
 
     def action_page(self, step: int) -> None:
         """Scroll by pages."""
-        self.action_scroll(step * max(1, self.view.size.height - 1))
+        self.action_scroll(step * max(1, self._scrolled.size.height - 1))
 
     def action_edge(self, side: int) -> None:
         """Scroll to the beginning or the end."""
-        self.view.scroll_to(y=0 if side < 0 else self.view.max_scroll_y, animate=False)
+        end = self._scrolled.max_scroll_y
+        self._scrolled.scroll_to(y=0 if side < 0 else end, animate=False)
