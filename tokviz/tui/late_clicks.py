@@ -30,7 +30,7 @@ class LateClicks:
             repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
             self._is_late = repeats and place == self._place and self._is_gone(screen)
             if not self._is_late:
-                self._widget = _widget_at(screen, place)
+                self._widget = widget_at(screen, place)
             self._place, self._time = place, event.time
         return self._is_late
 
@@ -41,7 +41,8 @@ class LateClicks:
         return widget.screen is not screen or not widget.is_on_screen
 
 
-def _widget_at(screen: Screen[object], place: Offset) -> Widget | None:
+def widget_at(screen: Screen[object], place: Offset) -> Widget | None:
+    """Give the widget at a place of the screen, None where there is none any more."""
     try:
         return screen.get_widget_at(*place)[0]
     except errors.NoWidget:
