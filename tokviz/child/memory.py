@@ -35,9 +35,9 @@ def mapped_bytes() -> int:
 def share_one_heap() -> None:
     """Let the threads that begin from now on take memory where the main thread takes it.
 
-    glibc gives each a heap of its own, and what is freed there is of no use to the others: in an app
-    whose threads read vocabularies and encode texts, that is hundreds of megabytes. Elsewhere this
-    does nothing.
+    glibc gives each a heap of its own, and what is freed there is of no use to the others. Where
+    threads read vocabularies and encode texts that is hundreds of megabytes. Elsewhere this does
+    nothing.
     """
     if sys.platform == "linux":
         import ctypes
