@@ -85,6 +85,9 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
         again._begin_tour()
         await settle(pilot)
         assert line(again).count("1/8") == 1
+        await again.screen.remove_children()
+        assert again._tour is not None
+        again._tour.look()  # as at the end of the app, while there is still a screen
 
 
 async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:
