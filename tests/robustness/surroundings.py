@@ -53,6 +53,11 @@ def check(holds: object, what: str, wrong: list[str]) -> None:
         wrong.append(what)
 
 
+def last_words(subject: Subject) -> str:
+    """Give the end of what it wrote."""
+    return ascii(subject.output[-900:].decode(errors="replace"))
+
+
 @contextmanager
 def running(home: Path, wrong: list[str], *arguments: str, **how: object) -> Iterator[Subject]:
     """Have an app that has begun, and end it; it must echo what is typed at the end."""
@@ -60,7 +65,7 @@ def running(home: Path, wrong: list[str], *arguments: str, **how: object) -> Ite
         subject.until("begun")
         yield subject
         if subject.has_ended():
-            wrong.append(f"ended by itself: {subject.end()} {bytes(subject.output[-900:])}")
+            wrong.append(f"ended by itself: {subject.end()} {last_words(subject)}")
             return
         subject.wish("show", "tokens")
         subject.type(b"zyxw")
@@ -71,7 +76,7 @@ def running(home: Path, wrong: list[str], *arguments: str, **how: object) -> Ite
         check(subject.has_ended(), f"does not end:\n{subject.screen().text()}", wrong)
         if subject.has_ended():
             code = subject.end()
-            check(code == 0, f"exit code {code}: {bytes(subject.output[-900:])}", wrong)
+            check(code == 0, f"exit code {code}: {last_words(subject)}", wrong)
             check(subject.is_restored(), f"left the terminal with {subject.modes_left_on()}", wrong)
         left = subject.left_behind()
         check(not left, f"{len(left)} processes are left", wrong)
@@ -148,7 +153,7 @@ def _opened(change: Callable[[Path], None]) -> Case:
                 if not ended:
                     subject.quit()
                 check(subject.has_ended(), f"{arguments[0]} does not end", wrong)
-                check(b"Traceback" not in subject.output, f"{bytes(subject.output[-900:])}", wrong)
+                check(b"Traceback" not in subject.output, last_words(subject), wrong)
 
     return run
 
@@ -308,7 +313,7 @@ def _(home: Path, wrong: list[str]) -> None:
             if not subject.comes_true(subject.has_ended, 8.0):
                 subject.quit()
             check(subject.has_ended(), f"{path[:9]!r} does not end", wrong)
-            check(b"Traceback" not in subject.output, f"{bytes(subject.output[-900:])}", wrong)
+            check(b"Traceback" not in subject.output, last_words(subject), wrong)
     with running(home, wrong) as subject:
         subject.type(b"\x0f")
         subject.until("dialog")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ def test_the_app_outlives_its_working_folder() -> None:
 
 
 def test_an_app_that_ends_by_itself_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(home: surroundings.Path, wrong: list[str]) -> None:
+    def end(home: Path, wrong: list[str]) -> None:
         with surroundings.running(home, wrong) as subject:
             subject.quit()
 
