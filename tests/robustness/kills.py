@@ -433,7 +433,10 @@ def main(arguments: list[str] | None = None) -> int:
         for wrong in no_room():
             n_done, n_wrong = n_done + 1, n_wrong + bool(wrong)
             print(*wrong, sep="\n", end="\n" if wrong else "", flush=True)
-        print(f"{n_done - n_wrong} of {n_done} writes without room and bad homes: nothing damaged")
+        print(
+            f"{n_done - n_wrong} of {n_done} writes without room and bad homes: nothing damaged; "
+            "must be all"
+        )
         return int(n_wrong > 0)
     seed = random.randrange(2**32) if asked.seed is None else asked.seed
     numbers = range(asked.kills) if asked.number is None else [asked.number]

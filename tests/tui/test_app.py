@@ -29,6 +29,7 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
@@ -213,9 +214,12 @@ async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
 async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
     monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", 0)
+    shared = list[bool]()
+    monkeypatch.setattr(tokens_screen, "share_one_heap", lambda: shared.append(True))
     app = make_app()
     async with app.run_test() as pilot:
         await settle(pilot)
+        assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
         node = App[None]()
         node.__dict__["itself"], gone = node, weakref.ref(node)

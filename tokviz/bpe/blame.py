@@ -20,6 +20,7 @@ from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bpe.history import TrainingHistory
+from tokviz.files import absolute
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 
@@ -116,7 +117,7 @@ class Blame:
     @cached_property
     def _folder(self) -> str:
         """The folder that holds all files."""
-        return os.path.commonpath([os.path.dirname(os.path.abspath(it)) for it in self.sources])
+        return os.path.commonpath([os.path.dirname(absolute(it)) for it in self.sources])
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Give each file with the first of its items and the first that is none."""

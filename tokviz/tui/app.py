@@ -21,7 +21,6 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
-from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -44,7 +43,7 @@ from tokviz.tui.actions import (
     doable,
 )
 from tokviz.tui.dialogs.base import Modal
-from tokviz.tui.late_clicks import LateClicks
+from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import SIXTEEN
@@ -243,8 +242,7 @@ class TokvizApp(App[None]):
         """
         asked = self.focused or self.screen
         if isinstance(event, events.MouseUp):
-            with suppress(NoWidget):
-                asked, _ = self.screen.get_widget_at(event.x, event.y)
+            asked = widget_at(self.screen, event.screen_offset) or asked
         elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
@@ -566,8 +564,7 @@ class TokvizApp(App[None]):
         """A line above each screen says what to try next; the same key skips a step or ends it."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
-        if self._tour is None or self._tour.is_over:
-            self._begin_tour()
+        if self._begin_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
 
@@ -577,10 +574,14 @@ class TokvizApp(App[None]):
 
         self.push_screen(PickDialog("First steps", options), chosen)
 
-    def _begin_tour(self) -> None:
+    def _begin_tour(self) -> bool:
+        """Begin the first steps, unless they are under way: tell which."""
         from tokviz.tui.tour import Tour
 
-        self._tour = Tour(self, self.session)
+        begins = self._tour is None or self._tour.is_over
+        if begins:
+            self._tour = Tour(self, self.session)
+        return begins
 
     def action_skip_step(self) -> None:
         """Go on to the next of the first steps."""
