@@ -48,7 +48,6 @@ textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
 textual.document._document:Document
-textual.document._document:Document._lines
 textual.document._document:Document._newline
 textual.document._document:EditResult
 textual.document._document:Location
@@ -95,6 +94,7 @@ textual.widgets._text_area:TextArea._on_key
 textual.widgets._text_area:TextArea._on_mouse_down
 textual.widgets._text_area:TextArea._on_mouse_move
 textual.widgets._text_area:TextArea._on_paste
+textual.widgets._text_area:TextArea._recompute_cursor_offset
 textual.widgets._text_area:TextArea._redo_batch
 textual.widgets._text_area:TextArea._refresh_size
 textual.widgets._text_area:TextArea._replace_via_keyboard
