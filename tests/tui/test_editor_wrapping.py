@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual.geometry import Offset
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
-from tokviz.glyphs import HIDDEN, SHOWN
+from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.editor import wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
@@ -218,10 +218,13 @@ def test_lines_laid_out_when_they_are_looked_at_have_the_rows_of_lines_laid_out_
 
 def test_a_line_nobody_looked_at_is_not_laid_out(monkeypatch):
     seen: list[int] = []
-    broken = wrapping.breaks
-    monkeypatch.setattr(
-        wrapping, "breaks", lambda text, *rest: seen.append(len(text)) or broken(text, *rest)
-    )
+    laid_out = wrapping.breaks
+
+    def noted(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
+        seen.append(len(text))
+        return laid_out(text, width, glyphs)
+
+    monkeypatch.setattr(wrapping, "breaks", noted)
     text = "some words of a line that takes two rows, 世界\n" * 100_000
     document = wrapped(text, 30, on_laid_out=lambda row, change: None)
     assert document.height == pytest.approx(200_000, rel=0.1)

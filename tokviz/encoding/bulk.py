@@ -55,7 +55,7 @@ class BulkEncoder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Take the compiled tables; see `of`."""
         self._vocabulary = vocabulary
-        # The first is made now, with what is compiled for it: `prepare` is to leave nothing to wait for.
+        # The first is made now, with the code that it runs: then nothing is left to wait for.
         self._free = deque([_Worker(vocabulary)], maxlen=4)
 
     @classmethod

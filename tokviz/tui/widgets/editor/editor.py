@@ -365,7 +365,7 @@ class TokenEditor(DrawnRows):
         if row < self.scroll_y:
             self._scroll_at_once(max(row, self.scroll_y + change))
         self._refresh_size()
-        self._recompute_cursor_offset()
+        self._recompute_cursor_offset()  # type: ignore[no-untyped-call]
         self.refresh()
 
     def _scroll_at_once(self, row: float) -> None:
