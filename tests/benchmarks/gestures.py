@@ -15,6 +15,7 @@ import struct
 import termios
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,13 +32,13 @@ from _terminal import (
 )
 from _texts import count_tokens, mixed_text, parse_size
 
-from tests.terminal import END_OF_FRAME, Terminal
+from tests.terminal import DEADLINE_SECONDS, END_OF_FRAME, Terminal
 
 COLUMNS = ("document", "what", "ms", "work ms", "frames/s", "longest gap ms", "MB")
 DOWN, WHEEL = b"\x1b[B", b"\x1b[<65;20;20M"
 REPLACE_ALL, UNDO, REDO = b"\x1b[1;6F", b"\x1a", b"\x19"
-LEADER = b"\x0c"
-SCREENS = {"Compare": b"2", "Chat": b"3", "Train": b"4", "Replay": b"5", "Vocabulary": b"6"}
+TOKENS = b"\x1bk"
+SCREENS = {"Chat": b"h", "Train": b"r", "Replay": b"y", "Vocabulary": b"v", "Compare": b"q"}
 STEPS_A_SECOND = 60
 QUIET = 0.15
 
@@ -78,7 +79,7 @@ def scroll(terminal: Terminal, name: str, what: str, step: bytes, seconds: float
         if n_frames:
             ends += [terminal.last_arrival] * n_frames
             seen = len(terminal.output)
-    gap = max(b - a for a, b in zip(ends, ends[1:], strict=False))
+    gap = max(b - a for a, b in pairwise(ends))
     work = (work_of(terminal) - before) / max(len(ends) - 1, 1)
     terminal.wait_quiet(QUIET)
     return Done(name, what, work=work, frames=(len(ends) - 1) / seconds, gap=gap * 1000)
@@ -86,10 +87,11 @@ def scroll(terminal: Terminal, name: str, what: str, step: bytes, seconds: float
 
 def timed(terminal: Terminal, name: str, what: str, act: Callable[[], object]) -> Done:
     """Do something, and wait until the last frame that follows."""
+    while terminal.pump(0):
+        pass
     before, start = work_of(terminal), time.perf_counter()
     act()
-    while not terminal.pump(0.01):
-        pass
+    terminal.pump(DEADLINE_SECONDS)
     terminal.wait_quiet(QUIET)
     return Done(
         name,
@@ -128,13 +130,14 @@ def gestures(terminal: Terminal, name: str, seconds: float) -> Iterator[Done]:
     yield key("undo the paste", UNDO)
 
 
-def visits(terminal: Terminal) -> Iterator[Done]:
-    """Go to every screen twice, from the first."""
-    for time_ in ("first", "second"):
-        for screen, number in SCREENS.items():
-            there = LEADER + number
-            yield timed(terminal, "", f"{time_} visit of {screen}", lambda k=there: terminal.type(k))  # type: ignore[misc]
-            timed(terminal, "", "back", lambda: terminal.type(LEADER + b"1"))
+def visits(terminal: Terminal, n_times: int) -> Iterator[Done]:
+    """Go to every screen some times, from the first."""
+    for number in range(1, n_times + 1):
+        for screen, letter in SCREENS.items():
+            there = b"\x1b" + letter
+            name = f"visit {number} of {screen}"
+            yield timed(terminal, "", name, lambda there=there: terminal.type(there))  # type: ignore[misc]
+            timed(terminal, "", "back", lambda: terminal.type(TOKENS))
 
 
 LIMITS = {"resize": 80, "undo": 200, "redo": 200, "paste 1 MB": 200}
@@ -157,6 +160,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sizes", default="1M,10M")
     parser.add_argument("--seconds", type=float, default=3.0, help="of scrolling in one way")
+    parser.add_argument("--visits", type=int, default=2, help="of each screen")
     options = parser.parse_args()
     done: list[Done] = []
     with temporary_folder() as folder:
@@ -170,8 +174,10 @@ def main() -> None:
         with on_terminal(tokviz_command(), folder) as terminal:
             terminal.wait_until(lambda: terminal.shows("tokens"), 30)
             terminal.wait_quiet(2.5)
-            done += visits(terminal)
-    Report("gestures", COLUMNS, [each.row() for each in done], list(targets(done))).show(options.json)
+            done += visits(terminal, options.visits)
+    Report("gestures", COLUMNS, [each.row() for each in done], list(targets(done))).show(
+        options.json
+    )
 
 
 if __name__ == "__main__":
