@@ -122,6 +122,10 @@ ELSEWHERE = {
     "self._app._exit": "textual.app:App._exit",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
+    **{
+        f"strip.{name}": f"textual.strip:Strip.{name}"
+        for name in ("_cell_count", "_cell_length", "_link_ids", "_render_cache", "_segments")
+    },
     "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
 }
 """What is used of another object than the own one, as it is written, and where it stands."""
