@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from operator import ne
 from typing import NamedTuple
 
 from tokviz.glyphs import NEWLINE
@@ -124,18 +123,18 @@ def segments(column: Sequence[int]) -> list[Segment]:
     >>> segments([0, 0, 1])
     [(0, 0, 2), (1, 2, 3)]
     """
-    if not column:
-        return []
-    # Most tokens are like the one before: only where they are not is there work for Python.
-    changes = bytes(map(ne, column, column[1:]))
     found: list[Segment] = []
-    start = 0
-    at = changes.find(1)
-    while at >= 0:
-        found.append((column[start], start, at + 1))
-        start = at + 1
-        at = changes.find(1, start)
-    found.append((column[start], start, len(column)))
+    start, n = 0, len(column)
+    while start < n:
+        # Stretches may be long: they are compared with themselves, twice as much at a time.
+        stop, size, grows = start + 1, 1, True
+        while size:
+            same = column[stop : stop + size] == column[start : start + min(size, n - stop)]
+            grows = grows and same and stop + size <= n
+            stop += min(size, n - stop) if same else 0
+            size = 2 * size if grows else size // 2
+        found.append((column[start], start, stop))
+        start = stop
     return found
 
 
