@@ -60,7 +60,9 @@ def on_terminal(command: Sequence[str], folder: Path, **settings: object) -> Ter
         path = home / "config" / "tokviz" / "settings.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(settings))
-    return Terminal(*command[1:], environment=environment(home), size=SIZE)
+    # What a machine makes once, such as the code of compiled loops, its programs have in common.
+    variables = {**environment(home), "XDG_CACHE_HOME": f"{folder}/cache"}
+    return Terminal(*command[1:], environment=variables, size=SIZE)
 
 
 def shows_coloured(terminal: Terminal, text: str) -> bool:

@@ -27,6 +27,10 @@ from tokviz.tokenizer import Tokenizer
 CHUNK_TARGET = 1024
 """Characters of a usual chunk."""
 
+_TARGETS_IF_MUCH = 3
+"""Much text lies in chunks of so many times the usual length, until it is edited there: the first
+key that touches two of them still encodes both."""
+
 _TARGETS_PER_PART = 4
 """A chunk without a cut lies in parts of so many times the usual length."""
 
@@ -266,7 +270,8 @@ class ChunkedText:
         with self._changing:
             revision, texts = self.revision, self.chunk_texts()
         cuts = cut_rule(tokenizer, parse_specials)
-        pieces = cuts.split("".join(texts), self._chunk_target)
+        text = "".join(texts)
+        pieces = cuts.split(text, self._target(text))
         chunks = ChunkList([Chunk(self._parts(piece)) for piece in pieces])
         return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
@@ -365,7 +370,7 @@ class ChunkedText:
         reach = self._cuts.reach
         pieces = self._cuts.split(
             text,
-            self._chunk_target,
+            self._target(text),
             reach if before else None,
             len(text) - reach if behind else None,
         )
@@ -384,7 +389,7 @@ class ChunkedText:
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
         first = max(cuts.reach, target)
-        pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        pieces = cuts.split(inserted, self._target(inserted), first, len(inserted) - cuts.reach)
         # A cut may be only so near to the edges; it depends on as much behind or before it.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
         start, end = pieces[0], pieces[-1]
@@ -403,6 +408,10 @@ class ChunkedText:
             rest = start[near_start:-near_end]
         behind_head = self._parts(rest) if rest else []
         self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
+
+    def _target(self, text: str) -> int:
+        is_much = len(text) > LARGE
+        return self._chunk_target * (_TARGETS_IF_MUCH if is_much else 1)
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
