@@ -48,7 +48,7 @@ class Tour:
             self._view = RowsView(id="tour")
             screen.mount(self._view, after=screen.title_bar)
         rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps), self._app.current_mode)
-        self._view.styles.height = len(rows(screen.size.width - 2))
+        self._view.styles.height = len(rows(screen.size.width - 3))
         self._view.show(rows)
 
     def _seen(self) -> Iterator[str]:

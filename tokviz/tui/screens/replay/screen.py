@@ -43,7 +43,8 @@ _LESSON_KEYS = (
     " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
     "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
 )
-_LESSON_ROWS = 5
+_LESSON_ROWS, _LESSON_LINES = 5, 24
+"""How much of a lesson is seen at once, and in a terminal of how many lines at least."""
 WORKING_SECONDS = 0.3
 """What takes longer is said to be worked on."""
 
@@ -240,7 +241,7 @@ class ReplayScreen(TokvizScreen):
     def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
-        is_high = self.size.height >= self.LOW_LINES
+        is_high = self.size.height >= _LESSON_LINES
         more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
         height = more + 2 if more > 3 else None
         if height != self._lesson_height:  # to set it lays the screen out
