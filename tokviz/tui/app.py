@@ -45,15 +45,14 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks
-from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
-from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work
-from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
@@ -148,16 +147,16 @@ class TokvizApp(App[None]):
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
-        few = driver_class is not None and self.console.color_system in SIXTEEN
-        for theme in THEMES_16 if few else THEMES:
-            self.register_theme(theme)
-        if session.settings.theme == LIGHT:
-            self.theme = LIGHT
-        else:
+        self._colours = self.console.color_system if driver_class else "truecolor"
+        chosen = session.settings.theme if session.settings.theme in THEMES else DARK
+        self.register_theme(theme(chosen, self._colours))
+        if THEMES[chosen].dark:
             # As dark as Textual's default, it differs in colours only. Its watcher would parse all
             # styles once more, after they have been parsed with the colours of that default.
-            self.set_reactive(App.theme, DARK)
+            self.set_reactive(App.theme, chosen)
             self.stylesheet.set_variables(self.get_css_variables())
+        else:
+            self.theme = chosen
 
     # -- input
 
@@ -461,7 +460,8 @@ class TokvizApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
-        return [*super().get_line_filters(), _SAFE]
+        own = [_OWN_COLOURS] if self.theme.startswith(OWN) else []
+        return [*super().get_line_filters(), _SAFE, *own]
 
     @action(
         "Dark or light",
@@ -472,9 +472,27 @@ class TokvizApp(App[None]):
         words="settings theme colours",
     )
     def action_toggle_theme(self) -> None:
-        """Change between the dark and the light theme."""
-        self.theme = LIGHT if self.current_theme.dark else DARK
-        self.session.change_settings(theme=self.theme)
+        """Change between the dark and the light kind of the theme."""
+        self._use_theme(fellow(self.theme))
+
+    @action("Theme…", f"{LEADER} c", section="View",
+            words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
+    def action_choose_theme(self) -> None:
+        """Chooses the colours: also for colour blindness, of high contrast, the terminal's own."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._use_theme(name)
+
+        self.push_screen(PickDialog("Theme", options, current=self.theme), chosen)
+
+    def _use_theme(self, name: str) -> None:
+        self.register_theme(theme(name, self._colours))
+        self.theme = name
+        self.session.change_settings(theme=name)
 
     # -- sentences for the user
 
@@ -675,3 +693,4 @@ def gestures_on(screen_id: str) -> list[Gesture]:
 
 
 _SAFE = SafeLineFilter()
+_OWN_COLOURS = OwnColours()
