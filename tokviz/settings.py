@@ -152,7 +152,7 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
         profile: The name of the profile to use, empty for none.
 
     Returns:
-        The settings, and a sentence for the user where something in a file was no use.
+        The settings, and a sentence for the user where a file was no use; `check_file` tells more.
 
     Raises:
         TokvizError: If there is no such profile.
@@ -163,20 +163,17 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
     profiles: Any = {}
     for file in (path.with_name("state.toml"), path):
         try:
-            table, text = _read(file)
+            table, _ = _read(file)
         except TokvizError as error:
             told.append(why("Your settings cannot be read, so these are the defaults", error))
             continue
         profiles = table.get("profile", {})
-        told += map(str, _errors(file, text, table))
         values |= usable(table)
     if profile and (not isinstance(profiles, dict) or profile not in profiles):
         hint = did_you_mean(profile, list(profiles))
         raise TokvizError(f"{path} has no table [profile.{profile}]{hint}")
     values |= usable(profiles[profile]) if profile else {}
-    more = f" `tokviz config check` tells {len(told) - 1} more." if len(told) > 1 else ""
-    complaint = told[0].rstrip(".?") + "." + more if told else None
-    return Settings(**values, profile=profile), complaint
+    return Settings(**values, profile=profile), " ".join(told) or None
 
 
 def usable(table: Any) -> dict[str, Any]:
@@ -268,13 +265,16 @@ def save_settings(
         for file in (path, path.with_name("state.toml")):
             is_state = file is not path
             part = {name: new for name, new in changed.items() if (name in REMEMBERED) == is_state}
-            edit_file(file, part, settings.profile)
+            if part:
+                edit_file(file, part, settings.profile)
     except (OSError, TokvizError) as error:
         return why("Your settings are not saved", error)
     return None
 
 
-def edit_file(path: Path, changes: Mapping[str, Any], profile: str = "") -> None:
+def edit_file(
+    path: Path, changes: Mapping[str, Any], profile: str = "", header: str = _HEADER
+) -> None:
     """Change settings in a file, in one step; comments and all else stay.
 
     Args:
@@ -282,12 +282,11 @@ def edit_file(path: Path, changes: Mapping[str, Any], profile: str = "") -> None
         changes: By the name of a setting its new value, None to remove it; or a function that
             gives the new value for the one that is there. A dot goes into a table.
         profile: The name of the table where what it sets already is changed.
+        header: What a new file begins with.
 
     Raises:
         OSError, TokvizError: If it fails. The file is as it was.
     """
-    if not changes:
-        return
     import tomlkit
     from tomlkit.container import Container
 
@@ -296,7 +295,7 @@ def edit_file(path: Path, changes: Mapping[str, Any], profile: str = "") -> None
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.take(_LOCK_SECONDS)  # after that long it is written all the same
         _, text = _read(path)
-        document = tomlkit.parse(text or _HEADER)
+        document = tomlkit.parse(text or header)
         own = document.get("profile", {}).get(profile, {})
         for name, new in changes.items():
             table: Container | dict[str, Any] = own if name in own else document

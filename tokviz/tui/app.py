@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,8 +30,11 @@ from textual.timer import Timer
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
+from tokviz.errors import TokvizError
 from tokviz.glyphs import safe_lines
+from tokviz.sentences import sentence
 from tokviz.session import Asked, Session, SettingsChanged
+from tokviz.settings import SettingError, check_file, config_path
 from tokviz.tui.actions import (
     LEADER,
     Action,
@@ -374,11 +378,16 @@ class TokvizApp(App[None]):
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
 
-        def work(task: Task) -> None:
+        def work(task: Task) -> str:
             for kind in SCREENS:
                 screen_class(kind.id)
+            return config_complaint() if self.session.remember else ""
 
-        in_thread(self, "import", work)
+        def done(complaint: str) -> None:
+            if complaint:
+                self.notify(complaint, severity="warning", markup=False)
+
+        in_thread(self, "import", work, done)
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
@@ -514,7 +523,7 @@ class TokvizApp(App[None]):
 
     # -- what can be done everywhere
 
-    @action("Command palette", "ctrl+p", section="App", bound=False)
+    @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
         """Every action by its name."""
         from tokviz.tui.dialogs.action_palette import (
@@ -685,6 +694,28 @@ def explained_on(screen_id: str) -> list[Action]:
     parts = [found for part in screen.parts() for found in declared_by(part)]
     keys = everywhere_but(actions_on(screen_id))
     return [*screen.declared(), *parts, *keys, *APP_ACTIONS]
+
+
+def actions_everywhere() -> dict[str, list[Action]]:
+    """List what can be done, by the title of the screen."""
+    return {kind.title: explained_on(kind.id) for kind in SCREENS}
+
+
+def check_settings(path: Path) -> list[SettingError]:
+    """List what is wrong with a file of settings; see `checks.check_config`."""
+    from tokviz.tui.checks import check_config
+
+    return check_config(path, actions_everywhere())
+
+
+def config_complaint() -> str:
+    """Say what is wrong with the user's settings, empty if nothing is or they cannot be read."""
+    path = config_path()
+    with suppress(TokvizError):
+        found = [*check_settings(path), *check_file(path.with_name("state.toml"))]
+        more = f" `tokviz config check` tells {len(found) - 1} more." if found[1:] else ""
+        return sentence(str(found[0])) + more if found else ""
+    return ""
 
 
 def gestures_on(screen_id: str) -> list[Gesture]:

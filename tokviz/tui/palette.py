@@ -109,10 +109,10 @@ def token_palette(theme: str, color_system: str | None, no_color: bool) -> Token
         dim=tuple(Style(color=colour) for colour in dim),
         split=(_overlay(look.split) + Style(underline=True),) * N_HUES,
         selected=tuple(
-            _on(ink, fill) + Style(bold=False if ink else None)
-            for ink, fill in zip(look.selected_ink or (None,) * N_HUES, selected, strict=True)
+            _on(over, fill) + Style(bold=False if look.ink else None)
+            for over, fill in zip(look.selected_ink or ink, selected, strict=True)
         ),
-        selected_base=selection,
+        selected_base=Style(color=None if look.ink else look.text) + selection,
         special=_overlay(look.special) + Style(italic=True),
         pending=_on(look.muted, look.ground),
         gap=_on(*(look.gap or _GAPS[look.dark])) + Style(underline=True),

@@ -64,7 +64,7 @@ class Look(NamedTuple):
     selected: tuple[str, ...] = ()
     """The tinted fills."""
     selected_ink: tuple[str, ...] = ()
-    """The text on each tinted fill; empty if it stays as it is."""
+    """The text on each tinted fill; empty if it is that on the fills."""
     cursor: tuple[str, str] | None = None
     """Text and fill; None if they are `ground` and `text`."""
     quiet: Mapping[str, str] = {}
