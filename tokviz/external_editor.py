@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tokviz.errors import TokvizError
 from tokviz.files import StrPath, read_file
 
-_USUAL = ("sensible-editor", "nano", "vi", "notepad")
+_USUAL = ("nano", "vi", "notepad")
 """What is tried where nobody says which."""
 
 
@@ -32,12 +36,26 @@ def edit(path: StrPath, command: str = "") -> None:
         words = shlex.split(command)
         if not words:
             raise TokvizError('there is no editor: set $EDITOR, or the setting editor = "…"')
-        code = subprocess.run([*words, os.fspath(path)]).returncode
+        with _deaf_to_interrupts():
+            code = subprocess.run([*words, os.fspath(path)]).returncode
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TokvizError(f"the editor {command!r} cannot be started: {reason}") from None
     if code:
         raise TokvizError(f"the editor {command!r} ended with the exit code {code}")
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Leave Ctrl+C to the editor: the terminal sends it to both."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def edited(data: bytes, name: str, command: str = "") -> bytes:

@@ -249,6 +249,7 @@ _KEY_NAMES = {
     "slash": "/",
     "full_stop": ".",
     "comma": ",",
+    "space": "Space",
 }
 
 
@@ -280,7 +281,11 @@ def key_of(label: str) -> str:
     *modifiers, name = re.split(r"\+(?=.)", label.strip())
     names = {shown: key for key, shown in _KEY_NAMES.items()}
     # A capital letter alone is a key of its own; behind Ctrl it is how people write the small one.
-    name = names.get(name) or (name if len(name) == 1 and not modifiers else name.lower())
+    name = (
+        names.get(name)
+        or names.get(name.capitalize())
+        or (name if len(name) == 1 and not modifiers else name.lower())
+    )
     known = (len(name) == 1 and name.isalnum()) or name in _KEY_NAMES or name in _NAMED
     wanted = [modifier.lower() for modifier in modifiers]
     good = known and set(wanted) <= {"ctrl", "alt", "shift"}
@@ -289,7 +294,7 @@ def key_of(label: str) -> str:
 
 _NAMED = {
     *(f"f{number}" for number in range(1, 25)),
-    *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end", "@"),
+    *("enter", "tab", "backspace", "delete", "insert", "home", "end", "@"),
 }
 """Keys that have a name and no other label."""
 

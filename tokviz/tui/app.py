@@ -572,6 +572,33 @@ class TokvizApp(App[None]):
 
         self.push_screen(GuideDialog(self.current_mode))
 
+    @action(
+        "Jump to a place on the screen",
+        "ctrl+space",
+        "ctrl+@",
+        f"{LEADER} space",
+        section="Screens",
+        words="letters labels hints go click mouse",
+    )
+    def action_jump(self) -> None:
+        """Shows letters on all that can be reached; typing one goes there, or clicks on it."""
+        from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
+
+        screen = self.screen
+        if isinstance(screen, JumpMode):
+            screen.dismiss(None)
+            return
+
+        def chosen(target: Target | None) -> None:
+            if target is not None and target.takes is not None:
+                screen.set_focus(target.takes)
+            elif target is not None:
+                for event in click(target.place):
+                    self.post_message(event)
+
+        strips = screen._compositor.render_strips()
+        self.push_screen(JumpMode(targets(screen, strips), strips), chosen)
+
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
     def action_glossary(self) -> None:
