@@ -23,6 +23,7 @@ COMMANDS = {
     "replay": "travel through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "config": "show, check or change the settings",
     "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
@@ -43,6 +44,8 @@ _SYNONYMS = {
     "evaluate": "eval",
     "report": "eval",
     "compression": "eval",
+    "settings": "config",
+    "preferences": "config",
     "guide": "help",
     "manual": "help",
     "lessons": "lesson",

@@ -21,6 +21,7 @@ PAGES = (
     "replay",
     "vocabulary",
     "commands",
+    "settings",
     "tokenizers",
     "python",
     "algorithm",

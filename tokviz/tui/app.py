@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,8 +29,11 @@ from textual.timer import Timer
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
+from tokviz.errors import TokvizError
 from tokviz.glyphs import safe_lines
+from tokviz.sentences import sentence
 from tokviz.session import Asked, Session, SettingsChanged
+from tokviz.settings import SettingError, check_file, config_path
 from tokviz.tui.actions import (
     LEADER,
     Action,
@@ -44,15 +48,14 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks, widget_at
-from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
-from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work
-from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
@@ -147,16 +150,16 @@ class TokvizApp(App[None]):
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
-        few = driver_class is not None and self.console.color_system in SIXTEEN
-        for theme in THEMES_16 if few else THEMES:
-            self.register_theme(theme)
-        if session.settings.theme == LIGHT:
-            self.theme = LIGHT
-        else:
+        self._colours = self.console.color_system if driver_class else "truecolor"
+        chosen = session.settings.theme if session.settings.theme in THEMES else DARK
+        self.register_theme(theme(chosen, self._colours))
+        if THEMES[chosen].dark:
             # As dark as Textual's default, it differs in colours only. Its watcher would parse all
             # styles once more, after they have been parsed with the colours of that default.
-            self.set_reactive(App.theme, DARK)
+            self.set_reactive(App.theme, chosen)
             self.stylesheet.set_variables(self.get_css_variables())
+        else:
+            self.theme = chosen
 
     # -- input
 
@@ -373,11 +376,16 @@ class TokvizApp(App[None]):
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
 
-        def work(task: Task) -> None:
+        def work(task: Task) -> str:
             for kind in SCREENS:
                 screen_class(kind.id)
+            return config_complaint() if self.session.remember else ""
 
-        in_thread(self, "import", work)
+        def done(complaint: str) -> None:
+            if complaint:
+                self.notify(complaint, severity="warning", markup=False)
+
+        in_thread(self, "import", work, done)
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
@@ -459,7 +467,8 @@ class TokvizApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
-        return [*super().get_line_filters(), _SAFE]
+        own = [_OWN_COLOURS] if self.theme.startswith(OWN) else []
+        return [*super().get_line_filters(), _SAFE, *own]
 
     @action(
         "Dark or light",
@@ -470,9 +479,27 @@ class TokvizApp(App[None]):
         words="settings theme colours",
     )
     def action_toggle_theme(self) -> None:
-        """Change between the dark and the light theme."""
-        self.theme = LIGHT if self.current_theme.dark else DARK
-        self.session.change_settings(theme=self.theme)
+        """Change between the dark and the light kind of the theme."""
+        self._use_theme(fellow(self.theme))
+
+    @action("Theme…", f"{LEADER} c", section="View",
+            words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
+    def action_choose_theme(self) -> None:
+        """Chooses the colours: also for colour blindness, of high contrast, the terminal's own."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._use_theme(name)
+
+        self.push_screen(PickDialog("Theme", options, current=self.theme), chosen)
+
+    def _use_theme(self, name: str) -> None:
+        self.register_theme(theme(name, self._colours))
+        self.theme = name
+        self.session.change_settings(theme=name)
 
     # -- sentences for the user
 
@@ -494,7 +521,7 @@ class TokvizApp(App[None]):
 
     # -- what can be done everywhere
 
-    @action("Command palette", "ctrl+p", section="App", bound=False)
+    @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
         """Every action by its name."""
         from tokviz.tui.dialogs.action_palette import (
@@ -542,6 +569,33 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.guide import GuideDialog
 
         self.push_screen(GuideDialog(self.current_mode))
+
+    @action(
+        "Jump to a place on the screen",
+        "ctrl+space",
+        "ctrl+@",
+        f"{LEADER} space",
+        section="Screens",
+        words="letters labels hints go click mouse",
+    )
+    def action_jump(self) -> None:
+        """Shows letters on all that can be reached; typing one goes there, or clicks on it."""
+        from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
+
+        screen = self.screen
+        if isinstance(screen, JumpMode):
+            screen.dismiss(None)
+            return
+
+        def chosen(target: Target | None) -> None:
+            if target is not None and target.takes is not None:
+                screen.set_focus(target.takes)
+            elif target is not None:
+                for event in click(target.place):
+                    self.post_message(event)
+
+        strips = screen._compositor.render_strips()
+        self.push_screen(JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
@@ -670,9 +724,32 @@ def explained_on(screen_id: str) -> list[Action]:
     return [*screen.declared(), *parts, *keys, *APP_ACTIONS]
 
 
+def actions_everywhere() -> dict[str, list[Action]]:
+    """List what can be done, by the title of the screen."""
+    return {kind.title: explained_on(kind.id) for kind in SCREENS}
+
+
+def check_settings(path: Path) -> list[SettingError]:
+    """List what is wrong with a file of settings; see `checks.check_config`."""
+    from tokviz.tui.checks import check_config
+
+    return check_config(path, actions_everywhere())
+
+
+def config_complaint() -> str:
+    """Say what is wrong with the user's settings, empty if nothing is or they cannot be read."""
+    path = config_path()
+    with suppress(TokvizError):
+        found = [*check_settings(path), *check_file(path.with_name("state.toml"))]
+        more = f" `tokviz config check` tells {len(found) - 1} more." if found[1:] else ""
+        return sentence(str(found[0])) + more if found else ""
+    return ""
+
+
 def gestures_on(screen_id: str) -> list[Gesture]:
     """List what the mouse does on a screen."""
     return [*screen_class(screen_id).GESTURES, *GESTURES]
 
 
 _SAFE = SafeLineFilter()
+_OWN_COLOURS = OwnColours()

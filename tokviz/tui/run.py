@@ -31,6 +31,7 @@ def run(
     tokenizer: str | None = None,
     parse_specials: bool = True,
     first: Request | None = None,
+    profile: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -40,6 +41,7 @@ def run(
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
+        profile: The profile of the settings to use, empty for none.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -50,7 +52,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first)
+    session = _session(path, piped, tokenizer, parse_specials, first, profile)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -58,6 +60,9 @@ def run(
         # better happen before there is something to type into.
         Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
 
+    from tokviz.tui.actions import remap
+
+    remap(session.settings.keys)
     from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.handlers import outlive_errors
@@ -74,10 +79,11 @@ def _session(
     tokenizer: str | None,
     parse_specials: bool,
     first: Request | None,
+    profile: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
-    settings, complaint = load_settings()
+    settings, complaint = load_settings(profile=profile)
     notes = [complaint] if complaint else []
     with _said(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
