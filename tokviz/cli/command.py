@@ -23,6 +23,7 @@ COMMANDS = {
     "replay": "travel through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "web": "open the app in a browser",
     "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
@@ -46,6 +47,8 @@ _SYNONYMS = {
     "guide": "help",
     "manual": "help",
     "lessons": "lesson",
+    "serve": "web",
+    "browser": "web",
     "tutorial": "lesson",
 }
 """What other programs call our commands; none of them is one here."""

@@ -31,6 +31,7 @@ def run(
     tokenizer: str | None = None,
     parse_specials: bool = True,
     first: Request | None = None,
+    theme: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -40,6 +41,7 @@ def run(
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
+        theme: The name of the theme to begin with; by default the one used last.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -50,7 +52,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first)
+    session = _session(path, piped, tokenizer, parse_specials, first, theme)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -74,10 +76,13 @@ def _session(
     tokenizer: str | None,
     parse_specials: bool,
     first: Request | None,
+    theme: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
     settings, complaint = load_settings()
+    if theme:
+        settings = settings._replace(theme=theme)
     notes = [complaint] if complaint else []
     with _said(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
