@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Mapping
+from codecs import getincrementaldecoder
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ pytest.importorskip("aiohttp", reason="needs the extra web")
 from aiohttp import ClientSession, ClientWebSocketResponse, CookieJar
 from yarl import URL
 
+from tests.screen import Screen
 from tokviz.web import server
 from tokviz.web.server import Options, Server
 
@@ -70,4 +72,20 @@ async def drawn(terminal: ClientWebSocketResponse, wanted: bytes) -> bytes:
     return seen
 
 
-Headers = Mapping[str, str]
+class Shown:
+    """What an app shows on a page, of the size that the page has asked for."""
+
+    def __init__(self, page: ClientWebSocketResponse, columns: int = 80, rows: int = 24) -> None:
+        self._page = page
+        self._screen, self._decode = Screen(columns, rows), getincrementaldecoder("utf-8")().decode
+
+    async def __call__(self, *wanted: str) -> str:
+        """Wait until some words are there, and give all that is."""
+        while not all(words in (text := "\n".join(self._screen.lines())) for words in wanted):
+            try:
+                message = await self._page.receive(timeout=20)
+                assert isinstance(message.data, bytes), message
+            except TimeoutError:
+                raise AssertionError(f"{wanted} are not in {text}") from None
+            self._screen.feed(self._decode(message.data))
+        return text

@@ -22,6 +22,7 @@ PAGES = (
     "vocabulary",
     "commands",
     "tokenizers",
+    "web",
     "python",
     "algorithm",
     "troubleshooting",

@@ -76,7 +76,7 @@ def _session(
     tokenizer: str | None,
     parse_specials: bool,
     first: Request | None,
-    theme: str,
+    theme: str = "",
 ) -> Session:
     from tokviz.settings import load_settings
 

@@ -64,9 +64,9 @@ class OpenFileDialog(FileDialog):
         """Take what was typed elsewhere once the folder is read; ask the browser for a file."""
         if self._text and os.path.isfile(typed_path(self._text, self.folder)):
             self.call_after_refresh(self._choose_soon)
-        allowed, driver = confinement(), self.app._driver
-        if allowed is not None and allowed.by_browser and driver is not None:
-            driver.write(ASK_FOR_FILE)
+        allowed, app = confinement(), self.app
+        if allowed is not None and allowed.by_browser and app._driver is not None:
+            app._driver.write(ASK_FOR_FILE)
 
     def _choose_soon(self) -> None:
         if self._reading:
