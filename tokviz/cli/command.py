@@ -24,6 +24,7 @@ COMMANDS = {
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
     "config": "show, check or change the settings",
+    "web": "open the app in a browser",
     "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
@@ -49,6 +50,8 @@ _SYNONYMS = {
     "guide": "help",
     "manual": "help",
     "lessons": "lesson",
+    "serve": "web",
+    "browser": "web",
     "tutorial": "lesson",
 }
 """What other programs call our commands; none of them is one here."""

@@ -23,6 +23,7 @@ PAGES = (
     "commands",
     "settings",
     "tokenizers",
+    "web",
     "python",
     "algorithm",
     "troubleshooting",

@@ -32,6 +32,7 @@ def run(
     parse_specials: bool = True,
     first: Request | None = None,
     profile: str = "",
+    theme: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -42,6 +43,7 @@ def run(
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
         profile: The profile of the settings to use, empty for none.
+        theme: The name of the theme to begin with; by default the one used last.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -52,7 +54,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first, profile)
+    session = _session(path, piped, tokenizer, parse_specials, first, profile, theme)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -80,10 +82,13 @@ def _session(
     parse_specials: bool,
     first: Request | None,
     profile: str,
+    theme: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
     settings, complaint = load_settings(profile=profile)
+    if theme:
+        settings = settings._replace(theme=theme)
     notes = [complaint] if complaint else []
     with _said(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
