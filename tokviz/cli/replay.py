@@ -6,6 +6,7 @@ examples:
   tokviz replay gpt2 --print --at 300 --text "the theory of everything"
   tokviz replay RUN --print --steps 3     the first three merges, as text
   tokviz replay RUN --json > steps.jsonl  all merges
+  tokviz replay RUN --at 3 --svg -o 3.svg a picture of the third merge
   tokviz replay RUN --diff my_merges.txt --print
   printf abababcb | tokviz train - -o /tmp/tiny --vocab-size 258 --pattern none
   tokviz replay /tmp/tiny --print
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
-from tokviz.cli.output import print_json
+from tokviz.cli.output import FigureOutput, print_json
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 
@@ -78,7 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many merges to print, from merge K on; implies --print",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    options.add_forms(parser, form)
 
 
 def _number(text: str) -> int:
@@ -95,9 +98,11 @@ def run(arguments: argparse.Namespace) -> int:
     if len(others) > 2:
         raise TokvizError("--diff compares with two others at most")
     text = _read_text(arguments.text)
-    if not (arguments.print or arguments.json or arguments.steps):
+    form = options.asked_form(arguments)
+    if not (arguments.print or arguments.json or arguments.steps or form):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
+    from tokviz.share.replayed import replay_figure
 
     if others:
         _print_diff(source, others, text, as_json=arguments.json)
@@ -105,7 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
-    if arguments.json:
+    if form:
+        figures = FigureOutput(form, arguments.output)
+        for k in numbers:
+            figures.write(replay_figure(replay, k, prepared))
+        figures.end()
+    elif arguments.json:
         _print_records(replay, numbers, prepared)
     else:
         _print_frames(replay, numbers, prepared)

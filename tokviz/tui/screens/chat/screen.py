@@ -36,6 +36,7 @@ from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -63,6 +64,7 @@ class ChatScreen(TokvizScreen):
         GoTo,
         Rows,
         CopyConversation,
+        Exporting,
         Recovery,
     )
     GESTURES = (
@@ -117,7 +119,7 @@ class ChatScreen(TokvizScreen):
         Messages(self, chat)
         self.choice = TokenizerChoice(self)
         GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
-        CopyConversation(self, chat, self.rendered)
+        Exporting(self, CopyConversation(self, chat, self.rendered).shown)
         Explaining(self, self._asked_why)
         yield self.title_bar
         yield self.recovery.bar

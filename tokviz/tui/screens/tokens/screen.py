@@ -30,6 +30,7 @@ from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.tokens.copying import CopyTokens
@@ -78,6 +79,7 @@ class TokensScreen(TokvizScreen):
         Side,
         Finding,
         CopyTokens,
+        Exporting,
         Editing,
         Decoding,
         SplitLab,
@@ -158,7 +160,7 @@ class TokensScreen(TokvizScreen):
         self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)
-        CopyTokens(self, text)
+        Exporting(self, CopyTokens(self, text).shown)
         Editing(self, text)
         SplitLab(self, self.panels, self.side.show_panel)
         Dropped(self, self.choice, self._take_back_paste)
