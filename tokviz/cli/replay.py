@@ -7,6 +7,7 @@ examples:
   tokviz replay RUN --print --steps 3     the first three merges, as text
   tokviz replay RUN --json > steps.jsonl  all merges
   tokviz replay RUN --at 3 --svg -o 3.svg a picture of the third merge
+  tokviz replay gpt2 --text "the theory" --animate theory.svg
   tokviz replay RUN --diff my_merges.txt --print
   printf abababcb | tokviz train - -o /tmp/tiny --vocab-size 258 --pattern none
   tokviz replay /tmp/tiny --print
@@ -33,6 +34,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -41,6 +43,7 @@ from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, print_json
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
+from tokviz.files import write_file
 
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
@@ -82,6 +85,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON objects, one a line")
     options.add_forms(parser, form)
+    form.add_argument(
+        "--animate",
+        metavar="FILE",
+        help="write the merges (from --at on, --steps of them) as an SVG that moves, for a slide",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=positive,
+        default=2,
+        metavar="S",
+        help="how long the animation shows each merge (default: %(default)s)",
+    )
 
 
 def _number(text: str) -> int:
@@ -99,9 +114,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError("--diff compares with two others at most")
     text = _read_text(arguments.text)
     form = options.asked_form(arguments)
-    if not (arguments.print or arguments.json or arguments.steps or form):
+    if not (arguments.print or arguments.json or arguments.steps or form or arguments.animate):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
+    from tokviz.share.animation import animation, steps_to_show
     from tokviz.share.replayed import replay_figure
 
     if others:
@@ -109,6 +125,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)
+    if arguments.animate:
+        first = arguments.at or 1
+        last = first + arguments.steps - 1 if arguments.steps else replay.n_merges
+        steps = steps_to_show(replay, prepared, first, min(last, replay.n_merges))
+        moving = animation(replay, steps, prepared, seconds=arguments.seconds)
+        write_file(Path(arguments.animate), (f"{line}\n".encode() for line in moving))
+        return 0
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
     if form:
         figures = FigureOutput(form, arguments.output)

@@ -26,15 +26,19 @@ _N_CANDIDATES = 5
 def step_facts(replay: Replay, k: int) -> Iterator[tuple[str, str]]:
     """Tell what merge k is and why it happened: words, and what they are about."""
     step = replay.step(k)
-    made = f"{short_label(step.token)}  (id {step.new_id})"
-    words = f"{pair_words(step)} → {made}" if step.is_reached else made
-    yield f"merge {k:,} of {replay.n_merges:,}", words
+    yield f"merge {k:,} of {replay.n_merges:,}", step_words(step)
     yield "why", said(replay.why(k).sentences, short_label)
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield "candidates", ", ".join(map(_candidate, best))
         yield from (("origin", said([sentence])) for sentence in replay.files(k))
         yield "corpus", f"{step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
+
+
+def step_words(step: MergeStep) -> str:
+    """Tell what a merge makes, of what."""
+    made = f"{short_label(step.token)}  (id {step.new_id})"
+    return f"{pair_words(step)} → {made}" if step.is_reached else made
 
 
 def pair_words(pair: MergeStep | TokenPair | PairCount) -> str:

@@ -27,12 +27,12 @@ def write(figure: Figure) -> Iterator[str]:
     yield from opening(figure.title, *size)
     yield _text(wrapped(figure.title)[0], 0, 0, "", 'font-weight="bold"')
     for number, fact in enumerate(facts, 1):
-        yield _text(fact, 0, number, "", _fill("m"))
+        yield _text(fact, 0, number, "", fill("m"))
     for number, row in enumerate(rows, 1 + len(facts)):
         column = 0
         for chip, label in row:
             yield from _item(chip, label, column, number)
-            column += _cells(label)
+            column += cells(label)
     yield "</svg>"
 
 
@@ -58,21 +58,21 @@ def opening(title: str, width: int, height: int, style: str = "") -> Iterator[st
     yield f'<rect width="100%" height="100%" class="g" fill="{LIGHT.ground}"/>'
 
 
-def wrapped(text: str) -> list[str]:
-    """Fold words to the width of the picture."""
+def wrapped(text: str, columns: int = COLUMNS) -> list[str]:
+    """Fold words to the width of the picture, or to so many columns."""
     lines = [""]
     for word in text.split(" "):
-        while _cells(word) > COLUMNS:
-            lines.append(word[: COLUMNS // 2])
-            word = word[COLUMNS // 2 :]
-        if _cells(lines[-1]) + 1 + _cells(word) > COLUMNS:
+        while cells(word) > columns:
+            lines.append(word[: columns // 2])
+            word = word[columns // 2 :]
+        if cells(lines[-1]) + 1 + cells(word) > columns:
             lines.append(word)
         else:
             lines[-1] += f" {word}" if lines[-1] else word
     return [line for line in lines if line] or [""]
 
 
-def _cells(text: str) -> int:
+def cells(text: str) -> int:
     """Count the columns that glyphs take; a mark stands on the letter before it."""
     return sum(
         2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char)
@@ -89,22 +89,23 @@ def _rows(figure: Figure) -> list[Row]:
     return rows
 
 
-def _fill(name: str, hue: int = 0) -> str:
+def fill(name: str, hue: int = 0) -> str:
+    """Give the attributes of a colour, by the first letter of its name."""
     colour = LIGHT.all_fills[hue] if name == "h" else {"m": LIGHT.muted, "s": LIGHT.special}[name]
     return f'class="{name}{hue if name == "h" else ""}" fill="{colour}"'
 
 
 def _item(chip: Chip | None, label: str, column: int, row: int) -> Iterator[str]:
     if chip is None:
-        yield _text(label, column, row, "", _fill("m"))
+        yield _text(label, column, row, "", fill("m"))
         return
-    x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, _cells(label) * CELL - 1
+    x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, cells(label) * CELL - 1
     yield (
-        f'<rect x="{x}" y="{y}" rx="3" width="{width}" height="{LINE - 2}" {_fill("h", chip.hue)}/>'
+        f'<rect x="{x}" y="{y}" rx="3" width="{width}" height="{LINE - 2}" {fill("h", chip.hue)}/>'
     )
     if chip.mark:
-        yield f'<rect x="{x}" y="{y + LINE - 4}" width="{width}" height="2" {_fill("m")}/>'
-    look = f'font-style="italic" {_fill("s")}' if chip.is_special else ""
+        yield f'<rect x="{x}" y="{y + LINE - 4}" width="{width}" height="2" {fill("m")}/>'
+    look = f'font-style="italic" {fill("s")}' if chip.is_special else ""
     yield _text(label, column, row, chip.about, look)
 
 
@@ -112,7 +113,7 @@ def _text(label: str, column: int, row: int, about: str, look: str) -> str:
     told = f"<title>{escape(about)}</title>" if about else ""
     return (
         f'<text x="{MARGIN + column * CELL}" y="{MARGIN + row * LINE + 16}" '
-        f'textLength="{max(1, _cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
+        f'textLength="{max(1, cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
         f'xml:space="preserve" {look}>{escape(label)}{told}</text>'
     )
 
@@ -123,13 +124,13 @@ def _folded(row: Row) -> Iterator[Row]:
     column = 0
     for chip, label in row:
         while label:
-            if column and column + _cells(label) > COLUMNS:
+            if column and column + cells(label) > COLUMNS:
                 yield folded
                 folded, column = [], 0
             part = label
-            while _cells(part) > COLUMNS:
+            while cells(part) > COLUMNS:
                 part = part[: max(1, len(part) // 2)]
             folded.append((chip, part))
-            column += _cells(part)
+            column += cells(part)
             label = label[len(part) :]
     yield folded

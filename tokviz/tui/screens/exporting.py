@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from tokviz.sentences import why
 from tokviz.share import ENDINGS, written
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
@@ -35,32 +34,47 @@ class Exporting(Controller):
 
         On the Tokens screen those of the selection, if there is one.
         """
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-
         shown = self._shown()
         if isinstance(shown, str):
             self.say(shown)
             return
         name, make = shown
+        title = "Export what is shown as a web page (html), a picture, Markdown or text"
+        self.export_as(name, title, ENDINGS, lambda form: written(make(), form))
+
+    def export_as(
+        self,
+        name: str,
+        title: str,
+        forms: Mapping[str, str],
+        make: Callable[[str], Iterable[bytes]],
+    ) -> None:
+        """Ask for a file, and write it in a thread.
+
+        Args:
+            name: What the file is called, without its ending.
+            title: What the dialog says.
+            forms: The endings that its name may have, and the form that each asks for.
+            make: Makes what is written, in a form.
+        """
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         def export_to(path: Path) -> None:
-            def write(task: Task) -> None:
-                form = ENDINGS.get(path.suffix.lower().removeprefix("."), "html")
-                write_file(path, written(make(), form))
-
+            form = forms[path.suffix.lower().removeprefix(".")]
             self.in_thread(
                 "export",
-                write,
+                lambda task: write_file(path, make(form)),
                 lambda _: self.say(f"Exported to {path}."),
                 failed=lambda error: self.say(why("Not exported", error), "error"),
                 exclusive=False,
             )
 
+        ending, *_ = forms
         dialog = SaveFileDialog(
             self.session.folder,
-            f"{Path(name).stem}.html",
-            title="Export what is shown as a web page (html), a picture, Markdown or text",
+            f"{Path(name).stem}.{ending}",
+            title=title,
             verb="export",
-            kinds=tuple(ENDINGS),
+            kinds=tuple(forms),
         )
         self.ask(dialog, export_to)

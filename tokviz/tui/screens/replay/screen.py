@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,7 +16,7 @@ from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.exporting import Exporting, Shown
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
@@ -30,6 +29,7 @@ from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
+from tokviz.tui.screens.replay.sharing import Sharing
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
@@ -40,9 +40,6 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
-
-if TYPE_CHECKING:
-    from tokviz.share.figure import Figure
 
 _LESSON_KEYS = (
     " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
@@ -62,6 +59,7 @@ class ReplayScreen(TokvizScreen):
     CONTROLLERS = (
         Transport,
         Explaining,
+        Sharing,
         Exporting,
         MergeSearch,
         Opening,
@@ -150,7 +148,7 @@ class ReplayScreen(TokvizScreen):
         Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
-        Exporting(self, self._shown)
+        Sharing(self, state)
 
     def on_mount(self) -> None:
         """Begin without a comparison."""
@@ -192,23 +190,6 @@ class ReplayScreen(TokvizScreen):
             return "Before the first merge every byte is a token. Go to a merge, or edit your text."
         token_id = state.step.new_id
         return tokenizer, bytes_place(tokenizer.token_bytes(token_id), token_id)
-
-    def _shown(self) -> Shown:
-        """Give what is to be exported: the frames of the merge at hand."""
-        opened, prepared, number = (
-            self.state.opened,
-            self.state.prepared,
-            self.state.position.number,
-        )
-        if opened is None:
-            return "Nothing is replayed yet."
-
-        def make() -> Figure:
-            from tokviz.share.replayed import replay_figure
-
-            return replay_figure(opened.replay, number, prepared)
-
-        return f"{opened.source.name}-{number}", make
 
     # -- routing
 
