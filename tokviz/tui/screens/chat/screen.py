@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -157,9 +159,21 @@ class ChatScreen(TokvizScreen):
                 self.choice.use(source)
                 if template:
                     self.chat.change(template=template)
-            case ShowConversation(conversation):
+            case ShowConversation(conversation, template=template):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
+                if template:  # it comes from a session file
+                    self.chat.mark_saved(conversation)
+                if template in TEMPLATES:
+                    self.chat.change(template=template)
+
+    def saved(self) -> dict[str, Any]:
+        """Give the conversation, unless it is the sample."""
+        chat = self.chat
+        if chat.is_sample:
+            return {}
+        content = json.loads(editing.json_of(chat.conversation))
+        return {"conversation": content, "template": chat.state.template}
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -174,6 +175,20 @@ class ReplayScreen(TokvizScreen):
             if request.text is not None:
                 self.your_text.show(request.text, is_own=not request.lesson)
             self.opening.open(source_named(self.session.where(request.source)), request)
+
+    def saved(self) -> dict[str, Any]:
+        """Give what is replayed, and where."""
+        state = self.state
+        if state.opened is None:
+            return {}
+        opens = state.opened.source.opens
+        source = opens if isinstance(opens, str) else self.session.tokenizer_source
+        return {
+            "replayed": source,
+            "lesson": "" if state.lesson is None else state.lesson.name,
+            "merge": state.number,
+            "replay_text": state.text,
+        }
 
     def _asked_why(self) -> Asked | str:
         """Mean the token of your text that was clicked or is edited, else what the merge makes."""
