@@ -107,8 +107,8 @@ def test_it_goes_on_without_what_is_wrong() -> None:
     ("name", "case"),
     {
         "no-json": ("nope", "line 1, column 1"),
-        "a-list": ([], "is no session"),
-        "other-json": ({"version": "1.0"}, "is no session"),
+        "a-list": ([], "is not a session"),
+        "other-json": ({"version": "1.0"}, "is not a session"),
         "newer": ({"tokviz": 2}, "newer tokviz"),
         "number": ({"tokviz": 1, "cursor": "x"}, "(key 'cursor'): 'cursor' must be a whole number"),
         "flag": ({"tokviz": 1, "cursor": True}, "must be a whole number"),

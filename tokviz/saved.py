@@ -263,7 +263,7 @@ def read_session(path: str | PathLike[str]) -> SavedSession:
     """
     content = parse_json(read_file(path, limit=_MOST_BYTES), path, _MOST_VALUES)
     if not isinstance(content, dict) or not isinstance(content.get("tokviz"), int):
-        raise InputFileError(path, "is no session of tokviz: it has no key 'tokviz' with a version")
+        raise InputFileError(path, "is not a session of tokviz: its key 'tokviz' is missing")
     if content["tokviz"] > _VERSION:
         raise InputFileError(path, "was written by a newer tokviz, which this one cannot read")
     saved = SavedSession(**_fields(SavedSession, content, path))

@@ -66,18 +66,18 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
         assert "learned" in await write(pilot, export, tmp_path / "mask.svg")
         await show(pilot, "replay")
         await until(pilot, lambda: not app.screen.has_class("-message"))
-        await pilot.press("right", "right")
-        await settle(pilot)
-        assert "merge 2 of 50,000" in await write(pilot, export, tmp_path / "merge.txt")
         await app.run_action("export_animation", app.screen)
         await until(pilot, lambda: isinstance(app.screen, FileDialog))
         await name(pilot, tmp_path / "moving.svg")
         await until(pilot, (tmp_path / "moving.svg").exists)
+        await pilot.press("right", "right")
+        await settle(pilot)
+        assert "# text after merge 1 " in await write(pilot, export, tmp_path / "merge.txt")
         await write(pilot, ("ctrl+l", "k"), tmp_path / "all.tokviz.json")
 
         kept = read_session(tmp_path / "all.tokviz.json")
         assert (kept.text, kept.screen) == ("hello <world> 世界", "replay")
-        assert (kept.tokenizer.name, kept.merge) == ("gpt2", 2)
+        assert (kept.tokenizer.name, kept.merge) == ("gpt2", 1)
         assert [one.name for one in kept.compared] == [other.source for other in session.others]
 
 
