@@ -20,6 +20,7 @@ PAGES = (
     "train",
     "replay",
     "vocabulary",
+    "sharing",
     "commands",
     "settings",
     "tokenizers",

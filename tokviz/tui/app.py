@@ -30,9 +30,10 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.errors import TokvizError
+from tokviz.files import write_file
 from tokviz.glyphs import safe_lines
-from tokviz.sentences import sentence
-from tokviz.session import Asked, Session, SettingsChanged
+from tokviz.sentences import sentence, why
+from tokviz.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
 from tokviz.settings import SettingError, check_file, config_path
 from tokviz.tui.actions import (
     LEADER,
@@ -139,6 +140,7 @@ class TokvizApp(App[None]):
         self._passing: str | None = None
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
+        session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
@@ -668,6 +670,72 @@ class TokvizApp(App[None]):
                     return
             names = [name for screen in made for name in screen.unsaved()]
             self._question = unless_unsaved(self, names, "quit", self.exit)
+
+    # -- session files
+
+    @action("Save the session…", f"{LEADER} k", section="App",
+            words="share workspace project tokviz.json keep")  # fmt: skip
+    def action_save_session(self) -> None:
+        """Write the text, its tokenizers, the conversation and where you are to a file.
+
+        Whoever opens it sees the same. Tokenizers are named in it, not held.
+        """
+        from tokviz.saved import saved_of, to_bytes
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        session, path = self.session, self.session.path
+        made = [screen for screen in self._made.values() if screen.has_begun]
+        fields = {key: value for screen in made for key, value in screen.saved().items()}
+        save = saved_of(session, self.current_mode, fields)
+
+        def save_to(path: Path | None) -> None:
+            if path is not None:
+                in_thread(
+                    self,
+                    "save",
+                    lambda task: write_file(path, to_bytes(save())),
+                    lambda _: self.notify(f"Saved the session to {path}.", markup=False),
+                    exclusive=False,
+                )
+
+        dialog = SaveFileDialog(
+            session.folder,
+            f"{path.stem if path else 'session'}{SESSION_ENDING}",
+            title="Save the session",
+            kinds=(SESSION_ENDING[1:],),
+        )
+        self.push_screen(dialog, save_to)
+
+    @action("Open a session…", f"{LEADER} o", section="App",
+            words="load workspace project tokviz.json resume")  # fmt: skip
+    def action_open_session(self) -> None:
+        """Show what a session file holds. Undo brings your text and conversation back."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
+        def opened(path: Path | None) -> None:
+            if path is not None:
+                self._open_session(path)
+
+        dialog = OpenFileDialog(self.session.folder, title="Open a session", takes_any=True)
+        self.push_screen(dialog, opened)
+
+    def _open_session(self, path: Path) -> None:
+        from tokviz.saved import Found, look_up, read_session, restore
+
+        def show(found: Found) -> None:
+            restore(self.session, found)
+            for sentence in found.lacking:
+                self.notify(sentence, severity="warning", markup=False)
+
+        in_thread(
+            self,
+            "session",
+            lambda task: look_up(read_session(path), self.session.settings),
+            show,
+            failed=lambda error: self.notify(
+                why("Not opened", error), severity="error", markup=False
+            ),
+        )
 
     # -- choices
 

@@ -12,9 +12,11 @@ from typing import NoReturn
 from tokviz.formats.apart import load
 from tokviz.glyphs import safe
 from tokviz.session import (
+    SESSION_ENDING,
     Opened,
     Request,
     Session,
+    UseTokenizer,
     load_remembered,
     opened_bytes,
     read_text,
@@ -90,6 +92,18 @@ def _session(
     if theme:
         settings = settings._replace(theme=theme)
     notes = [complaint] if complaint else []
+    if path is not None and path.endswith(SESSION_ENDING):
+        from tokviz.saved import look_up, read_session, restore
+
+        with _said(f"Opening {path}…"):
+            found = look_up(read_session(path), settings)
+            _, chosen = found.tokenizer or ("", load_remembered(settings.tokenizer)[0])
+        opened = Opened(found.saved.text, notes=(*notes, *found.lacking))
+        session = Session(opened, chosen, settings, parse_specials=found.saved.parse_specials)
+        restore(session, found)
+        if tokenizer is not None:
+            session.ask(UseTokenizer(tokenizer))
+        return session
     with _said(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
             chosen = load(tokenizer)

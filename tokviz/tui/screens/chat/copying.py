@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.chat.render import Rendering
@@ -12,6 +13,10 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.exporting import Shown
+
+if TYPE_CHECKING:
+    from tokviz.share.figure import Figure
 
 
 class CopyConversation(Controller):
@@ -56,6 +61,20 @@ class CopyConversation(Controller):
         n_messages = len(conversation.messages)
         text = json_of(conversation, indent=2)
         self.copy(text, f"{counted(n_messages, 'message')} as JSON")
+
+    def shown(self) -> Shown:
+        """Give what is to be exported: the tokens with their mask."""
+        rendering, path = self._rendered.rendering, self._chat.state.origin.path
+        if rendering is None:
+            return "There are no tokens to export."
+        name = path.name if path else "conversation"
+
+        def make() -> Figure:
+            from tokviz.share.figure import mask_figure
+
+            return mask_figure(name, rendering)
+
+        return name, make
 
     def _known(self) -> Rendering | None:
         """Give the tokens; say so if there are none."""

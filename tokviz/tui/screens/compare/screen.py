@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -22,12 +24,16 @@ from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
+
+if TYPE_CHECKING:
+    from tokviz.share.figure import Figure
 
 POLL_SECONDS = 0.2
 """How often it is looked whether more tokens are known."""
@@ -42,7 +48,8 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining
+        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining,
+        Exporting,
     )  # fmt: skip
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
@@ -92,6 +99,7 @@ class CompareScreen(TokvizScreen):
         Compared(self, state, self.lanes)
         TokenizerChoice(self)
         Explaining(self, self._asked_why)
+        Exporting(self, self._shown)
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None
@@ -109,6 +117,21 @@ class CompareScreen(TokvizScreen):
             if live.n_chars
             else NO_TOKEN
         )
+
+    def _shown(self) -> Shown:
+        """Give what is to be exported: the text in all tokenizers that are loaded."""
+        live, path = self.session.live, self.session.path
+        text, parsed = live.text, live.parse_specials
+        tokenizers = [tokenizer for tokenizer in self.state.tokenizers if tokenizer is not None]
+        name = path.name if path else "text"
+
+        def make() -> Figure:
+            from tokviz.compare.boundaries import Comparison
+            from tokviz.share.figure import comparison_figure
+
+            return comparison_figure(name, Comparison(text, tokenizers, parsed))
+
+        return (name, make) if live.n_chars else "There is no text to export."
 
     def on_mount(self) -> None:
         """Load what was compared last."""

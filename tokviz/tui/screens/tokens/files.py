@@ -41,6 +41,8 @@ class Files(Controller):
 
     def open_path(self, path: Path) -> None:
         """Read a file in a thread, then show it; the old text stays if that fails."""
+        if self.session.is_session(path):
+            return
 
         def read(task: Task) -> Opened:
             opened = read_text(path)
