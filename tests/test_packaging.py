@@ -32,7 +32,7 @@ def test_the_wheel_carries_every_folder_of_assets_but_screenshots():
         for name in PAGES
         if not place(name).startswith("tokviz/")
     }
-    assert len(pages) == 3
+    assert len(pages) == 4
     assert WHEEL["force-include"] == assets | pages
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
 
 
 def test_the_public_name_compares_also_where_it_means_the_package() -> None:
-    package, tokenizers = sys.modules["tokviz.compare"], [load("gpt2"), load("cl100k_base")]
+    package: Any = sys.modules["tokviz.compare"]
+    tokenizers = [load("gpt2"), load("cl100k_base")]
     assert package("Unbelievable", tokenizers).counts == compare("Unbelievable", tokenizers).counts
 
 

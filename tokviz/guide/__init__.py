@@ -22,7 +22,7 @@ CHAPTERS = {
     "Commands and Python": ("commands", "reference", "python", "api"),
     "Files": ("tokenizers", "formats"),
     "How it works": ("algorithm", "architecture", "performance", "peers"),
-    "More": ("troubleshooting", "security", "dependencies", "news"),
+    "More": ("troubleshooting", "security", "dependencies", "notice", "news"),
 }
 """The pages by chapter, in the order in which they are read; a screen's page has its name."""
 
@@ -30,6 +30,7 @@ PAGES = tuple(name for names in CHAPTERS.values() for name in names)
 
 _ELSEWHERE = {
     "architecture": ".github/CONTRIBUTING.md",
+    "notice": "assets/NOTICE.md",
     "performance": "tests/benchmarks/README.md",
     "security": ".github/SECURITY.md",
 }
