@@ -1,6 +1,8 @@
 """Read the guide: a page, or the list of pages.
 
 TOPIC is the name of a page, or words that stand in it.
+
+--man writes the manual page: tokviz help --man > ~/.local/share/man/man1/tokviz.1
 """
 
 from __future__ import annotations
@@ -9,19 +11,26 @@ import argparse
 import sys
 
 from tokviz.cli.output import report
-from tokviz.guide import PAGES, page, sections, title
+from tokviz.guide import CHAPTERS, PAGES, page, sections, title
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz help`."""
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help=f"a page: {', '.join(PAGES)}")
+    parser.add_argument("--man", action="store_true", help="write the manual page, for man(1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a page, or what there is to read."""
+    if arguments.man:
+        from tokviz.cli.reference import manual
+
+        print(manual(), end="")
+        return 0
     topic = " ".join(arguments.topic).casefold()
     if not topic:
-        print(*(f"{name:<16} {title(name)}" for name in PAGES), sep="\n")
+        for chapter, names in CHAPTERS.items():
+            print(f"{chapter}:", *(f"  {name:<16} {title(name)}" for name in names), sep="\n")
         return 0
     if topic in PAGES:
         _print(page(topic))

@@ -566,11 +566,17 @@ class TokvizApp(App[None]):
 
     @action("Guide", f"{LEADER} h", section="App",
             words="manual documentation tutorial read learn how")  # fmt: skip
-    def action_guide(self) -> None:
-        """The page about the screen you are on, and all others: how it works, with examples."""
+    def action_guide(self, name: str = "", heading: str = "") -> None:
+        """The page about the panel or screen you are on, and all others, with examples."""
+        from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
+        from tokviz.tui.widgets.turns import title_around
 
-        self.push_screen(GuideDialog(self.current_mode))
+        if not name and self.focused is not None:
+            title, here = title_around(self.focused), self.current_mode
+            headings = [part.title for part in sections() if part.page == here]
+            heading = next((found for found in headings if title.startswith(found)), "")
+        self.push_screen(GuideDialog(name or self.current_mode, heading))
 
     @action(
         "Jump to a place on the screen",
@@ -724,8 +730,8 @@ class TokvizApp(App[None]):
 
         def show(found: Found) -> None:
             restore(self.session, found)
-            for sentence in found.lacking:
-                self.notify(sentence, severity="warning", markup=False)
+            for lacking in found.lacking:
+                self.notify(lacking, severity="warning", markup=False)
 
         in_thread(
             self,
