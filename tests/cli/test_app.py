@@ -94,7 +94,7 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
 
     for stderr, said in ((Terminal(), "Loading gpt2…\r\x1b[K"), (io.StringIO(), "")):
         monkeypatch.setattr("sys.stderr", stderr)
-        _session(None, b"text", "gpt2", True, None, "")
+        _session(None, b"text", "gpt2", True, None, "", "")
         assert stderr.getvalue() == said
 
 
