@@ -449,12 +449,11 @@ class TokvizApp(App[None]):
 
     def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
         """Yield what the other screens could do and this one cannot, each with its screen."""
-        own = {(found.method, found.title) for found in screen_class(self.current_mode).declared()}
+        own = set(map(id, screen_class(self.current_mode).declared()))
         for kind in SCREENS:
             made = self._made.get(kind.id)
             for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
-                is_own = (found.method, found.title) in own
-                if not is_own and (made is None or made.check_action(found.method, ())):
+                if id(found) not in own and (made is None or made.check_action(found.method, ())):
                     yield kind, found
 
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")

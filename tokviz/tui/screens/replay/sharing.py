@@ -37,7 +37,7 @@ class Sharing(Controller):
 
         return f"{opened.source.name}-{number}", make
 
-    @action("Export an animation…", section="Copy", words="svg gif slide moving picture share")
+    @action("Animation for a slide…", section="Copy", words="save as svg gif moving picture share")
     def export_animation(self) -> None:
         """Write the merges up to this one as a picture that moves, for a slide or a page.
 
