@@ -216,7 +216,7 @@ def _line(
     hues: dict[tuple[int, int], int] = {}
     for life in _lives(line):
         token, n_bytes = line.data[life.start : life.end], life.end - life.start
-        near = {hue for span, hue in hues.items() if life.start in span or life.end in span}
+        near = {hue for (a, b), hue in hues.items() if b == life.start or a == life.end}
         first = replay.tokenizer.token_id(token) or 0
         hue = next(hue for hue in range(first, first + N_HUES) if hue % N_HUES not in near)
         hue = hue % N_HUES if n_bytes > 1 else N_HUES
