@@ -20,7 +20,8 @@ b.s{font-weight:700;font-style:italic;color:var(--special)}
 b.m{font-weight:700;text-decoration:underline 2px;text-underline-offset:4px}
 b:hover,b:focus{outline:2px solid var(--text)}
 b:hover::after,b:focus::after{content:attr(data-t);position:absolute;left:0;margin-top:2em;
- z-index:1;width:max-content;max-width:100%;box-sizing:border-box;padding:.2em .6em;border-radius:4px;
+ z-index:1;width:max-content;max-width:100%;box-sizing:border-box;
+ padding:.2em .6em;border-radius:4px;
  font:400 13px/1.4 system-ui,sans-serif;white-space:normal;color:var(--ground);
  background:var(--text)}"""
 
