@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import zip_longest
 from os import PathLike
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from tokviz import __version__, bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
@@ -35,18 +36,8 @@ from tokviz.tokenizer import Tokenizer
 _VERSION = 1
 _MOST_BYTES = 64_000_000
 _MOST_VALUES = 1_000_000
-
-
-class Named(NamedTuple):
-    """A tokenizer, by what it is called.
-
-    Attributes:
-        name: Its name; of a file or a training without its folder.
-        vocabulary: What `checksum` gives; empty if it was not loaded.
-    """
-
-    name: str = ""
-    vocabulary: str = ""
+_KINDS = {str: "text", int: "a whole number", bool: "true or false"}
+Texts = tuple[str, ...]
 
 
 class SavedSession(NamedTuple):
@@ -57,14 +48,15 @@ class SavedSession(NamedTuple):
         cursor: The character that the cursor was at.
         screen: The id of the screen that was shown.
         parse_specials: Whether special-token text was read as special tokens.
-        tokenizer: The tokenizer at hand.
-        compared: Those that it was compared with.
+        tokenizers: The names of the tokenizer at hand and of those that it was compared with; of a
+            file or a training without its folder.
+        vocabularies: What `checksum` gives of each; empty if it was not loaded.
         panel: The side panel beside the text.
         split_patterns: The named patterns of the Splits panel.
         split_regex: The regex below them.
         conversation: The conversation of the Chat screen, as JSON; None if there was none.
         template: The chat template.
-        replayed: What was replayed; without a name if nothing was.
+        replayed: The name of what was replayed; empty if nothing was.
         lesson: The name of the lesson that it was, if it was one.
         merge: The merge that was shown of it.
         replay_text: The text that was shown with it.
@@ -74,14 +66,14 @@ class SavedSession(NamedTuple):
     cursor: int = 0
     screen: str = "tokens"
     parse_specials: bool = True
-    tokenizer: Named = Named()
-    compared: tuple[Named, ...] = ()
+    tokenizers: Texts = ()
+    vocabularies: Texts = ()
     panel: str = "ids"
-    split_patterns: tuple[str, ...] = ()
+    split_patterns: Texts = ()
     split_regex: str = ""
     conversation: Any = None
     template: str = ""
-    replayed: Named = Named()
+    replayed: str = ""
     lesson: str = ""
     merge: int = 0
     replay_text: str = ""
@@ -117,10 +109,9 @@ def checksum(tokenizer: Tokenizer) -> str:
     return found.hexdigest()
 
 
-def named(source: str, tokenizer: Tokenizer | None) -> Named:
+def name_of(source: str) -> str:
     """Name a tokenizer that was loaded from somewhere, without saying where that is."""
-    name = source if is_builtin(source) else place_words(source)[0]
-    return Named(name, checksum(tokenizer) if tokenizer is not None else "")
+    return source if is_builtin(source) else place_words(source)[0]
 
 
 def saved_of(
@@ -137,26 +128,23 @@ def saved_of(
         What gives it; for a thread.
     """
     settings, text, parsed = session.settings, session.live.text, session.live.parse_specials
-    at_hand = session.tokenizer_source, session.tokenizer
-    others = [(other.source, other.tokenizer) for other in session.others]
-
-    more = dict(fields)
-    if replayed := more.pop("replayed", ""):
-        more["replayed"] = named(replayed, None)
-
-    def save() -> SavedSession:
-        return SavedSession(
-            text=text,
-            screen=screen,
-            parse_specials=parsed,
-            tokenizer=named(*at_hand),
-            compared=tuple(named(*other) for other in others),
-            panel=settings.panel,
-            split_patterns=settings.split_patterns,
-            split_regex=settings.split_regex,
-        )._replace(**more)
-
-    return save
+    tokenizers = {name_of(session.tokenizer_source): session.tokenizer} | {
+        name_of(other.source): other.tokenizer for other in session.others
+    }
+    saved = SavedSession(
+        text=text,
+        screen=screen,
+        parse_specials=parsed,
+        tokenizers=tuple(tokenizers),
+        panel=settings.panel,
+        split_patterns=settings.split_patterns,
+        split_regex=settings.split_regex,
+    )._replace(**fields)
+    saved = saved._replace(replayed=name_of(saved.replayed))
+    found = list(tokenizers.values())
+    return lambda: saved._replace(
+        vocabularies=tuple((one and checksum(one)) or "" for one in found)
+    )
 
 
 def look_up(saved: SavedSession, settings: Settings) -> Found:
@@ -168,15 +156,15 @@ def look_up(saved: SavedSession, settings: Settings) -> Found:
     known = [*(run.folder for run in list_runs()), *settings.recent_tokenizers, settings.tokenizer]
     lacking: list[str] = []
 
-    def find_here(wanted: Named) -> tuple[str, Tokenizer] | None:
+    def find_here(name: str, vocabulary: str = "") -> tuple[str, Tokenizer] | None:
         try:
-            return find(wanted, known) if wanted.name else None
+            return find(name, vocabulary, known) if name else None
         except TokvizError as error:
             lacking.append(sentence(str(error)))
             return None
 
-    others = tuple(filter(None, map(find_here, saved.compared[:MOST_OTHERS])))
-    tokenizer = find_here(saved.tokenizer)
+    wanted = zip_longest(saved.tokenizers[: MOST_OTHERS + 1], saved.vocabularies, fillvalue="")
+    tokenizer, *others = [find_here(*one) for one in wanted] or [None]
     conversation, replayed = None, ""
     if saved.conversation is not None:
         try:
@@ -190,7 +178,9 @@ def look_up(saved: SavedSession, settings: Settings) -> Found:
     elif found := find_here(saved.replayed):
         replayed = found[0]
         found[1].close()
-    return Found(saved, tokenizer, others, replayed, conversation, tuple(lacking))
+    return Found(
+        saved, tokenizer, tuple(filter(None, others)), replayed, conversation, tuple(lacking)
+    )
 
 
 def restore(session: Session, found: Found) -> None:
@@ -219,11 +209,12 @@ def restore(session: Session, found: Found) -> None:
     session.ask(ShowSaved(saved.text, saved.cursor, *look))
 
 
-def find(wanted: Named, known: Iterable[str]) -> tuple[str, Tokenizer]:
+def find(name: str, vocabulary: str, known: Iterable[str]) -> tuple[str, Tokenizer]:
     """Find a tokenizer of a session among those that are here.
 
     Args:
-        wanted: What the session names.
+        name: What the session calls it.
+        vocabulary: Its checksum; empty if that is not known.
         known: Trainings, and files and names that the user has opened before.
 
     Returns:
@@ -232,12 +223,11 @@ def find(wanted: Named, known: Iterable[str]) -> tuple[str, Tokenizer]:
     Raises:
         TokvizError: If it is not here, or another one has its name.
     """
-    name = wanted.name
     places = [place for place in known if not is_builtin(place) and place_words(place)[0] == name]
     places = [*([name] if is_builtin(name) else []), *dict.fromkeys(places)]
     for place in places:
         tokenizer = load(place)
-        if wanted.vocabulary in ("", checksum(tokenizer)):
+        if vocabulary in ("", checksum(tokenizer)):
             return place, tokenizer
         tokenizer.close()
     if places:
@@ -247,11 +237,7 @@ def find(wanted: Named, known: Iterable[str]) -> tuple[str, Tokenizer]:
 
 def to_bytes(saved: SavedSession) -> bytes:
     """Write a session."""
-    content = saved._asdict() | {"tokviz": _VERSION, "written_by": __version__}
-    for key, value in content.items():
-        if isinstance(value, Named):
-            content[key] = value._asdict()
-    content["compared"] = [one._asdict() for one in saved.compared]
+    content = {"tokviz": _VERSION, "written_by": __version__, **saved._asdict()}
     return json.dumps(content, indent=1).encode() + b"\n"
 
 
@@ -266,41 +252,16 @@ def read_session(path: str | PathLike[str]) -> SavedSession:
         raise InputFileError(path, "is not a session of tokviz: its key 'tokviz' is missing")
     if content["tokviz"] > _VERSION:
         raise InputFileError(path, "was written by a newer tokviz, which this one cannot read")
-    saved = SavedSession(**_fields(SavedSession, content, path))
-    return saved._replace(
-        text=bytetext.as_byte_text(saved.text),
-        replay_text=bytetext.as_byte_text(saved.replay_text),
-    )
-
-
-_WORDS = {str: "text", int: "a whole number", bool: "true or false"}
-
-
-def _fields(
-    kind: type[NamedTuple], content: object, path: str | PathLike[str], place: str = ""
-) -> dict[str, Any]:
-    """Take the values of an object that have a field, each of which must be of its type."""
-
-    def one_of(wanted: Any, key: str, value: object, where: str) -> Any:
-        if hasattr(wanted, "_fields"):
-            return wanted(**_fields(wanted, value, path, where))
-        if wanted is Any or type(value) is wanted:
-            return value
-        raise located(InputFileError(path, f"{where}: {key!r} must be {_WORDS[wanted]}"))
-
-    if not isinstance(content, dict):
-        raise located(InputFileError(path, f"{place}: must be an object"))
     taken: dict[str, Any] = {}
-    for key, wanted in get_type_hints(kind).items():
-        value, where = content.get(key), place or f"key '{key}'"
-        if key not in content:
-            continue
-        if get_origin(wanted) is not tuple:
-            taken[key] = one_of(wanted, key, value, where)
-        elif isinstance(value, list):
-            kind_of = get_args(wanted)[0]
-            items = enumerate(value)
-            taken[key] = tuple(one_of(kind_of, key, one, f"{key}[{n}]") for n, one in items)
-        else:
-            raise located(InputFileError(path, f"{where}: must be a list"))
-    return taken
+    for key, kind in get_type_hints(SavedSession).items():
+        value = content.get(key)
+        if key in content:
+            if kind in _KINDS and type(value) is not kind:
+                raise located(InputFileError(path, f"key '{key}': must be {_KINDS[kind]}"))
+            if kind == Texts:
+                if type(value) is not list or any(type(one) is not str for one in value):
+                    raise located(InputFileError(path, f"key '{key}': must be a list of texts"))
+                value = tuple(value)
+            taken[key] = value
+    taken |= {key: bytetext.as_byte_text(taken.get(key, "")) for key in ("text", "replay_text")}
+    return SavedSession(**taken)

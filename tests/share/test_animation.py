@@ -12,7 +12,7 @@ import tokviz
 from tokviz.errors import TokvizError
 from tokviz.glyphs import UNSAFE, token_label
 from tokviz.replay.replay import Replay
-from tokviz.share.animation import MOST_STEPS, animation, steps_to_show
+from tokviz.share.animation import MOST_STEPS, animation
 
 SVG = "{http://www.w3.org/2000/svg}"
 SECONDS = 2
@@ -21,8 +21,8 @@ SECONDS = 2
 class Moving:
     """What is to be seen of an animation at a moment."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self.text = "\n".join(lines)
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self.text = b"".join(lines).decode()
         self.picture = ElementTree.fromstring(self.text)
         style = str(next(self.picture.iter(f"{SVG}style")).text)
         self.total = float(re.findall(r"animation:([\d.]+)s", style)[0])
@@ -56,7 +56,7 @@ class Moving:
 
 def test_the_words_of_a_corpus_are_joined_as_the_training_did() -> None:
     replay = Replay.open(tokviz.train(["low low lower"], 260, split_pattern="whitespace"))
-    moving = Moving(animation(replay, steps_to_show(replay, None, 1, replay.n_merges)))
+    moving = Moving(animation(replay, 1, replay.n_merges))
     for k in range(replay.n_merges + 1):
         pieces = replay.state(k).pieces(0, 10)
         words = [piece for piece in pieces if not piece.data.isspace()]
@@ -69,13 +69,12 @@ def test_the_words_of_a_corpus_are_joined_as_the_training_did() -> None:
 def test_a_text_is_joined_as_the_vocabulary_does_it_and_what_changes_nothing_is_left_out() -> None:
     replay = Replay.open("gpt2")
     text = replay.text("the 世 <b>&\x1b[2J\u202e")
-    steps = steps_to_show(replay, text, 1, replay.n_merges)
-    moving = Moving(animation(replay, steps, text))
+    moving = Moving(animation(replay, 1, replay.n_merges, text))
+    steps = [k for k in range(1, replay.n_merges + 1) if text.changes(k, k)]
     for number, k in enumerate([0, *steps]):
         ends = text.at(k).byte_ends.tolist()
         tokens = [token_label(text.data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         assert moving.seen(SECONDS * (number + 0.99))[: len(tokens)] == tokens
-        assert k == 0 or text.changes(k, k)
     assert [line for line in moving.text.split("\n") if UNSAFE.search(line)] == []
     assert "prefers-reduced-motion" in moving.text
 
@@ -83,11 +82,21 @@ def test_a_text_is_joined_as_the_vocabulary_does_it_and_what_changes_nothing_is_
 def test_it_says_what_is_too_much() -> None:
     replay = Replay.open("gpt2")
     with pytest.raises(TokvizError, match="give a text"):
-        next(animation(replay, []))
-    with pytest.raises(TokvizError, match=f"shows {MOST_STEPS}"):
-        next(animation(replay, range(1, MOST_STEPS + 2), replay.text("a")))
+        next(animation(replay, 1, 9))
+    with pytest.raises(TokvizError, match="no merge changes"):
+        next(animation(replay, 1, 9, replay.text("a")))
     with pytest.raises(TokvizError, match="too long to draw"):
-        next(animation(replay, [1], replay.text("a " * 1001)))
+        next(animation(replay, 1, 9, replay.text("in the " * 300)))
     with pytest.raises(TokvizError, match="no room in a line"):
         long = Replay.open(tokviz.train(["a" * 256], 264, split_pattern="whitespace"))
-        next(animation(long, range(1, 9)))
+        next(animation(long, 1, 9))
+
+
+def test_of_too_many_merges_it_shows_the_last() -> None:
+    replay = Replay.open("gpt2")
+    text = replay.text(
+        "Ancient tokenizers considered interesting possibilities under the "
+        "wide mountain, nevertheless unbelievable programmers quickly juggled"
+    )
+    shown = b"".join(animation(replay, 1, replay.n_merges, text)).decode()
+    assert shown.count(">merge ") == MOST_STEPS

@@ -22,7 +22,15 @@ from tokviz.errors import TokvizError
 from tokviz.glyphs import UNSAFE
 from tokviz.replay.replay import Replay
 from tokviz.share import FORMS, writer, written
-from tokviz.share.figure import Chip, Figure, comparison_figure, figure_of, mask_figure
+from tokviz.share.figure import (
+    MOST_TOKENS,
+    Chip,
+    Figure,
+    chips_of,
+    comparison_figure,
+    figure_of,
+    mask_figure,
+)
 from tokviz.share.png import MOST_LINES
 from tokviz.share.replayed import replay_figure
 
@@ -113,6 +121,11 @@ def test_a_megabyte_is_shown_but_is_too_long_for_a_picture_of_points() -> None:
         assert sum(map(len, written(made, form))) > 1_000_000
     with pytest.raises(TokvizError, match=f"which holds {MOST_LINES}"):
         written(made, "png")
+
+
+def test_what_memory_should_not_hold_is_refused() -> None:
+    with pytest.raises(TokvizError, match="1,000,001 tokens are too many"):
+        chips_of([0] * (MOST_TOKENS + 1), [])
 
 
 def test_a_png_is_a_picture_of_the_size_of_the_svg(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
@@ -40,14 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print or arguments.animate:
         from tokviz.cli.replay_frames import start_lines, step_lines
         from tokviz.replay.replay import Replay
-        from tokviz.share.animation import animation, steps_to_show
+        from tokviz.share.animation import animation
 
         replay = Replay.open(folder)
         text = replay.text(lesson.text) if lesson.text else None
         if arguments.animate:
-            steps = steps_to_show(replay, text, 1, replay.n_merges)
-            moving = animation(replay, steps, text, say=lesson.say)
-            write_file(Path(arguments.animate), (f"{line}\n".encode() for line in moving))
+            moving = animation(replay, 1, replay.n_merges, text, say=lesson.say)
+            write_file(arguments.animate, moving)
             return 0
         said = {look.at: look.say for look in lesson.looks}
         for k in range(replay.n_merges + 1):

@@ -34,7 +34,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -117,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not (arguments.print or arguments.json or arguments.steps or form or arguments.animate):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
-    from tokviz.share.animation import animation, steps_to_show
+    from tokviz.share.animation import animation
     from tokviz.share.replayed import replay_figure
 
     if others:
@@ -128,9 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.animate:
         first = arguments.at or 1
         last = first + arguments.steps - 1 if arguments.steps else replay.n_merges
-        steps = steps_to_show(replay, prepared, first, min(last, replay.n_merges))
-        moving = animation(replay, steps, prepared, seconds=arguments.seconds)
-        write_file(Path(arguments.animate), (f"{line}\n".encode() for line in moving))
+        moving = animation(replay, first, last, prepared, seconds=arguments.seconds)
+        write_file(arguments.animate, moving)
         return 0
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
     if form:

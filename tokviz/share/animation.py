@@ -64,32 +64,21 @@ class _Life(NamedTuple):
     died: int
 
 
-def steps_to_show(replay: Replay, text: ReplayText | None, first: int, last: int) -> list[int]:
-    """Give the merges from `first` to `last` that change what is shown."""
-    if _is_drawn(replay):
-        return list(range(first, last + 1))
-    found = []
-    if text is not None:
-        k = text.next_change(first - 1)
-        while k is not None and k <= last:
-            found.append(k)
-            k = text.next_change(k)
-    return found
-
-
 def animation(
     replay: Replay,
-    steps: Sequence[int],
+    first: int,
+    last: int,
     text: ReplayText | None = None,
     *,
     seconds: float = SECONDS,
     say: Callable[[int], str] = lambda k: "",
-) -> Iterator[str]:
+) -> Iterator[bytes]:
     """Draw merges one after the other, in the corpus if it is tiny, and in a text.
 
     Args:
         replay: What is replayed.
-        steps: The numbers of the merges, ascending; see `steps_to_show`.
+        first: The first merge.
+        last: The last one. Of those that change what is shown, the last ones are drawn.
         text: A text to show.
         seconds: How long each merge takes.
         say: Gives words for a merge, 0 for the start.
@@ -97,16 +86,18 @@ def animation(
     Raises:
         TokvizError: If there is too much to show, or nothing.
     """
+    is_drawn = replay.has_counts and replay.is_tiny and (replay.n_bytes or 0) <= LADDER_BYTES
+    if text is None and not is_drawn:
+        raise TokvizError("this corpus is too large to draw, or not known: give a text to show")
+    numbers = range(first, min(last, replay.n_merges) + 1)
+    if text is not None and not is_drawn:
+        steps = [k for k in _changes(text, first - 1) if k in numbers][-MOST_STEPS:]
+    else:
+        steps = list(numbers[-MOST_STEPS:])
     if not steps:
-        raise TokvizError(
-            "no merge changes what is shown"
-            if text is not None or _is_drawn(replay)
-            else "this corpus is too large to draw, or not known: give a text to show"
-        )
-    if len(steps) > MOST_STEPS:
-        raise TokvizError(f"{len(steps):,} merges are too many: an animation shows {MOST_STEPS}")
+        raise TokvizError("no merge changes what is shown")
     states = [steps[0] - 1, *steps]
-    lines = _lines(replay, states, text)
+    lines = _lines(replay if is_drawn else None, states, text)
     if sum(len(line.data) for line in lines) > 2 * LADDER_BYTES:
         raise TokvizError(f"too long to draw: a text of at most {LADDER_BYTES:,} bytes finds room")
     made = [short_label(replay.token(k)) for k in steps]
@@ -120,25 +111,26 @@ def animation(
         hue = replay.step(steps[number - 1]).new_id % N_HUES
         drawn.append(_shown(clock.during(number, None), _box(label, *at, cells(label), size, hue)))
     drawn += [_words("new tokens", _MARGIN, places[len(lines)][1] - 12, 8, fill("m")), *frames]
-    yield from opening(
+    parts = opening(
         f"{safe(replay.name.rpartition('/')[2])}: {made[0]} … {made[-1]}",
         _WIDTH,
         max(_HEIGHT, bottom + _MARGIN),
         clock.style(),
     )
-    yield from drawn
-    yield f'<rect class="m bar" y="0" width="{_WIDTH}" height="5" fill="{LIGHT.muted}"/>'
-    yield "</svg>"
+    bar = f'<rect class="m bar" y="0" width="{_WIDTH}" height="5" fill="{LIGHT.muted}"/>'
+    yield from (f"{line}\n".encode() for line in (*parts, *drawn, bar, "</svg>"))
 
 
-def _is_drawn(replay: Replay) -> bool:
-    return replay.has_counts and replay.is_tiny and (replay.n_bytes or 0) <= LADDER_BYTES
+def _changes(text: ReplayText, k: int) -> Iterator[int]:
+    """Give the merges behind k that change a text."""
+    while (following := text.next_change(k)) is not None:
+        yield (k := following)
 
 
-def _lines(replay: Replay, states: Sequence[int], text: ReplayText | None) -> list[_Line]:
+def _lines(replay: Replay | None, states: Sequence[int], text: ReplayText | None) -> list[_Line]:
     """Gather what is shown: the words of a tiny corpus, and the parts of a text."""
     lines: list[_Line] = []
-    if _is_drawn(replay):
+    if replay is not None:
         for piece in replay.state(states[-1]).pieces(0, LADDER_BYTES):
             if len(piece.data) > 1 or not piece.data.isspace():
                 times = f"{piece.count:,}× " if piece.count > 1 else ""
@@ -216,7 +208,7 @@ def _line(
     hues: dict[tuple[int, int], int] = {}
     for life in _lives(line):
         token, n_bytes = line.data[life.start : life.end], life.end - life.start
-        near = {hue for span, hue in hues.items() if life.start in span or life.end in span}
+        near = {hue for (a, b), hue in hues.items() if b == life.start or a == life.end}
         first = replay.tokenizer.token_id(token) or 0
         hue = next(hue for hue in range(first, first + N_HUES) if hue % N_HUES not in near)
         hue = hue % N_HUES if n_bytes > 1 else N_HUES

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
+from tokviz.errors import TokvizError
 from tokviz.glyphs import NEWLINE, safe, short_label, token_label
 from tokviz.live.hues import N_HUES
 from tokviz.live.hues_by_id import hues_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]
 
+MOST_TOKENS = 1_000_000
 _MOST_EXPLAINED = 200
 """Disagreements whose cause is told in a sentence; each takes a moment to find."""
 
@@ -139,7 +141,12 @@ def chips_of(
         pieces: Where the pieces start, if that is known.
         notes: The mark and the note of each; then those without a mark are grey. By default all
             are in colour.
+
+    Raises:
+        TokvizError: If they are too many.
     """
+    if len(ids) > MOST_TOKENS:
+        raise TokvizError(f"{len(ids):,} tokens are too many to show at once: take a part")
     chips, start = [], 0
     for number, (token, hue) in enumerate(zip(tokens, hues_of(ids, 0, len(ids)), strict=True)):
         mark, note = notes[number] if notes else ("", "")

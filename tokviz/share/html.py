@@ -13,14 +13,15 @@ body{margin:2rem auto;max-width:60rem;padding:0 1rem;background:var(--ground);co
  font:16px/1.7 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 h1{font-size:1rem;margin:0}h2{font-size:.9rem;margin:1rem 0 .2rem}
 p{margin:0 0 .2rem}p,h2,i{color:var(--muted);font-style:normal}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:.4rem 0 0}
-b{font-weight:400;border-radius:3px;position:relative;box-shadow:inset 1px 0 var(--ground);
+pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:.4rem 0 0;position:relative}
+b{font-weight:400;border-radius:3px;box-shadow:inset 1px 0 var(--ground);
  unicode-bidi:isolate;direction:ltr}
 b.s{font-weight:700;font-style:italic;color:var(--special)}
 b.m{font-weight:700;text-decoration:underline 2px;text-underline-offset:4px}
-b:hover,b:focus{outline:2px solid var(--text);z-index:1}
-b:hover::after,b:focus::after{content:attr(data-t);position:absolute;left:0;top:1.9em;z-index:1;
- width:max-content;max-width:min(36rem,80vw);padding:.2em .6em;border-radius:4px;
+b:hover,b:focus{outline:2px solid var(--text)}
+b:hover::after,b:focus::after{content:attr(data-t);position:absolute;left:0;margin-top:2em;
+ z-index:1;width:max-content;max-width:100%;box-sizing:border-box;
+ padding:.2em .6em;border-radius:4px;
  font:400 13px/1.4 system-ui,sans-serif;white-space:normal;color:var(--ground);
  background:var(--text)}"""
 

@@ -452,11 +452,12 @@ class TokvizApp(App[None]):
         self.switch_mode(screen_id)
 
     def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
-        """Yield what the other screens could do, each with its screen."""
+        """Yield what the other screens could do and this one cannot, each with its screen."""
+        own = set(map(id, screen_class(self.current_mode).declared()))
         for kind in SCREENS:
             made = self._made.get(kind.id)
             for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
-                if made is None or made.check_action(found.method, ()):
+                if id(found) not in own and (made is None or made.check_action(found.method, ())):
                     yield kind, found
 
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")

@@ -77,8 +77,8 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
 
         kept = read_session(tmp_path / "all.tokviz.json")
         assert (kept.text, kept.screen) == ("hello <world> 世界", "replay")
-        assert (kept.tokenizer.name, kept.merge) == ("gpt2", 1)
-        assert [one.name for one in kept.compared] == [other.source for other in session.others]
+        assert (kept.merge, kept.replayed) == (1, "gpt2")
+        assert kept.tokenizers == ("gpt2", *(other.source for other in session.others))
 
 
 async def test_a_session_is_opened_where_text_is_opened_and_undo_takes_it_back(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.chat.render import Rendering
 from tokviz.sentences import counted
+from tokviz.share.figure import mask_figure
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.exporting import Shown
-
-if TYPE_CHECKING:
-    from tokviz.share.figure import Figure
 
 
 class CopyConversation(Controller):
@@ -68,13 +65,7 @@ class CopyConversation(Controller):
         if rendering is None:
             return "There are no tokens to export."
         name = path.name if path else "conversation"
-
-        def make() -> Figure:
-            from tokviz.share.figure import mask_figure
-
-            return mask_figure(name, rendering)
-
-        return name, make
+        return name, lambda: mask_figure(name, rendering)
 
     def _known(self) -> Rendering | None:
         """Give the tokens; say so if there are none."""

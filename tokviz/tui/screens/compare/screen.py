@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tokviz.compare.boundaries import Comparison
 from tokviz.session import ShowToken
+from tokviz.share.figure import comparison_figure
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
@@ -31,9 +31,6 @@ from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, ask
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
-
-if TYPE_CHECKING:
-    from tokviz.share.figure import Figure
 
 POLL_SECONDS = 0.2
 """How often it is looked whether more tokens are known."""
@@ -124,14 +121,9 @@ class CompareScreen(TokvizScreen):
         text, parsed = live.text, live.parse_specials
         tokenizers = [tokenizer for tokenizer in self.state.tokenizers if tokenizer is not None]
         name = path.name if path else "text"
-
-        def make() -> Figure:
-            from tokviz.compare.boundaries import Comparison
-            from tokviz.share.figure import comparison_figure
-
-            return comparison_figure(name, Comparison(text, tokenizers, parsed))
-
-        return (name, make) if live.n_chars else "There is no text to export."
+        if not live.n_chars:
+            return "There is no text to export."
+        return name, lambda: comparison_figure(name, Comparison(text, tokenizers, parsed))
 
     def on_mount(self) -> None:
         """Load what was compared last."""

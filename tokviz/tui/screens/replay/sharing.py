@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from tokviz.share.animation import animation
+from tokviz.share.replayed import replay_figure
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.replay.state import ReplayState
-
-if TYPE_CHECKING:
-    from tokviz.share.figure import Figure
 
 _NOTHING = "Nothing is replayed yet."
 
@@ -29,15 +27,10 @@ class Sharing(Controller):
         opened, prepared, number = self._state.opened, self._state.prepared, self._state.number
         if opened is None:
             return _NOTHING
+        name = f"{opened.source.name}-{number}"
+        return name, lambda: replay_figure(opened.replay, number, prepared)
 
-        def make() -> Figure:
-            from tokviz.share.replayed import replay_figure
-
-            return replay_figure(opened.replay, number, prepared)
-
-        return f"{opened.source.name}-{number}", make
-
-    @action("Export an animation…", section="Copy", words="svg gif slide moving picture share")
+    @action("Animation for a slide…", section="Copy", words="save as svg gif moving picture share")
     def export_animation(self) -> None:
         """Write the merges up to this one as a picture that moves, for a slide or a page.
 
@@ -49,15 +42,10 @@ class Sharing(Controller):
         if opened is None:
             self.say(_NOTHING)
             return
-        replay = opened.replay
+        replay, say = opened.replay, lesson.say if lesson is not None else lambda k: ""
 
         def make(form: str) -> Iterable[bytes]:
-            from tokviz.share.animation import MOST_STEPS, animation, steps_to_show
-
-            steps = steps_to_show(replay, prepared, 1, number or replay.n_merges)
-            say = lesson.say if lesson is not None else lambda k: ""
-            moving = animation(replay, steps[-MOST_STEPS:], prepared, say=say)
-            return (f"{line}\n".encode() for line in moving)
+            return animation(replay, 1, number or replay.n_merges, prepared, say=say)
 
         title = "Export the merges as a picture that moves (svg)"
         self._exporting.export_as(opened.source.name, title, {"svg": "svg"}, make)
