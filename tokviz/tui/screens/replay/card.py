@@ -51,7 +51,9 @@ def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
     if state.replay is None:
         return ()
     if state.step is None:
-        return flow(words_of("A merge makes its token of two others, which stand here.", "dim"), width)
+        return flow(
+            words_of("A merge makes its token of two others, which stand here.", "dim"), width
+        )
     return list(tree_rows(lineage(state.replay.tokenizer, state.step.new_id), width, ToToken))
 
 
