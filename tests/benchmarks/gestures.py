@@ -79,7 +79,7 @@ def scroll(terminal: Terminal, name: str, what: str, step: bytes, seconds: float
         if n_frames:
             ends += [terminal.last_arrival] * n_frames
             seen = len(terminal.output)
-    gap = max(b - a for a, b in pairwise(ends))
+    gap = max((b - a for a, b in pairwise(ends)), default=seconds)
     work = (work_of(terminal) - before) / max(len(ends) - 1, 1)
     terminal.wait_quiet(QUIET)
     return Done(name, what, work=work, frames=(len(ends) - 1) / seconds, gap=gap * 1000)
