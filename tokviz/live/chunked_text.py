@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from threading import Lock
 from typing import NamedTuple
@@ -83,7 +83,7 @@ class ChunkedText:
 
     def __init__(
         self,
-        text: str = "",
+        text: str | Iterable[str] = "",
         tokenizer: Tokenizer | None = None,
         *,
         parse_specials: bool = True,
@@ -92,7 +92,7 @@ class ChunkedText:
         """Take a text; nothing is encoded yet.
 
         Args:
-            text: Byte text.
+            text: Byte text, or parts of it, which are not held all at once.
             tokenizer: None if it is not known yet: then no token is.
             parse_specials: Whether special tokens in the text are recognised.
             chunk_target: About how many characters are encoded together.
@@ -110,7 +110,7 @@ class ChunkedText:
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
         self._cuts = cut_rule(tokenizer, parse_specials)
-        self._chunks = ChunkList(self._cut_around("", text, ""))
+        self._chunks = ChunkList(self._cut_parts([text] if isinstance(text, str) else text))
         self._restart(self._chunks)
 
     def _restart(self, chunks: ChunkList) -> None:
@@ -362,6 +362,20 @@ class ChunkedText:
         if prepared.inner is None:
             return [*chunks, *self._cut(end, last.parts, behind)]
         return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
+
+    def _cut_parts(self, texts: Iterable[str]) -> list[Chunk]:
+        """Cut a text that comes in parts; a place is cut once what stands around it is known."""
+        reach, rest, pieces = self._cuts.reach, "", []
+        for text in texts:
+            searched = len(rest) - reach
+            rest += text
+            target = self._target(rest)
+            first = max(target, reach, searched)
+            *found, rest = self._cuts.split(rest, target, first, len(rest) - reach)
+            pieces += found
+        target = self._target(rest)
+        pieces += self._cuts.split(rest, target, max(target, reach, len(rest) - reach))
+        return [Chunk(self._parts(piece)) for piece in pieces]
 
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()

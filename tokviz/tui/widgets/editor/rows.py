@@ -144,9 +144,11 @@ class RowIndex(BlockList[Line]):
         place = self.nth(first)
         if first == last and len(lines) == 1 and not blocks:
             block = self._blocks[place.block]
-            block.items[place.slot] = lines[0]
-            block.forget(ROWS)
-            self._sums[ROWS] = None
+            old, block.items[place.slot] = block.items[place.slot], lines[0]
+            # A long line is changed in place: what it was is not known.
+            if old.breaks is lines[0].breaks or _n_rows(old) != _n_rows(lines[0]):
+                block.forget(ROWS)
+                self._sums[ROWS] = None
         else:
             end = self.nth(last)
             # It may be joined with the next block.
