@@ -68,6 +68,7 @@ def running(home: Path, wrong: list[str], *arguments: str, **how: object) -> Ite
             wrong.append(f"ended by itself: {subject.end()} {last_words(subject)}")
             return
         subject.wish("show", "tokens")
+        subject.until("tokens screen")
         subject.type(b"zyxw")
         echoed = subject.comes_true(lambda: subject.shows("zyxw"), 20.0)
         check(echoed, f"what is typed is not shown:\n{subject.screen().text()}", wrong)

@@ -221,10 +221,15 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
         await settle(pilot)
         assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        node = App[None]()
-        node.__dict__["itself"], gone = node, weakref.ref(node)
-        del node
-        await until(pilot, lambda: gone() is None)
+        for garbage, touched in ((50, 0.0), (0, float("inf"))):
+            # In a pause; and though keys come all the time, where there is much of it.
+            monkeypatch.setattr("tokviz.tui.app.MUCH_GARBAGE", garbage)
+            app._touched = touched
+            node = App[None]()
+            node.__dict__["itself"], gone = node, weakref.ref(node)
+            gc.collect()
+            del node
+            await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:

@@ -75,6 +75,9 @@ PAUSE_SECONDS = 1.0
 SOME_GARBAGE = 5
 """Looks at what is new after which one at everything is worth while."""
 
+MUCH_GARBAGE = 20
+"""Looks after which one is worth while though keys keep coming: it may be 100 MB by then."""
+
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
 
@@ -371,8 +374,9 @@ class TokvizApp(App[None]):
 
     def _collect(self) -> None:
         """Look for garbage everywhere in a pause, before that has to be done at a key."""
-        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
-        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+        is_pause = monotonic() - self._touched > PAUSE_SECONDS
+        is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)
+        if is_due and gc.isenabled():
             gc.collect()
 
     def _import_screens(self) -> None:
