@@ -16,19 +16,8 @@ from tokviz.tui.actions import Action, key_label, key_of
 from tokviz.tui.screens.tokens.panels import PANELS
 from tokviz.tui.themes import THEMES
 
-_TERMINAL = {
-    "enter": "dialogs and lists need it",
-    "escape": "dialogs need it",
-    "tab": "it goes to the next part",
-    "shift+tab": "it goes to the part before",
-    "backspace": "texts need it",
-    "ctrl+i": "terminals send it as Tab",
-    "ctrl+m": "terminals send it as Enter",
-    "ctrl+j": "many terminals send it as Enter",
-    "ctrl+h": "many terminals send it as Backspace",
-    "ctrl+left_square_bracket": "terminals send it as Esc",
-}
-"""Keys that are no good for an action, and why."""
+_TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
+"""Keys that dialogs and lists need, and what terminals send as one of them."""
 
 CHOICES: Choices = {
     "theme": THEMES,
@@ -85,8 +74,10 @@ def key_faults(
                 key = key_of(label)
                 if not key:
                     yield name, f"there is no key {label!r}: write it as the help (F1) does"
-                elif why := _TERMINAL.get(key) or _needed_by_texts().get(key):
-                    yield name, f"{key_label(key)} cannot be its key: {why}"
+                elif key in _TAKEN.split():
+                    yield name, f"{key_label(key)} cannot be its key: dialogs or terminals need it"
+                elif use := _needed_by_texts().get(key):
+                    yield name, f"{key_label(key)} cannot be its key: texts need it ({use})"
     told: set[tuple[str, str, str]] = set()
     for title, actions in screens.items():
         first: dict[str, Action] = {}
@@ -110,7 +101,7 @@ def key_faults(
 def _needed_by_texts() -> dict[str, str]:
     """Give the keys that every text needs, and what for."""
     return {
-        key: f"texts need it ({found.description})"
+        key: found.description
         for found in TextArea.BINDINGS
         if isinstance(found, Binding)
         for key in found.key.split(",")
